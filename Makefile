@@ -1,0 +1,52 @@
+# Python 3.11 or newer, pip and make are all that is needed: every target makes what it runs in.
+PYTHON ?= python3
+BIN := .venv/bin
+BENCH_BIN := .venv-bench/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:
+	@echo 'make demo    run examples/support_agent.py'
+	@echo 'make test    run the tests               ARGS="-k encoding"'
+	@echo 'make check   lint, formatting, types, architecture'
+	@echo 'make bench   measure against others      ARGS="--quick"'
+	@echo 'make clean   remove what the other targets made'
+
+demo: .venv/.demo
+	$(BIN)/python examples/support_agent.py
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -q -n auto $(ARGS)
+
+check: .venv/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: .venv-bench/.bench
+	$(BENCH_BIN)/python -m benchmarks $(ARGS)
+
+clean:
+	rm -rf .venv .venv-bench build dist htmlcov .coverage .coverage.*
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is younger than pyproject.toml as long as nothing has to be installed again.
+.venv/.demo: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) -e .
+	@touch $@
+
+.venv/.dev: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
+	@touch $@
+
+.venv-bench/.bench: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	$(BENCH_BIN)/python $(PIP_INSTALL) -e '.[benchmarks]'
+	@touch $@

@@ -1,0 +1,84 @@
+"""What was measured, as Markdown tables and as data."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One entrant's samples: seconds for one build, by the number of messages built."""
+
+    name: str
+    version: str
+    note: str
+    seconds: Mapping[int, Sequence[float]]
+
+    def median(self, messages: int) -> float:
+        """Return the median, in seconds, of one build of this many messages."""
+        return median(self.seconds[messages])
+
+    def per_message(self, messages: int) -> float:
+        """Return the median, in nanoseconds, divided by the number of messages."""
+        return self.median(messages) / messages * 1e9
+
+
+def cost_table(rows: Sequence[Measured], messages: int) -> str:
+    """Return what one build of this many messages costs; ratios are to the first row's median."""
+    header = (
+        "built by",
+        "version",
+        "µs, median",
+        "middle half",
+        "ns a message",
+        f"times {rows[0].name}",
+        "remarks",
+    )
+    return _table(header, (_cost(row, messages, rows[0].median(messages)) for row in rows))
+
+
+def growth_table(rows: Sequence[Measured]) -> str:
+    """Return the nanoseconds a message costs at each size; linear growth keeps the ratio near 1."""
+    sizes = sorted(rows[0].seconds)
+    header = ("ns a message, built by", *(f"{size:,} messages" for size in sizes), "last / first")
+    return _table(header, (_growth(row, sizes) for row in rows))
+
+
+def as_data(rows: Iterable[Measured]) -> list[dict[str, Any]]:
+    """Return every sample, in seconds, and the medians, ready for JSON."""
+    return [
+        {
+            "name": row.name,
+            "version": row.version,
+            "note": row.note,
+            "sizes": [
+                {"messages": size, "median": row.median(size), "samples": list(samples)}
+                for size, samples in row.seconds.items()
+            ],
+        }
+        for row in rows
+    ]
+
+
+def _cost(row: Measured, messages: int, baseline: float) -> tuple[str, ...]:
+    low, _, high = quantiles(row.seconds[messages], n=4)
+    return (
+        row.name,
+        row.version,
+        f"{row.median(messages) * 1e6:,.1f}",
+        f"{low * 1e6:,.1f} to {high * 1e6:,.1f}",
+        f"{row.per_message(messages):,.0f}",
+        f"{row.median(messages) / baseline:,.1f}",
+        row.note,
+    )
+
+
+def _growth(row: Measured, sizes: Sequence[int]) -> tuple[str, ...]:
+    costs = [row.per_message(size) for size in sizes]
+    return (row.name, *(f"{cost:,.0f}" for cost in costs), f"{costs[-1] / costs[0]:.2f}")
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,390 @@
+"""Content blocks: what a message is made of. Frozen values that know nothing of trees or providers.
+
+Every block turns into a dictionary with ``to_dict()`` and back with ``block_from_dict()``, exactly:
+keys and block types this version does not know are kept as they came.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+import attrs
+
+from promptdsl.errors import DataError, nearest
+from promptdsl.json_text import ABSENT, read_json, write_json
+from promptdsl.sources import SHORTHANDS, MediaSource, media_source
+
+Cache: TypeAlias = Literal["default", "5m", "1h"]
+"""A cache mark behind a block: the provider's default time to live, five minutes or an hour."""
+
+ErrorType: TypeAlias = Literal[
+    "unknown_tool", "validation_error", "execution_error", "timeout_error", "interrupted"
+]
+ERROR_TYPES: tuple[str, ...] = (
+    "unknown_tool",
+    "validation_error",
+    "execution_error",
+    "timeout_error",
+    "interrupted",
+)
+
+EMPTY: Mapping[str, Any] = {}
+
+
+class _Block:
+    """What all blocks share: a type, and being written as a dictionary."""
+
+    __slots__ = ()
+    type: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the block as plain data; keys it was read with and does not know come last."""
+        return dict(_entries(self))
+
+
+@attrs.frozen
+class TextBlock(_Block):
+    """Text, sent as it is."""
+
+    type: ClassVar[str] = "text"
+    text: str
+    cache: Cache | None = None
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class _MediaBlock(_Block):
+    source: MediaSource
+    title: str | None = None
+    detail: str | None = None
+    cache: Cache | None = None
+    extra: Mapping[str, Any] = EMPTY
+
+    @property
+    def is_image(self) -> bool:
+        """Whether the attachment is a picture."""
+        return self.type == "image"
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the attachment is a document."""
+        return self.type == "document"
+
+    @property
+    def is_url(self) -> bool:
+        """Whether the attachment is only an address, which the provider fetches."""
+        return self.source.kind == "url"
+
+
+@attrs.frozen
+class ImageBlock(_MediaBlock):
+    """A picture."""
+
+    type: ClassVar[str] = "image"
+
+
+@attrs.frozen
+class AudioBlock(_MediaBlock):
+    """A recording."""
+
+    type: ClassVar[str] = "audio"
+
+
+@attrs.frozen
+class DocumentBlock(_MediaBlock):
+    """A document, such as a PDF."""
+
+    type: ClassVar[str] = "document"
+
+
+@attrs.frozen
+class VideoBlock(_MediaBlock):
+    """A film."""
+
+    type: ClassVar[str] = "video"
+
+
+@attrs.frozen
+class ToolUseBlock(_Block):
+    """A call the model made.
+
+    ``arguments`` is the JSON text of the input: as it came when it came as text, otherwise written
+    once from the mapping, so that nothing can change it later. ``input`` reads it.
+    """
+
+    type: ClassVar[str] = "tool_use"
+    id: str
+    name: str
+    arguments: str
+    cache: Cache | None = None
+    extra: Mapping[str, Any] = EMPTY
+
+    @property
+    def input(self) -> dict[str, Any] | None:
+        """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
+        value = read_json(self.arguments)
+        return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+@attrs.frozen
+class ToolResultBlock(_Block):
+    """The answer to one call. All that a ``tool`` message holds."""
+
+    type: ClassVar[str] = "tool_result"
+    tool_use_id: str
+    content: "tuple[Block, ...]" = ()
+    name: str | None = None
+    is_error: bool = False
+    error_type: str | None = None
+    cache: Cache | None = None
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class ReasoningBlock(_Block):
+    """What a model thought; replayed only to the provider it came from, to the byte."""
+
+    type: ClassVar[str] = "reasoning"
+    text: str
+    signature: str | None = None
+    encrypted: str | None = None
+    origin: str | None = None
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class UserActionBlock(_Block):
+    """Something a user did in the application."""
+
+    type: ClassVar[str] = "user_action"
+    action: str
+    target: Any = None
+    actor: Any = None
+    details: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class StateChangeBlock(_Block):
+    """A value of the application that changed; written ``from`` and ``to`` in dictionaries."""
+
+    type: ClassVar[str] = "state_change"
+    key: str
+    old: Any = ABSENT
+    new: Any = ABSENT
+    trigger: Any = None
+    details: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class SystemEventBlock(_Block):
+    """Something the application did."""
+
+    type: ClassVar[str] = "system_event"
+    event: str
+    source: Any = None
+    data: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class JsonBlock(_Block):
+    """A value to be written as JSON; text by the time it is sent."""
+
+    type: ClassVar[str] = "json"
+    value: Any
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class CodeBlock(_Block):
+    """Source code; text by the time it is sent."""
+
+    type: ClassVar[str] = "code"
+    text: str
+    language: str | None = None
+    extra: Mapping[str, Any] = EMPTY
+
+
+@attrs.frozen
+class UnknownBlock(_Block):
+    """A block of a type this version does not know, kept whole."""
+
+    type: ClassVar[str] = "unknown"
+    data: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the dictionary it was read from."""
+        return dict(self.data)
+
+
+EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
+MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
+Block: TypeAlias = (
+    TextBlock
+    | MediaBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | ReasoningBlock
+    | EventBlock
+    | JsonBlock
+    | CodeBlock
+    | UnknownBlock
+)
+
+
+class _TextDraft(TextBlock):
+    """A text block while it is being filled: setting slots and turning frozen costs half of ``__init__``."""
+
+    __slots__ = ()
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
+
+
+def text_block(text: str, cache: Cache | None = None) -> TextBlock:
+    """Return ``TextBlock(text, cache)``, built in half the time."""
+    block = object.__new__(_TextDraft)
+    block.text = text  # type: ignore[misc]
+    block.cache = cache  # type: ignore[misc]
+    block.extra = EMPTY  # type: ignore[misc]
+    block.__class__ = TextBlock  # type: ignore[assignment]
+    return block
+
+
+# Blocks as dictionaries.
+
+CLASSES: Mapping[str, Any] = {
+    cls.type: cls
+    for cls in (
+        TextBlock,
+        ImageBlock,
+        AudioBlock,
+        DocumentBlock,
+        VideoBlock,
+        ToolUseBlock,
+        ToolResultBlock,
+        ReasoningBlock,
+        UserActionBlock,
+        StateChangeBlock,
+        SystemEventBlock,
+        JsonBlock,
+        CodeBlock,
+    )
+}
+_KEYS = {"old": "from", "new": "to"}
+_ALIASES = {
+    "tool_use": {"toolUseId": "id"},
+    "tool_result": {"toolUseId": "tool_use_id", "tool_call_id": "tool_use_id"},
+}
+
+
+def _entries(block: Any) -> Iterator[tuple[str, Any]]:
+    yield "type", block.type
+    for field in attrs.fields(type(block)):
+        value = getattr(block, field.name)
+        if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
+            continue
+        if field.name == "arguments":
+            yield from _input_entries(block)
+        else:
+            yield _KEYS.get(field.name, field.name), _plain(value)
+    yield from block.extra.items()
+
+
+def _input_entries(block: ToolUseBlock) -> Iterator[tuple[str, Any]]:
+    value = block.input
+    if value is not None:
+        yield "input", value
+    if value is None or write_json(value) != block.arguments:
+        yield "arguments", block.arguments
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, MediaSource):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [block.to_dict() for block in cast("tuple[Block, ...]", value)]
+    return value
+
+
+def block_from_dict(data: object) -> Block:
+    """Return the block a dictionary describes; a string is a text block, a block is itself.
+
+    Raises :class:`DataError` when it is no dictionary with a ``type``, or lacks what its type needs.
+    A type this version does not know becomes an :class:`UnknownBlock`.
+    """
+    if isinstance(data, str):
+        return text_block(data)
+    if isinstance(data, _Block):
+        return cast("Block", data)
+    if not isinstance(data, Mapping):
+        raise DataError(f"a block is a dictionary or a string, not {type(data).__name__}")
+    entries = dict(cast("Mapping[str, Any]", data))
+    kind = entries.get("type")
+    if not isinstance(kind, str):
+        raise DataError("a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
+    cls = CLASSES.get(kind)
+    return UnknownBlock(entries) if cls is None else _read(cls, entries)
+
+
+def _read(cls: Any, entries: dict[str, Any]) -> Block:
+    del entries["type"]
+    if issubclass(cls, _MediaBlock) and "source" not in entries:
+        entries["source"] = {key: entries.pop(key) for key in SHORTHANDS if key in entries}
+    for alias, key in _ALIASES.get(cls.type, {}).items():
+        if alias in entries:
+            entries.setdefault(key, entries.pop(alias))
+    given: dict[str, Any] = {}
+    for field in attrs.fields(cls):
+        key = _KEYS.get(field.name, field.name) if cls is StateChangeBlock else field.name
+        if field.name == "arguments":
+            given["arguments"] = _arguments(entries)
+        elif key in entries and field.name != "extra":
+            given[field.name] = _field(cls, field.name)(entries.pop(key))
+        elif field.default is attrs.NOTHING:
+            raise DataError(f"a {cls.type!r} block needs {key!r}", fix=nearest(key, entries))
+    return cast("Block", cls(**given, extra=entries or EMPTY))
+
+
+def _arguments(entries: dict[str, Any]) -> str:
+    value = entries.pop("input", ABSENT)
+    text = entries.pop("arguments", ABSENT)
+    if isinstance(text, str):
+        return text
+    if isinstance(value, str):
+        return value
+    if value is ABSENT:
+        raise DataError("a 'tool_use' block needs 'input'")
+    return write_json(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"'text' is a string, not {type(value).__name__}")
+    return value
+
+
+def contents(value: object) -> tuple[Block, ...]:
+    """Return the blocks of a content: a string, a list of block dictionaries, or nothing."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        return (text_block(value),)
+    if not isinstance(value, list | tuple):
+        raise DataError(f"a content is a string or a list of blocks, not {type(value).__name__}")
+    if type(value) is tuple and all(isinstance(item, _Block) for item in cast("tuple[object]", value)):
+        return cast("tuple[Block, ...]", value)
+    return tuple(
+        cast("Block", item) if isinstance(item, _Block) else block_from_dict(item)
+        for item in cast("list[object]", value)
+    )
+
+
+def _field(cls: Any, name: str) -> Callable[[Any], Any]:
+    if name == "source" and issubclass(cls, _MediaBlock):
+        return media_source
+    return {"text": _text, "content": contents}.get(name, _as_is)
+
+
+def _as_is(value: Any) -> Any:
+    return value

@@ -1,0 +1,71 @@
+"""Recorded conversations."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from types import FrameType
+from typing import Any, Self, TypeVar, cast
+
+from promptdsl import tree
+from promptdsl.components.writing import Written
+from promptdsl.errors import ContentError
+from promptdsl.messages import Message
+from promptdsl.scope import OPENED, join
+from promptdsl.tree import DEFAULTS, RECORDED, bits
+
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+
+class History(Written, tree.Recorded):
+    """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
+
+    What is recorded is sent to the byte. It is read when the prompt is rendered; raises
+    :class:`ContentError` when what is given is no list at all.
+    """
+
+    __slots__ = ()
+    _node = tree.Recorded
+
+    def __init__(self, messages: Iterable[Message | Mapping[str, Any]], /) -> None:
+        frame = _getframe(1)
+        _keep(self, messages, "messages", frame)
+
+    @classmethod
+    def from_openai(cls, messages: object, /) -> Self:
+        """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
+        return _keep(object.__new__(cls), messages, "openai", _getframe(1))
+
+    @classmethod
+    def from_anthropic(cls, messages: object, /) -> Self:
+        """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
+        return _keep(object.__new__(cls), messages, "anthropic", _getframe(1))
+
+
+H = TypeVar("H", bound=History)
+_RECORDED = bits(RECORDED)
+
+
+def _keep(component: H, messages: object, form: str, frame: FrameType) -> H:
+    component.at = (frame.f_code, frame.f_lasti)
+    component.content = ()
+    component.mask = _RECORDED
+    component.options = DEFAULTS
+    component.form = form
+    component.items = _snapshot(component, messages)
+    top = OPENED.get()
+    if top is not None:
+        join(component, top)
+    return component
+
+
+def _snapshot(component: History, messages: object) -> object:
+    """Return what was given, with its list copied, so that appending to it later changes nothing."""
+    if isinstance(messages, Mapping) and component.form != "messages":
+        entries = cast("Mapping[str, object]", messages)
+        return {k: tuple(v) if isinstance(v, list) else v for k, v in entries.items()}
+    if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+        return tuple(cast("Iterable[object]", messages))
+    raise ContentError(
+        f"a History takes a list of messages, not {type(messages).__name__}",
+        fix="give the list itself: History(messages)",
+        at=(component.source,),
+    )

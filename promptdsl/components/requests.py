@@ -1,0 +1,178 @@
+"""Request-only turns: sent with this request, not part of the conversation."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptdsl.components.turns import ROOTED, TURN_OPTIONS, write_turn
+from promptdsl.components.writing import Block, Content, begin, check_id, unknown_option
+from promptdsl.encoding import text_of
+from promptdsl.errors import ContentError, OptionError, nearest
+from promptdsl.sources import source_of
+from promptdsl.tree import (
+    BARE,
+    CACHE,
+    CALL,
+    DEFAULTS,
+    HAPPENING,
+
+    REASONING,
+    REQUEST,
+    RESULT,
+    SHIFT,
+    Node,
+    Request,
+    Value,
+    bits,
+    label,
+)
+
+POSITIONS = ("flow", "after_system", "start", "before_user", "end")
+
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+
+class RequestBlock(Block, Request):
+    """What the request-only turns share. Not a component of its own."""
+
+    __slots__ = ()
+    _node = Request
+    _own = bits(REQUEST)
+    _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING | CACHE << SHIFT
+    _refuses = ROOTED
+
+    def _advice(self, node: Node) -> str:
+        if node.mask & CACHE << SHIFT:
+            return "what is sent once cannot be cached: leave cache=True out"
+        return "a turn never stands inside a request-only turn: write it beside it"
+
+
+class Ephemeral(RequestBlock):
+    """Context for this request only, fenced. Where it stands is the configuration's to choose.
+
+    ``type`` and ``title`` stand in the fence; ``position`` is ``flow``, ``after_system``,
+    ``start``, ``before_user`` or ``end``; within a position the lower ``order`` comes first.
+    """
+
+    __slots__ = ()
+    _node = Request
+    _accepts = (TURN_OPTIONS - {"cache"}) | {"type", "title", "position", "order"}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *content: Content,
+            type: str | None = None,
+            title: str | Value | None = None,
+            position: str | None = None,
+            order: float = 0,
+            id: str | None = None,
+            metadata: Mapping[str, Any] | None = None,
+            tags: tuple[str, ...] = (),
+            audience: str = "all",
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, *content, **options):
+            frame = _getframe(1)
+            _settle(self, options, (frame.f_code, frame.f_lasti))
+            self.grounding = False
+            begin(self, content, options, self.at)
+
+
+class Grounding(RequestBlock):
+    """Facts for this request only. Every string in it is a value, whoever wrote it.
+
+    It stands directly before the last turn a user wrote, unless ``position`` says otherwise.
+    """
+
+    __slots__ = ()
+    _node = Request
+    _accepts = (TURN_OPTIONS - {"cache"}) | {"title", "position", "order"}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            id: str,
+            /,
+            *content: Content,
+            title: str | Value | None = None,
+            position: str | None = None,
+            order: float = 0,
+            metadata: Mapping[str, Any] | None = None,
+            tags: tuple[str, ...] = (),
+            audience: str = "all",
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, id, /, *content, **options):
+            frame = _getframe(1)
+            _settle(self, options, (frame.f_code, frame.f_lasti))
+            self.grounding = True
+            begin(self, content, named(self, id, options), self.at)
+
+
+def named(component: Any, id: object, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with the id a component is given first."""
+    if "id" in options:
+        raise unknown_option(component, "id", component._accepts - {"id"}, component.source)
+    problem = check_id(id)
+    if problem:
+        raise OptionError(
+            f"{id!r} is not the id of a {label(component)}",
+            fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
+            at=(component.source,),
+        )
+    return {**options, "id": id}
+
+
+def _settle(component: Any, options: dict[str, Any], at: Any) -> None:
+    """Take the options that only request-only turns have out of the given ones."""
+    component.at = at
+    component.type = one_line(component, "type", options.pop("type", None))
+    component.title = one_line(component, "title", options.pop("title", None))
+    component.position = options.pop("position", None)
+    component.order = options.pop("order", 0)
+    component.options = DEFAULTS
+    component.mask = component._own | BARE
+    component.content = ()
+    if component.position is not None and component.position not in POSITIONS:
+        raise OptionError(
+            f"position={component.position!r}",
+            fix=nearest(str(component.position), POSITIONS),
+            at=(source_of(at),),
+        )
+    if isinstance(component.order, bool) or not isinstance(component.order, int | float):
+        raise OptionError(f"order={component.order!r}", fix="write a number", at=(source_of(at),))
+
+
+def one_line(component: Any, name: str, value: Any) -> str | None:
+    """Return the text of a title or type, which is a value."""
+    if value is None:
+        return None
+    try:
+        return value.text if isinstance(value, Value) else text_of(value)
+    except ContentError as error:
+        raise error.located(component.source) from None
+
+
+
+
+def Turn(role: str, /, *content: Content, **options: Any) -> Any:  # noqa: N802
+    """Return the turn of any role, for generic code; it takes the options of that turn.
+
+    Raises :class:`OptionError` for an unknown role or option.
+    """
+    frame = _getframe(1)
+    at = (frame.f_code, frame.f_lasti)
+    if role != "ephemeral":
+        return write_turn(role, content, options, at)
+    turn = object.__new__(Ephemeral)
+    _settle(turn, options, at)
+    turn.grounding = False
+    begin(turn, content, options, at)
+    return turn

@@ -1,0 +1,187 @@
+"""Named parts, groups of parts, notes, and putting a finished part in place."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from promptdsl import tree
+from promptdsl.components.requests import named
+from promptdsl.components.turns import ROOTED
+from promptdsl.components.writing import (
+    TEXT_BITS,
+    Block,
+    Content,
+    adopt,
+    begin,
+    finish,
+
+)
+from promptdsl.encoding import text_of
+from promptdsl.errors import ContentError, ScopeError
+from promptdsl.scope import OPENED, join
+from promptdsl.sources import caller
+from promptdsl.tree import (
+    AUDIENCE,
+    BUSY,
+    CALL,
+    DEEP,
+
+    FRAGMENT,
+    HAPPENING,
+    NAMED,
+    NOTE,
+    REASONING,
+    RESULT,
+    ROOT,
+    SECTION,
+    Node,
+    Options,
+    Value,
+    bits,
+    label,
+)
+
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+_PART_FORBIDS = ROOTED | CALL | RESULT | REASONING | HAPPENING
+
+
+class Section(Block, tree.Section):
+    """A named part of a turn; outside of any turn it belongs to the system message.
+
+    ``title`` is shown as a heading, or as an attribute in XML; without one only the content is.
+    ``cache=True`` marks the end of a stable part.
+    """
+
+    __slots__ = ()
+    _node = tree.Section
+    _own = bits(SECTION | NAMED)
+    _forbids = _PART_FORBIDS
+    _refuses = ROOTED
+    _accepts = frozenset({"id", "cache", "audience"})
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            id: str,
+            /,
+            *content: Content,
+            title: str | Value | None = None,
+            cache: bool = False,
+            audience: str = "all",
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, id, /, *content, title=None, **options):
+            frame = _getframe(1)
+            self.at = (frame.f_code, frame.f_lasti)
+            given = named(self, id, options)
+            self.title = title if title is None or type(title) is str else _title(self, title)
+            if len(content) == 1 and type(content[0]) is str and not options:
+                self.content = content
+                self.mask = _SECTION_TEXT
+                self.options = _named_options(id)
+                top = OPENED.get()
+                if top is not None:
+                    join(self, top)
+                return
+            begin(self, content, given, self.at)
+
+    def _advice(self, node: Node) -> str:
+        if node.mask & ROOTED:
+            return "a turn never stands inside a Section: write it beside it, directly in the Timeline"
+        return f"put the {label(node)} directly in its turn"
+
+
+_SECTION_TEXT = Section._own | TEXT_BITS & DEEP
+_OPTIONS: dict[str, Options] = {}
+
+
+def _named_options(id: str) -> Options:
+    """Return the options of a section with nothing but an id; they are shared, being frozen."""
+    options = _OPTIONS.get(id)
+    if options is None:
+        options = Options(id=id)
+        if len(_OPTIONS) < 1_000:
+            _OPTIONS[id] = options
+    return options
+
+
+def _title(section: Section, title: object) -> str | Value:
+    if isinstance(title, Value):
+        adopt(section, [title] if title.mask & BUSY else [])
+        return finish(title)  # type: ignore[return-value]
+    try:
+        return text_of(title)
+    except ContentError as error:
+        raise error.located(section.source) from None
+
+
+class Fragment(Block, tree.Fragment):
+    """Several parts that stand for themselves wherever the fragment is put."""
+
+    __slots__ = ()
+    _node = tree.Fragment
+    _own = bits(FRAGMENT)
+    _forbids = ROOT
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *content: Content) -> None: ...
+
+    else:
+
+        def __init__(self, *content, **options):
+            frame = _getframe(1)
+            begin(self, content, options, (frame.f_code, frame.f_lasti))
+
+
+class Note(Block, tree.Note):
+    """What only people read: it is left out of everything that is sent to a model."""
+
+    __slots__ = ()
+    _node = tree.Note
+    _own = bits(NOTE | AUDIENCE)
+    _forbids = _PART_FORBIDS
+    _refuses = ROOTED
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *content: Content) -> None: ...
+
+    else:
+
+        def __init__(self, *content, **options):
+            frame = _getframe(1)
+            begin(self, content, options, (frame.f_code, frame.f_lasti))
+
+    def _advice(self, node: Node) -> str:
+        return "a Note holds text and parts"
+
+
+def include(*parts: Node) -> None:
+    """Put finished parts into the open block, each as often as you like.
+
+    Raises :class:`ScopeError` when no block is open, or a part is not finished.
+    """
+    place = caller(2)
+    top = OPENED.get()
+    if top is None or top.block is None:
+        raise ScopeError(
+            "include() needs an open block",
+            fix="use it inside a `with` block, or pass the part as an argument",
+            at=(place,),
+        )
+    for part in parts:
+        if not isinstance(part, Node):
+            raise ContentError(
+                f"include() takes components, not {type(part).__name__}",
+                fix="write Text(...) for text",
+                at=(place,),
+            )
+        if part.mask & BUSY:
+            adopt(part, [part])
+        join(finish(part), top)
+
+

@@ -1,0 +1,110 @@
+"""Text and values."""
+
+import sys
+
+from promptdsl import tree
+from promptdsl.components.writing import (
+    TEXT_BITS,
+    Content,
+    Written,
+    adopt,
+    bare,
+    inline,
+    joined,
+    refused,
+    retract,
+)
+from promptdsl.encoding import text_of
+from promptdsl.errors import ContentError, PromptError
+from promptdsl.indentation import dedent_parts
+from promptdsl.scope import OPENED, join
+from promptdsl.sources import caller
+from promptdsl.tree import BUSY, DEFAULTS, Node, label
+
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+
+class Text(Written, tree.Text):
+    """One text: strings, numbers, values and t-strings with nothing between them."""
+
+    __slots__ = ()
+    _node = tree.Text
+
+    def __init__(self, *parts: Content) -> None:
+        frame = _getframe(1)
+        self.at = (frame.f_code, frame.f_lasti)
+        self.mask = TEXT_BITS
+        self.options = DEFAULTS
+        if len(parts) == 1 and type(parts[0]) is str:
+            self.content = parts
+        else:
+            self.content = ()
+            try:
+                self.content = _parts(self, parts)
+            except PromptError:
+                retract(parts)
+                raise
+        top = OPENED.get()
+        if top is not None:
+            join(self, top)
+
+
+def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
+    if not given:
+        raise bare(text)
+    parts: list[tree.Child] = []
+    busy: list[Node] = []
+    for part in given:
+        if part is None or part is False:
+            raise refused(part, text)
+        if not isinstance(part, Node):
+            parts.extend(inline(part, text))
+        elif isinstance(part, tree.Value):
+            if part.mask & BUSY:
+                busy.append(part)
+            parts.append(part)
+        else:
+            raise ContentError(
+                f"a {label(part)} cannot stand inside a Text",
+                fix="write it beside the Text, or Value(...) for text from elsewhere",
+                at=(text.source, part.source),
+            )
+    adopt(text, busy)
+    for part in parts:
+        if isinstance(part, Node):
+            part.__class__ = part._node
+    return joined(parts)
+
+
+class Value(Written, tree.Value):
+    """Text that came from elsewhere: encoded for its place, so that it can open or close nothing."""
+
+    __slots__ = ()
+    _node = tree.Value
+
+    def __init__(self, value: object) -> None:
+        frame = _getframe(1)
+        self.at = (frame.f_code, frame.f_lasti)
+        self.content = ()
+        self.mask = TEXT_BITS
+        self.options = DEFAULTS
+        self.label = None
+        try:
+            self.text = text_of(value)
+        except ContentError as error:
+            raise error.located(self.source) from None
+        top = OPENED.get()
+        if top is not None:
+            join(self, top)
+
+
+def dedent(text: str) -> str:
+    """Return a text without its outer blank lines and the indentation its lines share.
+
+    Tabs are kept as they are; lines of white space count as blank.
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ContentError(
+            f"dedent() takes a string, not {type(text).__name__}", fix="", at=(caller(2),)
+        )
+    return dedent_parts((text,))[0]

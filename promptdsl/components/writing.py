@@ -1,0 +1,466 @@
+"""How a component is written: its arguments, its options, its block, and its turning into a node.
+
+A component has the slots of its node. While it is written its content may grow; when it is taken
+into a tree its class is swapped to the node's, which refuses every change.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Self, TypeAlias, cast
+
+import attrs
+
+from promptdsl.blocks import EMPTY
+from promptdsl.encoding import text_of
+from promptdsl.errors import ContentError, OptionError, PlacementError, PromptError, ScopeError, nearest
+from promptdsl.scope import OPENED, enter, fail, join, leave, misplaced, take_out
+from promptdsl.sources import Position, source_of
+from promptdsl.tree import (
+    AUDIENCE,
+    BARE,
+    BUSY,
+    CACHE,
+    DEEP,
+    DEFAULTS,
+    FAILED,
+    NAMED,
+    OPEN,
+    PLACED,
+    SURFACE,
+    TEXT,
+    Fragment,
+    Node,
+    Options,
+    Text,
+    Value,
+    bits,
+    label,
+    make,
+)
+from promptdsl.rewriting import unique_ids
+
+Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | None | bool"
+"""What may be given as content. Of the booleans only ``False``, which is skipped."""
+
+TEXT_BITS = bits(TEXT)
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+AUDIENCES = ("all", "model", "people")
+
+
+class Template:
+    """The shape of a t-string's value (``string.templatelib.Template``), known by its attributes."""
+
+    strings: tuple[str, ...]
+    interpolations: tuple[Any, ...]
+
+
+class Written(Node):
+    """What all components share: being mutable until they are nodes."""
+
+    __slots__ = ()
+    _accepts: ClassVar[frozenset[str]] = frozenset()
+    _own: ClassVar[int] = 0
+
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
+
+
+class Block(Written):
+    """A component that holds others: as arguments, or written in its ``with`` block."""
+
+    __slots__ = ()
+    _forbids: ClassVar[int] = 0
+    """What no child may be (surface bits) or hold (deep bits)."""
+    _refuses: ClassVar[int] = 0
+    """What can be refused the moment it is written here, because nothing could still move it away."""
+
+    content: Any
+
+    def __enter__(self) -> Self:
+        enter(self)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        below = leave(self, raised=kind is not None)
+        if kind is not None:
+            fail(self, below)
+            return
+        try:
+            seal(self, self.content)
+        except PromptError:
+            fail(self, below)
+            raise
+
+    def _advice(self, node: Node) -> str:
+        return "write it outside of this block"
+
+
+def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any], at: Position) -> None:
+    """Fill a new block component from its arguments and options, and place it."""
+    component.at = at
+    component.content = ()
+    component.mask = component._own
+    component.options = DEFAULTS
+    try:
+        if options:
+            component.options = options_of(component, options)
+        content = gather(component, args)
+        seal(component, content)
+    except PromptError:
+        retract(args)
+        raise
+    if not args:
+        component.mask |= BARE
+    top = OPENED.get()
+    if top is not None:
+        join(component, top)
+
+
+def seal(component: Any, content: Iterable[Any]) -> None:
+    """Freeze the children of a component and set its content and mask.
+
+    Raises :class:`PlacementError` for a child that may not stand here.
+    """
+    content = tuple(content)
+    mask = 0
+    for child in content:
+        if type(child) is str:
+            mask |= TEXT_BITS
+        else:
+            mask |= child.mask
+            child.__class__ = child._node
+    if mask & (component._forbids | BARE | OPEN):
+        raise _offence(component, content)
+    if mask & NAMED:
+        unique_ids(component, content)
+    component.content = content
+    marks = component.mask & ~BARE
+    if component._node is Fragment:
+        component.mask = marks | mask & (SURFACE | DEEP)
+    else:
+        component.mask = marks | mask & DEEP
+
+
+def _offence(component: Any, content: tuple[Any, ...]) -> PromptError:
+    for child in content:
+        mask = TEXT_BITS if type(child) is str else child.mask
+        if mask & BARE:
+            return bare(child)
+        if mask & OPEN:
+            return ScopeError(
+                f"the {label(child)} in this {label(component)} is still open",
+                fix="close its block first",
+                at=(child.source, component.source),
+            )
+        if mask & component._forbids:
+            return _misplaced(component, child)
+    raise AssertionError("no child was at fault")
+
+
+def _misplaced(component: Any, child: Any) -> PlacementError:
+    if type(child) is str:
+        return PlacementError(
+            f"loose text cannot stand in a {label(component)}: {child[:40]!r}",
+            fix=component._advice(make(Text)),
+            at=(component.source,),
+        )
+    return misplaced(_culprit(child, component._forbids), component)
+
+
+def _culprit(node: Node, forbidden: int) -> Node:
+    """Return the node that brings what is forbidden: the node itself, or one inside it."""
+    while isinstance(node, Fragment) or not node.mask & SURFACE & forbidden:
+        scope = forbidden if isinstance(node, Fragment) else forbidden & DEEP
+        inner = next((c for c in node.content if type(c) is not str and c.mask & scope), None)
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def bare(component: Node) -> ContentError:
+    """Return the error for a component written with nothing in it."""
+    return ContentError(
+        f"this {label(component)} was written with no content and no block",
+        fix=f"give it content, or open it: with {label(component)}(...):",
+        at=(component.source,),
+    )
+
+
+# Arguments.
+
+
+def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
+    """Return the content that arguments make: neighbouring strings, numbers and values are one text."""
+    content: list[Any] = []
+    run: list[Any] = []
+    busy: list[Any] = []
+    for arg in args:
+        if type(arg) is str:
+            run.append(arg)
+        elif isinstance(arg, Node):
+            if arg.mask & (BUSY | BARE):
+                busy.append(arg)
+            if isinstance(arg, Value):
+                run.append(arg)
+            else:
+                flush(component, run, content)
+                content.append(arg)
+        elif arg is not None and arg is not False:
+            run.extend(inline(arg, component))
+    flush(component, run, content)
+    if busy:
+        adopt(component, busy)
+    return content
+
+
+def flush(component: Any, run: list[Any], content: list[Any]) -> None:
+    """Move a run of strings and values into the content, as one text."""
+    if not run:
+        return
+    if all(type(part) is str for part in run):
+        content.append("".join(run))
+    elif len(run) == 1:
+        content.append(run[0])
+    else:
+        for part in run:
+            if type(part) is not str:
+                part.__class__ = part._node
+        content.append(make(Text, joined(run), mask=TEXT_BITS, at=component.at))
+    run.clear()
+
+
+def joined(run: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the parts of a text with neighbouring strings joined."""
+    parts: list[Any] = []
+    for part in run:
+        if type(part) is str and parts and type(parts[-1]) is str:
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
+def inline(arg: object, component: Any) -> list[Any]:
+    """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
+    if isinstance(arg, str):
+        return [text_of(arg)]
+    if isinstance(arg, int | float | Decimal | Fraction) and not isinstance(arg, bool):
+        return [text_of(arg)]
+    strings = getattr(arg, "strings", None)
+    interpolations = getattr(arg, "interpolations", None)
+    if isinstance(strings, tuple) and isinstance(interpolations, tuple):
+        return _template_parts(
+            cast("tuple[str, ...]", strings), cast("tuple[Any, ...]", interpolations), component
+        )
+    raise refused(arg, component)
+
+
+def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component: Any) -> list[Any]:
+    parts: list[Any] = []
+    for index, static in enumerate(strings):
+        if static:
+            parts.append(text_of(static))
+        if index < len(values):
+            parts.append(_interpolated(values[index], component))
+    return parts
+
+
+def _interpolated(part: Any, component: Any) -> Value:
+    value = part.value
+    if isinstance(value, Node):
+        raise ContentError(
+            f"a {label(value)} cannot stand inside a t-string",
+            fix="pass it as an argument of its own",
+            at=(component.source, value.source),
+        )
+    if part.conversion:
+        value = {"r": repr, "s": str, "a": ascii}[part.conversion](value)
+    if part.format_spec:
+        value = format(value, part.format_spec)
+    return value_node(value, component, getattr(part, "expression", None))
+
+
+def value_node(value: object, component: Any, label: str | None = None) -> Value:
+    """Return the node of a value; :class:`ContentError` with the author's line for what is no text."""
+    try:
+        text = text_of(value)
+    except ContentError as error:
+        raise error.located(component.source) from None
+    return make(Value, mask=TEXT_BITS, at=component.at, text=text, label=label)
+
+
+def refused(arg: object, component: Any) -> ContentError:
+    """Return the error for something that is not content."""
+    kind = type(arg).__name__
+    fix = f"write str(...) of the {kind}, or Value(str(...)) when it comes from elsewhere"
+    if isinstance(arg, bool):
+        fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
+    elif arg is None:
+        fix = "leave it out, or write an empty string"
+    elif isinstance(arg, list | tuple | set | frozenset):
+        fix = "unpack it: *items"
+    elif isinstance(arg, Mapping):
+        fix = "write json.dumps(value) to show it as JSON, or pass its items one by one"
+    elif callable(arg):
+        fix = "call it"
+    shown = "True" if arg is True else f"a {kind}"
+    return ContentError(
+        f"{shown} cannot be content of a {label(component)}", fix=fix, at=(component.source,)
+    )
+
+
+def adopt(component: Any, busy: list[Any]) -> None:
+    """Move components that were just written into the open block to the one they are arguments of."""
+    moving: dict[int, Any] = {}
+    for arg in busy:
+        check_finished(arg, component)
+        if arg.mask & PLACED and arg._node is not type(arg):
+            moving[id(arg)] = arg
+    if not moving:
+        return
+    top = OPENED.get()
+    entries = top.block.content if top is not None and top.block is not None else None
+    tail = entries[-len(moving) :] if type(entries) is list else []
+    if {id(entry) for entry in tail} != moving.keys():
+        raise _not_newest(component, next(iter(moving.values())))
+    del cast("list[Any]", entries)[-len(moving) :]
+    for arg in moving.values():
+        arg.mask &= ~PLACED
+
+
+def check_finished(arg: Any, component: Any) -> None:
+    """Raise when an argument is still open, failed, or was never given any content."""
+    if arg.mask & OPEN and arg._node is not type(arg):
+        raise ScopeError(
+            f"this {label(arg)} is still open, it cannot be an argument yet",
+            fix="close its block first",
+            at=(component.source, arg.source),
+        )
+    if arg.mask & FAILED:
+        raise ScopeError(
+            f"the block of this {label(arg)} raised, so it was never finished",
+            fix="write it again",
+            at=(component.source, arg.source),
+        )
+    if arg.mask & BARE and arg._node is not type(arg):
+        raise bare(arg)
+
+
+def _not_newest(component: Any, arg: Any) -> ScopeError:
+    return ScopeError(
+        f"this {label(arg)} already stands in another place of a block",
+        fix="write it in the argument list itself, or build it under `with detached():`",
+        at=(component.source, arg.source),
+    )
+
+
+def retract(args: Iterable[Any]) -> None:
+    """Take what was written in an argument list back out of the open block: the call failed."""
+    nodes = [
+        node
+        for arg in args
+        for node in (cast("Iterable[Any]", arg) if isinstance(arg, list | tuple) else (arg,))
+        if isinstance(node, Node) and node.mask & PLACED
+    ]
+    if nodes:
+        take_out(nodes, OPENED.get())
+
+
+def finish(component: Any) -> Node:
+    """Return the node of a component, freezing it at its first use."""
+    if component._node is not type(component):
+        check_finished(component, component)
+        component.__class__ = component._node
+    return cast("Node", component)
+
+
+# Options.
+
+
+def unknown_option(component: Any, name: str, accepts: Iterable[str], at: object) -> OptionError:
+    """Return the error for a keyword a component does not take."""
+    return OptionError(
+        f"{label(component)}() takes no {name!r}", fix=nearest(name, accepts), at=(at,)
+    )
+
+
+def options_of(component: Any, given: Mapping[str, Any]) -> Options:
+    """Return the options of a component and note in its mask what they imply.
+
+    Raises :class:`OptionError` for an unknown name or a value an option cannot take.
+    """
+    for name, value in given.items():
+        if name not in component._accepts:
+            raise unknown_option(component, name, component._accepts, component.source)
+        problem = _CHECKS[name](value)
+        if problem:
+            raise OptionError(
+                f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
+            )
+    options = attrs.evolve(DEFAULTS, **{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
+    surface = NAMED if options.id is not None else 0
+    if options.audience != "all":
+        surface |= AUDIENCE
+    if options.cache:
+        surface |= CACHE
+    component.mask |= bits(surface)
+    return options
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_KEEP: Mapping[str, Callable[[Any], Any]] = {
+    "metadata": lambda value: dict(value) if value else EMPTY,
+    "tags": tuple,
+}
+
+
+def check_id(value: object) -> str:
+    """Return what is wrong with an id, or an empty string."""
+    if isinstance(value, str) and NAME.match(value):
+        return ""
+    return "an id starts with a letter or _, then letters, digits, _ . -"
+
+
+def _optional_id(value: object) -> str:
+    return "" if value is None else check_id(value)
+
+
+def _optional_text(value: object) -> str:
+    return "" if value is None or isinstance(value, str) else "write a string"
+
+
+def _a_mapping(value: object) -> str:
+    return "" if value is None or isinstance(value, Mapping) else "write a mapping"
+
+
+def _some_tags(value: object) -> str:
+    good = isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(tag, str) for tag in cast("Iterable[object]", value)
+    )
+    return "" if good else 'write a tuple of strings: tags=("a", "b")'
+
+
+def _an_audience(value: object) -> str:
+    return "" if value in AUDIENCES else "one of 'all', 'model', 'people'"
+
+
+def _a_bool(value: object) -> str:
+    return "" if isinstance(value, bool) else "write True or False"
+
+
+_CHECKS: Mapping[str, Callable[[object], str]] = {
+    "id": _optional_id,
+    "name": _optional_text,
+    "metadata": _a_mapping,
+    "tags": _some_tags,
+    "audience": _an_audience,
+    "cache": _a_bool,
+    "merge": _a_bool,
+}
+

@@ -1,0 +1,1 @@
+"""The forms a section can be written in."""

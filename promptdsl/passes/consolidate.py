@@ -1,0 +1,97 @@
+"""Consolidate: all system content becomes one system turn, first of all."""
+
+from typing import Any
+
+from promptdsl.blocks import TextBlock
+from promptdsl.rewriting import replace, unique_ids, with_content
+from promptdsl.tree import (
+    CACHE,
+    MEDIA,
+
+    RECORDED,
+    SECTION,
+    SYSTEM,
+    TEXT,
+    TURN,
+    Child,
+    Consolidated,
+    Media,
+    Node,
+    Options,
+    Recorded,
+    Turn,
+    Verbatim,
+    bits,
+    make,
+)
+
+
+def consolidate(root: Node) -> Node:
+    """Return the tree with one system turn, first: every system turn, every loose section, and the
+    system messages a recorded conversation begins with, in document order.
+
+    Raises :class:`PlacementError` when two of its sections have one id.
+    """
+    parts: list[Node] = []
+    rest: list[Child] = []
+    for child in root.content:
+        surface = child.mask
+        if surface & (SYSTEM | SECTION):
+            parts.append(child)
+        elif surface & RECORDED and child.items[0].role == "system":
+            said, conversation = _split(child)
+            parts += said
+            rest += conversation
+        else:
+            rest.append(child)
+    if not parts:
+        return root
+    system = parts[0] if len(parts) == 1 and parts[0].mask & SYSTEM else _consolidated(parts, root)
+    return with_content(root, (system, *rest))
+
+
+def _consolidated(parts: list[Node], root: Node) -> Node:
+    # One set of siblings: what the turns hold counts beside the loose sections.
+    siblings = tuple(
+        item for part in parts for item in (part.content if part.mask & SYSTEM else (part,))
+    )
+    unique_ids(root, siblings)
+    below = 0
+    for part in parts:
+        below |= part.mask
+    return make(
+        Consolidated,
+        tuple(parts),
+        mask=bits(TURN | SYSTEM, below),
+        at=parts[0].at,
+        role="system",
+        kind="written",
+    )
+
+
+def _split(node: Recorded) -> tuple[list[Node], list[Node]]:
+    """Return the leading system messages of a recording as turns, and what is left of it."""
+    messages = node.items
+    count = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
+    said = [_turn(message, node) for message in messages[:count]]
+    rest = messages[count:]
+    return said, [replace(node, items=rest)] if rest else []
+
+
+def _turn(message: Any, node: Recorded) -> Node:
+    content = tuple(_item(block, node) for block in message.content)
+    mask = bits(TURN | SYSTEM, bits(TEXT))
+    if any(getattr(block, "cache", None) for block in message.content):
+        mask |= bits(CACHE)
+    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    return make(
+        Turn, content, mask=mask, at=node.at, options=options, role="system", kind="recorded"
+    )
+
+
+def _item(block: Any, node: Recorded) -> Node:
+    if not isinstance(block, TextBlock):
+        return make(Media, mask=bits(MEDIA), at=node.at, block=block)
+    return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache)
+
+

@@ -1,0 +1,183 @@
+"""Expand: put in place what stands for something else (fragments and recorded conversations)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from promptdsl.blocks import (
+    Block,
+    MediaBlock,
+    StateChangeBlock,
+    SystemEventBlock,
+    TextBlock,
+    UserActionBlock,
+)
+from promptdsl.errors import DataError, PromptError
+from promptdsl.messages import Message
+from promptdsl.rewriting import covering, with_content
+from promptdsl.tree import (
+    CALL,
+    DEVELOPER,
+    EVENT,
+    FRAGMENT,
+    HAPPENING,
+    MEDIA,
+    NOTE,
+    RECORDED,
+    REQUEST,
+    RESULT,
+    SHIFT,
+    TEXT,
+    TURN,
+    Child,
+    Fragment,
+    Happening,
+    Media,
+    Node,
+    Note,
+    Options,
+    Recorded,
+    Request,
+    Turn,
+    Value,
+    bits,
+    make,
+)
+
+Reader = Callable[[Any], tuple[Message, ...]]
+Settle = Callable[[Message, Node], Message]
+WITHIN = (FRAGMENT | NOTE | RECORDED) << SHIFT
+_set = object.__setattr__
+
+
+def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node:
+    """Return the tree with fragments dissolved among the turns and recorded conversations read.
+
+    ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent.
+    Raises :class:`DataError` with the line of a ``History`` that cannot be read.
+    """
+    if not root.mask & WITHIN:
+        return root
+    content: list[Child] = []
+    waiting = list(reversed(root.content))
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, Fragment):
+            waiting.extend(reversed(child.content))
+        elif isinstance(child, Recorded):
+            content.extend(_read(child, readers, settle))
+        elif isinstance(child, Note):
+            content.append(_spoken(child))
+        else:
+            content.append(child)
+    return with_content(root, tuple(content))
+
+
+def _spoken(note: Note) -> Turn:
+    """Return the turn of a note that stands among turns."""
+    mask = bits(TURN | DEVELOPER, note.mask)
+    return make(
+        Turn,
+        note.content,
+        mask=mask,
+        at=note.at,
+        options=note.options,
+        role="developer",
+        kind="written",
+    )
+
+
+def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
+    """Return a recording as runs of messages, its events and request-only turns as nodes."""
+    parts: list[Node] = []
+    run: list[Message] = []
+    leading = True
+    try:
+        given = node.items if node.form == "messages" else readers[node.form](node.items)
+        for index, item in enumerate(given):
+            message = item if type(item) is Message else _message(item, index)
+            message = settle(message, node)
+            if node.form != "messages" or message is not item:
+                _set(message, "origins", message.origins or ((("history", index), node.at, None, {}),))
+            role = message.role
+            if role == "event" or role == "ephemeral":
+                parts += _run(node, run)
+                parts.append(_turn(message, node))
+                run = []
+            elif role == "developer" or role == "system":
+                leading = leading and role == "system"
+                run.append(message if leading else _instruction(message))
+            else:
+                leading = False
+                run.append(message)
+    except PromptError as error:
+        raise error.located(node.source) from None
+    return [*parts, *_run(node, run)]
+
+
+def _message(item: object, index: int) -> Message:
+    try:
+        return Message.from_dict(item)
+    except DataError as error:
+        raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
+
+
+def _instruction(message: Message) -> Message:
+    """Return an instruction recorded in mid-conversation: a developer turn that remembers its role."""
+    if message.role == "system":
+        return attrs.evolve(message, role="developer", kind="recorded_system")
+    if message.kind == "written":
+        return attrs.evolve(message, kind="recorded")
+    return message
+
+
+def _run(node: Recorded, run: list[Message]) -> list[Node]:
+    if not run:
+        return []
+    return [make(Recorded, at=node.at, mask=mask_of(run), items=tuple(run), form="messages")]
+
+
+def mask_of(messages: list[Message]) -> int:
+    """Return the mask of a run of recorded messages: whether calls, results or instructions are in it."""
+    surface = 0
+    for message in messages:
+        surface |= _ROLE_BITS.get(message.role, 0)
+    return bits(RECORDED, surface << SHIFT)
+
+
+_ROLE_BITS = {"assistant": CALL, "tool": RESULT, "user": RESULT, "developer": DEVELOPER}
+
+
+def _turn(message: Message, node: Recorded) -> Node:
+    """Return the node of a recorded event or request-only turn; its text is from elsewhere."""
+    content = tuple(_node(block, node) for block in message.content)
+    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    below = covering(content)
+    if message.role == "event":
+        mask = bits(TURN | EVENT, below)
+        return make(
+            Turn, content, mask=mask, at=node.at, options=options, role="event", kind="event"
+        )
+    return make(
+        Request,
+        content,
+        mask=bits(REQUEST, below),
+        at=node.at,
+        options=options,
+        type=None,
+        title=None,
+        position=None,
+        order=0,
+        grounding=False,
+    )
+
+
+def _node(block: Block, node: Recorded) -> Node:
+    if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
+        return make(Happening, mask=bits(HAPPENING), at=node.at, block=block)
+    if isinstance(block, TextBlock):
+        return make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
+    if isinstance(block, MediaBlock):
+        return make(Media, mask=bits(MEDIA), at=node.at, block=block)
+    raise DataError(f"a recorded event or ephemeral message cannot hold a {block.type!r} block")

@@ -1,0 +1,108 @@
+"""Merge: neighbours of one role become one message, their blocks side by side."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from promptdsl.messages import Message
+from promptdsl.rewriting import covering, replace, with_content
+from promptdsl.tree import RECORDED, TURN, Merged, Node, Recorded, Turn, bits, make
+
+
+def merge(root: Node, *, enabled: bool) -> Node:
+    """Return the tree with neighbouring turns of one role joined, tool turns apart.
+
+    Turns with ``merge=False`` or with different names stay apart, and developer turns merge only
+    with their own kind: written, recorded, event or request-only.
+    """
+    if not enabled or not _has_neighbours(root):
+        return root
+    units = list(_units(root))
+    groups = _groups(units)
+    return with_content(root, tuple(_rejoined(groups)))
+
+
+def _has_neighbours(root: Node) -> bool:
+    before = None
+    for child in root.content:
+        if child.mask & RECORDED:
+            for message in child.items:
+                role = message.role
+                if role == before and role != "tool":
+                    return True
+                before = role
+        else:
+            role = child.role
+            if role == before and role != "tool":
+                return True
+            before = role
+    return False
+
+
+_Unit = tuple[Any, Any]
+"""A turn, or one message of a recording; and what a neighbour must equal to join it."""
+
+
+def _units(root: Node) -> Iterator[_Unit]:
+    for child in root.content:
+        if isinstance(child, Recorded):
+            for index, message in enumerate(child.items):
+                yield (child, index), _key(message, message.name, message.merge)
+        else:
+            yield child, _key(child, child.options.name, child.options.merge)
+
+
+def _key(turn: Turn | Message, name: str | None, merges: bool) -> tuple[object, ...]:
+    apart = not merges or turn.role in ("tool", "system")
+    kind = turn.kind if turn.role == "developer" else None
+    return (turn.role, name, kind, object() if apart else None)
+
+
+def _groups(units: list[_Unit]) -> Iterator[list[Any]]:
+    for _, group in groupby(units, key=lambda unit: unit[1]):
+        yield [item for item, _ in group]
+
+
+def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
+    """Yield merged turns; messages of a recording that stay as they are stay together."""
+    run: list[tuple[Recorded, int]] = []
+    for group in groups:
+        alone = len(group) == 1 and isinstance(group[0], tuple)
+        if run and not (alone and group[0][0] is run[0][0]):
+            yield _slice(run)
+            run = []
+        if alone:
+            run.append(group[0])
+        elif len(group) == 1:
+            yield group[0]
+        else:
+            yield _merged([_slice([item]) if isinstance(item, tuple) else item for item in group])
+    if run:
+        yield _slice(run)
+
+
+def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
+    node, first = run[0]
+    return replace(node, items=node.items[first : run[-1][1] + 1])
+
+
+def _merged(turns: list[Any]) -> Merged:
+    first = turns[0]
+    role = first.items[0].role if isinstance(first, Recorded) else first.role
+    kinds = {_kind(turn) for turn in turns}
+    # What is request-only in part is treated as request-only: it is not there next time.
+    kind = "request" if "request" in kinds else kinds.pop() if len(kinds) == 1 else "written"
+    return make(
+        Merged,
+        tuple(turns),
+        mask=bits(TURN, covering(tuple(turns))),
+        at=first.at,
+        role=role,
+        kind=kind,
+    )
+
+
+def _kind(turn: Any) -> str:
+    return str(turn.items[0].kind if isinstance(turn, Recorded) else turn.kind)
+
+

@@ -1,0 +1,112 @@
+"""Narrate: events become fenced text in a turn of the role the configuration maps them to."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from promptdsl.blocks import EventBlock, StateChangeBlock, UserActionBlock
+from promptdsl.config import Resolved
+from promptdsl.encoding import data_text, field
+from promptdsl.errors import ContentError
+from promptdsl.fencing import fence
+from promptdsl.json_text import ABSENT
+from promptdsl.rewriting import covering, with_content
+from promptdsl.tree import (
+    EVENT,
+    MEDIA,
+    SHIFT,
+    TEXT,
+    TURN,
+    Child,
+    Fence,
+    Happening,
+    Node,
+    Turn,
+    Verbatim,
+    bits,
+    make,
+)
+
+Narrator = Callable[[str, Mapping[str, Any]], str]
+"""Returns the text of an event: its type, and its fields, encoded, one line each."""
+
+
+def narrate(root: Node, *, config: Resolved, event_text: Narrator) -> Node:
+    """Return the tree with every event turn mapped to its role, one fence per event block."""
+    if not root.mask & EVENT << SHIFT:
+        return root
+    content = tuple(
+        _narrated(child, config, event_text) if child.mask & EVENT else child
+        for child in root.content
+    )
+    return with_content(root, content)
+
+
+def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
+    content: list[Child] = []
+    texts: list[Child] = []
+    for child in turn.content:
+        if type(child) is str or not isinstance(child, Happening) and not child.mask & MEDIA:
+            texts.append(child)
+            continue
+        _fence_texts(content, texts, config)
+        content.append(_happening(child, config, event_text) if isinstance(child, Happening) else child)
+    _fence_texts(content, texts, config)
+    return make(
+        Turn,
+        tuple(content),
+        mask=bits(TURN | EVENT, covering(tuple(content))),
+        at=turn.at,
+        options=turn.options,
+        role=config.event_role,
+        kind="event",
+    )
+
+
+def _fence_texts(content: list[Child], texts: list[Child], config: Resolved) -> None:
+    """Move what an author wrote in the event beside its blocks into a fence of its own."""
+    if texts:
+        content.append(fence(config.delimiters.for_event("text"), tuple(texts)))
+        texts.clear()
+
+
+def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence:
+    block = node.block
+    delimiter = config.delimiters.for_event(block.type)
+    attributes = f' type="{block.type}"'
+    formatted = config.format_block(block) if config.format_block is not None else None
+    if formatted is None:
+        text = event_text(block.type, fields(block))
+        said: Child = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None)
+    elif isinstance(formatted, str):
+        said = str(formatted)
+    else:
+        raise ContentError(
+            f"format_block returned {type(formatted).__name__} for a {block.type!r} block",
+            fix="return its text, or None for the text it has by default",
+            at=(node.source,),
+        )
+    return fence(delimiter, (said,), attributes=attributes, at=node.at)
+
+
+def fields(block: EventBlock) -> dict[str, Any]:
+    """Return the fields of an event as text of one line each; ``None`` for what is absent."""
+    match block:
+        case UserActionBlock():
+            named = {"action": block.action, "target": block.target, "actor": block.actor}
+            return {**_lines(named), "details": _pairs(block.details)}
+        case StateChangeBlock():
+            ends = {k: v for k, v in (("old", block.old), ("new", block.new)) if v is not ABSENT}
+            shown = {name: field(data_text(value)) for name, value in ends.items()}
+            named = {"key": block.key, "trigger": block.trigger}
+            return {"old": None, "new": None, **shown, **_lines(named), "details": _pairs(block.details)}
+        case _:
+            named = {"event": block.event, "source": block.source}
+            return {**_lines(named), "details": _pairs(block.data)}
+
+
+def _lines(values: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: None if v is None else field(data_text(v)) for name, v in values.items()}
+
+
+def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((field(data_text(key)), field(data_text(v))) for key, v in values.items())

@@ -1,0 +1,280 @@
+"""Pair: every tool call is answered by exactly one result before the next assistant turn."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import attrs
+
+from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.errors import PairingError
+from promptdsl.messages import Message
+from promptdsl.rewriting import replace, rewrite, with_content
+from promptdsl.tree import (
+    CALL,
+    RECORDED,
+    RESULT,
+    SHIFT,
+    TEXT,
+    TURN,
+    Call,
+    Node,
+    Recorded,
+    Result,
+    ToolTurn,
+    Turn,
+    bits,
+    make,
+    walk,
+)
+
+INTERRUPTED = "The tool call was interrupted before it returned a result."
+WITHIN = (CALL | RESULT) << SHIFT
+
+
+class _Unit(NamedTuple):
+    """A turn as pairing sees it: the calls it makes, the calls it answers, whether it says more."""
+
+    node: Any
+    calls: tuple[str, ...]
+    answers: tuple[str, ...]
+    speaks: bool
+
+
+class _Fault(NamedTuple):
+    what: str
+    fix: str
+    at: tuple[object, ...]
+
+
+def pair(root: Node, *, mode: Literal["error", "fill", "prune"]) -> Node:
+    """Return the tree with its tool calls and results in pairs.
+
+    The last calls of a conversation may be open. ``mode`` says what is done about a call without a
+    result and a result without a call: ``error`` raises :class:`PairingError` with the line,
+    ``fill`` answers the call with an error of type ``interrupted``, ``prune`` removes it; both
+    remove a result that answers nothing.
+    """
+    if not root.mask & WITHIN:
+        return root
+    fault = _first_fault(root)
+    if fault is None and (mode == "error" or not _is_open(root)):
+        return root
+    if mode == "error" and fault is not None:
+        raise PairingError(fault.what, fix=fault.fix, at=fault.at)
+    return with_content(root, tuple(_repaired(root, fill=mode == "fill")))
+
+
+# Looking for a fault: one scan, most turns passed over by their mask.
+
+
+def _first_fault(root: Node) -> _Fault | None:
+    waiting: dict[str, Any] = {}
+    for child in root.content:
+        mask = child.mask
+        if mask & RECORDED:
+            fault = _scan(child, waiting)
+        elif mask & WITHIN or waiting:
+            fault = _step(_unit(child), waiting)
+        else:
+            continue
+        if fault is not None:
+            return fault
+    return None
+
+
+def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
+    for message in node.items:
+        content = message.content
+        if not waiting and (
+            message.role not in _CALLING or (len(content) == 1 and type(content[0]) not in _PAIRED)
+        ):
+            continue
+        fault = _step(_recorded(message, node), waiting)
+        if fault is not None:
+            return fault
+    return None
+
+
+_CALLING = ("assistant", "tool", "user")
+_PAIRED = (ToolUseBlock, ToolResultBlock)
+
+
+def _step(unit: _Unit, waiting: dict[str, Any]) -> _Fault | None:
+    """Move past a turn: ``waiting`` holds the open calls and the turn that made each."""
+    for id in unit.answers:
+        if id not in waiting:
+            return _orphan(unit.node, id)
+        del waiting[id]
+    if waiting and unit.speaks:
+        return _unanswered(waiting, unit.node)
+    for id in unit.calls:
+        if id in waiting:
+            return _Fault(
+                f"the call id {id!r} is used twice in one turn",
+                "give each call of a turn an id of its own",
+                (_place(unit.node),),
+            )
+        waiting[id] = unit.node
+    return None
+
+
+def _orphan(node: Any, id: str) -> _Fault:
+    return _Fault(
+        f"the result {id!r} answers no open call",
+        'write it directly behind the turn that calls, or set tool_pairing="prune"',
+        (_place(node),),
+    )
+
+
+def _unanswered(waiting: dict[str, Any], node: Any) -> _Fault:
+    id, caller = next(iter(waiting.items()))
+    return _Fault(
+        f"the call {id!r} has no result before the next turn",
+        f'answer it: ToolMessage({id!r}, ...), or set tool_pairing="fill" or "prune"',
+        (_place(caller, id), _place(node)),
+    )
+
+
+def _place(node: Any, id: str | None = None) -> object:
+    if id is not None:
+        for part, _ in walk(node):
+            if isinstance(part, Call) and part.block.id == id:
+                return part.source
+    return node.source
+
+
+def _unit(node: Any) -> _Unit:
+    role = node.role if isinstance(node, Turn) and node.kind in ("written", "recorded") else None
+    calls: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    if isinstance(node, ToolTurn):
+        answers = (node.tool_use_id,)
+    elif node.mask & WITHIN:
+        found = [part for part, _ in walk(node)]
+        calls = tuple(part.block.id for part in found if isinstance(part, Call))
+        answers = tuple(part.tool_use_id for part in found if isinstance(part, Result))
+    speaks = role == "assistant" or (role == "user" and _says_more(node))
+    return _Unit(node, calls, answers, speaks)
+
+
+def _says_more(turn: Turn) -> bool:
+    return not turn.content or not all(isinstance(child, Result) for child in turn.content)
+
+
+def _recorded(message: Message, node: Node) -> _Unit:
+    content = message.content
+    calls = tuple(block.id for block in content if isinstance(block, ToolUseBlock))
+    answers = tuple(block.tool_use_id for block in content if isinstance(block, ToolResultBlock))
+    speaks = message.role == "assistant" or (message.role == "user" and message.kind != "event")
+    return _Unit(node, calls, answers, speaks)
+
+
+def _is_open(root: Node) -> bool:
+    """Return whether the last calls have no result."""
+    waiting: dict[str, Any] = {}
+    for unit in _units(root):
+        _step(unit, waiting)
+    return bool(waiting)
+
+
+# Repairing: turn by turn.
+
+
+def _units(root: Node) -> Iterator[_Unit]:
+    for child in root.content:
+        if not isinstance(child, Recorded):
+            yield _unit(child)
+            continue
+        for index, message in enumerate(child.items):
+            part = replace(child, items=child.items[index : index + 1])
+            yield _recorded(message, part)
+
+
+@attrs.define
+class _Batch:
+    """The calls of one turn: where it stands in the output, what is open, where results end."""
+
+    caller: int
+    open: list[str]
+    end: int
+
+
+def _repaired(root: Node, *, fill: bool) -> list[Node]:
+    out: list[Node] = []
+    batch: _Batch | None = None
+    for unit in _units(root):
+        known = batch.open if batch is not None else []
+        if batch is not None and unit.speaks:
+            batch.open = [id for id in known if id not in unit.answers]
+            _close(out, batch, fill=fill)
+            batch = None
+        orphans = [id for id in unit.answers if id not in known]
+        node = _without_results(unit.node, orphans)
+        if node is None:
+            continue
+        out.append(node)
+        if batch is not None and unit.answers:
+            batch.open = [id for id in batch.open if id not in unit.answers]
+            batch.end = len(out)
+        if unit.calls:
+            batch = _Batch(len(out) - 1, list(dict.fromkeys(unit.calls)), len(out))
+    if batch is not None:
+        _close(out, batch, fill=fill)
+    return out
+
+
+def _close(out: list[Node], batch: _Batch, *, fill: bool) -> None:
+    """Answer the open calls of a batch, or take them out of the turn that made them."""
+    if fill:
+        at = out[batch.caller].at
+        out[batch.end : batch.end] = [_interrupted(id, at) for id in batch.open]
+    elif batch.open:
+        caller = _without_calls(out[batch.caller], batch.open)
+        out[batch.caller : batch.caller + 1] = [] if caller is None else [caller]
+
+
+def _interrupted(id: str, at: Any) -> ToolTurn:
+    return make(
+        ToolTurn,
+        (INTERRUPTED,),
+        mask=bits(TURN, bits(RESULT | TEXT)),
+        at=at,
+        role="tool",
+        kind="written",
+        tool_use_id=id,
+        is_error=True,
+        error_type="interrupted",
+    )
+
+
+def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
+    unwanted = set(ids)
+    if isinstance(node, Recorded):
+        return _filtered(node, lambda b: not (isinstance(b, ToolUseBlock) and b.id in unwanted))
+    return _kept(node, lambda n: isinstance(n, Call) and n.block.id in unwanted)
+
+
+def _without_results(node: Node, ids: list[str]) -> Node | None:
+    unwanted = set(ids)
+    if not unwanted:
+        return node
+    if isinstance(node, Recorded):
+        return _filtered(
+            node, lambda b: not (isinstance(b, ToolResultBlock) and b.tool_use_id in unwanted)
+        )
+    if isinstance(node, ToolTurn):
+        return None
+    return _kept(node, lambda n: isinstance(n, Result) and n.tool_use_id in unwanted)
+
+
+def _filtered(node: Recorded, keep: Any) -> Node | None:
+    message = node.items[0]
+    content = tuple(block for block in message.content if keep(block))
+    if not content:
+        return None
+    return replace(node, items=(attrs.evolve(message, content=content),))
+
+
+def _kept(node: Node, unwanted: Any) -> Node | None:
+    changed = rewrite(node, lambda n: None if unwanted(n) else n, within=WITHIN)
+    return changed if changed.content else None

@@ -1,0 +1,21 @@
+"""Select: leave out what is for another audience."""
+
+from promptdsl.rewriting import rewrite
+from promptdsl.tree import AUDIENCE, SHIFT, Node, Note
+
+WITHIN = AUDIENCE << SHIFT
+
+
+def select(root: Node, *, audience: str) -> Node:
+    """Return the tree without the nodes that another audience than ``audience`` reads.
+
+    ``audience`` is ``"model"`` or ``"people"``. A note is for people.
+    """
+    if not root.mask & WITHIN:
+        return root
+
+    def keep(node: Node) -> Node | None:
+        meant = "people" if isinstance(node, Note) else node.options.audience
+        return node if meant in ("all", audience) else None
+
+    return rewrite(root, keep, within=WITHIN)

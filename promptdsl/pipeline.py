@@ -1,0 +1,53 @@
+"""The order of the passes, as data. It is written here and nowhere else."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from promptdsl.adapters import anthropic, openai_chat
+from promptdsl.config import Resolved
+from promptdsl.fencing import SectionFormat
+from promptdsl.formats.markdown import MARKDOWN
+from promptdsl.formats.xml import XML
+from promptdsl.library import event_text
+from promptdsl.passes.consolidate import consolidate
+from promptdsl.passes.expand import Settle, expand
+from promptdsl.passes.merge import merge
+from promptdsl.passes.narrate import narrate
+from promptdsl.passes.pair import pair
+from promptdsl.passes.place import place
+from promptdsl.passes.select import select
+from promptdsl.tree import Node
+
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "openai": openai_chat.read,
+    "anthropic": anthropic.read,
+}
+FORMATS: Mapping[str, SectionFormat] = {"markdown": MARKDOWN, "xml": XML}
+
+
+class Pass(NamedTuple):
+    """A pass with its settings: ``run`` turns a tree into a tree."""
+
+    name: str
+    run: Callable[[Node], Node]
+
+
+def before_target(*, audience: str, settle: Settle) -> tuple[Pass, ...]:
+    """Return the passes that do not depend on the target."""
+    return (
+        Pass("select", partial(select, audience=audience)),
+        Pass("expand", partial(expand, readers=READERS, settle=settle)),
+    )
+
+
+@lru_cache(maxsize=128)
+def for_target(config: Resolved) -> tuple[Pass, ...]:
+    """Return the passes that follow a configuration, in order."""
+    return (
+        Pass("consolidate", consolidate),
+        Pass("narrate", partial(narrate, config=config, event_text=event_text)),
+        Pass("place", partial(place, config=config)),
+        Pass("pair", partial(pair, mode=config.tool_pairing)),
+        Pass("merge", partial(merge, enabled=config.merge_consecutive)),
+    )

@@ -1,0 +1,291 @@
+"""Rendering: a tree becomes messages, and messages become one provider's payload."""
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import attrs
+
+from promptdsl.adapters import anthropic, openai_chat
+from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.components.turns import Timeline
+from promptdsl.components.writing import finish
+from promptdsl.config import Resolved, Transformation, resolve
+from promptdsl.errors import (
+    ConfigError,
+    ContentError,
+    LossError,
+    OptionError,
+    PendingToolCalls,
+    TargetError,
+    nearest,
+)
+from promptdsl.losses import Loss
+from promptdsl.lower import lower
+from promptdsl.messages import Message
+from promptdsl.models import ModelFacts, facts_for
+from promptdsl.pipeline import FORMATS, before_target, for_target
+from promptdsl.scope import detached
+from promptdsl.settling import settle
+from promptdsl.sources import caller
+from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node, Recorded, Root
+from promptdsl.views.outline import outline
+
+if TYPE_CHECKING:
+    from promptdsl.adapters.anthropic import Payload as AnthropicPayload
+    from promptdsl.adapters.openai_chat import Payload as OpenAIPayload
+
+ADAPTERS: Mapping[str, Any] = {
+    "openai": openai_chat,
+    "openai_compatible": openai_chat,
+    "anthropic": anthropic,
+}
+METHODS = {"openai": "to_openai", "openai_compatible": "to_openai", "anthropic": "to_anthropic"}
+
+
+class Stage(NamedTuple):
+    """The tree after a pass; the first stage is the tree as ``written``."""
+
+    name: str
+    tree: Node
+
+
+@attrs.frozen
+class _Request:
+    """What a render was asked for."""
+
+    model: str | None
+    provider: str | None
+    layer: Transformation | None
+    roots: tuple[str | os.PathLike[str], ...]
+    strict: bool
+
+
+def render(
+    tree: Node,
+    *,
+    model: str | None = None,
+    provider: str | None = None,
+    transformation: Transformation | None = None,
+    audience: str = "model",
+    strict: bool = False,
+    media_roots: Iterable[str | os.PathLike[str]] = (),
+) -> "Rendered":
+    """Return what a prompt comes to: its messages and, for a target, the payload and its losses.
+
+    ``tree`` is a Timeline, or a turn, Section or Fragment alone. ``provider`` names the target
+    (``openai``, ``openai_compatible``, ``anthropic``); with only a ``model``, its name tells it. A
+    path that came in data is read only under one of ``media_roots``.
+
+    Raises a :class:`PromptError`: for a tree that is not finished, a configuration that is wrong,
+    calls and results that do not pair, an attachment that cannot be read, and with ``strict=True``
+    a :class:`LossError` for text or media the target cannot say in its voice.
+    """
+    if audience not in ("model", "people"):
+        raise OptionError(
+            f"audience={audience!r}", fix=nearest(str(audience), ("model", "people")), at=(caller(2),)
+        )
+    root = _root(tree)
+    request = _Request(model, provider, transformation, tuple(media_roots), strict)
+    lost: list[Node] = []
+    stages = [Stage("written", root)]
+    ready = partial(settle, roots=request.roots, replaced=lost.append)
+    for name, run in before_target(audience=audience, settle=ready):
+        stages.append(Stage(name, run(stages[-1].tree)))
+    replaced = tuple(
+        Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent", "", node.source)
+        for node in lost
+    )
+    return _for_target(request, tuple(stages), replaced)
+
+
+def _for_target(request: _Request, stages: tuple[Stage, ...], losses: tuple[Loss, ...]) -> "Rendered":
+    """Return the result of the passes that depend on the target, and of its adapter."""
+    facts = facts_for(request.model, request.provider)
+    root = cast("Root", stages[0].tree)
+    config = _config(request, facts, root)
+    tree = stages[-1].tree
+    passed = list(stages)
+    for name, run in for_target(config):
+        tree = run(tree)
+        passed.append(Stage(name, tree))
+    messages, lowered = lower(tree, form=FORMATS[config.format], config=config, roots=request.roots)
+    ready: list[Any] = []
+    if facts.provider is not None:
+        payload, written = ADAPTERS[facts.provider].write(messages, facts)
+        ready.append(payload)
+        lowered += _placed(written, tree)
+    rendered = Rendered(messages, losses + lowered, config, facts, tuple(passed), request, ready, losses)
+    return _checked(rendered) if request.strict else rendered
+
+
+def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
+    layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
+    try:
+        return resolve(layers, model=request.model, provider=facts.provider)
+    except ConfigError as error:
+        raise error.located(root.source) from None
+
+
+def _root(tree: object) -> Root:
+    if not isinstance(tree, Node):
+        raise ContentError(
+            f"render() takes a Timeline, a turn, a Section or a Fragment, not {type(tree).__name__}",
+            fix="call the function that builds the prompt",
+            at=(caller(3),),
+        )
+    node = finish(tree)
+    if isinstance(node, Root):
+        return node
+    if not node.mask & (TURN | REQUEST | SECTION | FRAGMENT) and not isinstance(node, Recorded):
+        raise ContentError(
+            "render() takes a Timeline, a turn, a Section or a Fragment",
+            fix="put it in a User or a System",
+            at=(caller(3), node.source),
+        )
+    with detached():
+        return cast("Root", finish(Timeline(node)))
+
+
+def _placed(losses: tuple[Loss, ...], tree: Node) -> tuple[Loss, ...]:
+    """Give the losses of recorded messages the line of their ``History``."""
+    if all(loss.source is not None or loss.message is None for loss in losses):
+        return losses
+    places = {
+        id(message): (index, node)
+        for node in tree.content
+        if isinstance(node, Recorded)
+        for index, message in enumerate(node.items)
+    }
+    return tuple(_located(loss, places) for loss in losses)
+
+
+def _located(loss: Loss, places: Mapping[int, tuple[int, Node]]) -> Loss:
+    found = places.get(id(loss.message))
+    if loss.source is not None or found is None:
+        return loss
+    index, node = found
+    return attrs.evolve(loss, path=loss.path or f"history[{index}]", source=node.source)
+
+
+def _checked(rendered: "Rendered") -> "Rendered":
+    serious = [loss for loss in rendered.losses if loss.kind != "hint"]
+    if serious:
+        first = serious[0]
+        more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
+        raise LossError(
+            f"{first.what} cannot be sent: {first.why}{more}",
+            fix="write it another way for this target, or render without strict=True",
+            at=(first.source or first.path or None,),
+        )
+    return rendered
+
+
+@attrs.frozen(eq=False, repr=False)
+class Rendered:
+    """What a prompt comes to. Immutable: every payload is made of fresh containers.
+
+    ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
+    configuration that held, ``facts`` what is known of the target.
+    """
+
+    messages: tuple[Message, ...]
+    losses: tuple[Loss, ...]
+    config: Resolved
+    facts: ModelFacts
+    _stages: tuple[Stage, ...]
+    _request: _Request
+    _ready: list[Any]
+    _before: tuple[Loss, ...]
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Return the tree as written and after every pass; one a pass left alone is the same."""
+        return self._stages
+
+    def explain(self) -> dict[str, tuple[Any, str]]:
+        """Return for every configuration value what holds and the name of the layer that set it."""
+        return self.config.explain()
+
+    def outline(self) -> str:
+        """Return the parts of what is sent, a line each, with their sizes and where they were written."""
+        return outline(self._stages[-1].tree)
+
+    def payload(self) -> dict[str, Any]:
+        """Return the request arguments for the target, content only.
+
+        Raises :class:`TargetError` when rendered for no target, :class:`PendingToolCalls` when the
+        last calls are not answered yet.
+        """
+        provider = self.facts.provider
+        if provider is None:
+            raise TargetError(
+                "this was rendered for no target",
+                fix="say one: render(tree, model=...) or render(tree, provider=...)",
+                at=(caller(2),),
+            )
+        self._refuse_pending()
+        try:
+            return cast("dict[str, Any]", self._ready.pop())
+        except IndexError:
+            return cast("dict[str, Any]", ADAPTERS[provider].write(self.messages, self.facts)[0])
+
+    def to_openai(self) -> "OpenAIPayload":
+        """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``.
+
+        Raises :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("OpenAIPayload", self._to("openai"))
+
+    def to_anthropic(self) -> "AnthropicPayload":
+        """Return the arguments of Anthropic's ``messages.create``: ``system`` and ``messages``.
+
+        Raises :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("AnthropicPayload", self._to("anthropic"))
+
+    def _to(self, target: str) -> dict[str, Any]:
+        provider = self.facts.provider
+        if provider is None:
+            request = attrs.evolve(self._request, provider=target)
+            before = next(i for i, stage in enumerate(self._stages) if stage.name == "expand")
+            return _for_target(request, self._stages[: before + 1], self._before).payload()
+        if METHODS[provider] != METHODS[target]:
+            raise TargetError(
+                f"this was rendered for {provider}, so it has no {METHODS[target]}()",
+                fix=f"render it for that target: render(tree, provider={target!r})",
+                at=(caller(3),),
+            )
+        return self.payload()
+
+    def _refuse_pending(self) -> None:
+        open_calls = pending(self.messages)
+        if open_calls:
+            message, call = open_calls[0]
+            names = ", ".join(repr(block.id) for _, block in open_calls)
+            source = message.sources[0].source if message.origins else None
+            raise PendingToolCalls(
+                f"the last calls are not answered yet: {names}",
+                fix=f"answer them: ToolMessage({call.id!r}, ...)",
+                at=(source,),
+            )
+
+    def __repr__(self) -> str:
+        target = self.facts.provider or "no target"
+        return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
+
+
+def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
+    """Return the calls of the last assistant turn that have no result, each with its message."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return [
+                (message, block)
+                for block in message.content
+                if isinstance(block, ToolUseBlock) and block.id not in answered
+            ]
+        for block in message.content:
+            if isinstance(block, ToolResultBlock):
+                answered.add(block.tool_use_id)
+    return []

@@ -1,0 +1,81 @@
+"""Making a tree from a tree. Where nothing changed, the node stays the same object."""
+
+from collections.abc import Callable, Iterator
+from operator import is_
+from typing import Any
+
+from promptdsl.errors import PlacementError
+from promptdsl.tree import DEEP, NAMED, SURFACE, TEXT, Child, Fragment, N, Node, bits, label, make
+
+
+def replace(node: N, **changes: Any) -> N:
+    """Return a copy of a node with some fields changed."""
+    cls = node._node
+    fields = {name: getattr(node, name) for name in ("mask", "at", "options", *cls._fields)}
+    content = changes.pop("content", node.content)
+    return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
+
+
+def covering(content: tuple[Child, ...]) -> int:
+    """Return the deep bits of what stands in a content."""
+    mask = 0
+    for child in content:
+        mask |= bits(TEXT) if isinstance(child, str) else child.mask
+    return mask & DEEP
+
+
+def with_content(node: N, content: tuple[Child, ...]) -> N:
+    """Return the node with another content, its mask set accordingly; the same one if unchanged."""
+    old = node.content
+    if len(old) == len(content) and all(map(is_, old, content)):
+        return node
+    return replace(node, content=content, mask=node.mask & ~DEEP | bits(node.mask & SURFACE, covering(content)))
+
+
+def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
+    """Return the tree with ``change`` applied bottom-up where the mask ``within`` says it is needed.
+
+    ``change`` returns the node itself, another one, or ``None`` to leave it out. Where nothing
+    below a node changed, the node stays the same object.
+    """
+    open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
+    while True:
+        node, done, rest = open_nodes[-1]
+        child = next(rest, None)
+        if child is None:
+            open_nodes.pop()
+            changed = change(with_content(node, tuple(done)))
+            if not open_nodes:
+                return root if changed is None else changed
+            if changed is not None:
+                open_nodes[-1][1].append(changed)
+        elif isinstance(child, str) or not child.mask & within:
+            done.append(child)
+        else:
+            open_nodes.append((child, [], iter(child.content)))
+
+
+def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
+    """Raise :class:`PlacementError` when two siblings have one id."""
+    seen: dict[str, Node] = {}
+    waiting = list(reversed(content))
+    while waiting:
+        child = waiting.pop()
+        if type(child) is str or not child.mask & NAMED:
+            continue
+        if isinstance(child, Fragment):
+            waiting.extend(reversed(child.content))
+        if child.options.id is None:
+            continue
+        if child.options.id in seen:
+            raise twice(child.options.id, seen[child.options.id], child, component)
+        seen[child.options.id] = child
+
+
+def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
+    """Return the error for two siblings with one id."""
+    return PlacementError(
+        f"the id {id!r} is used twice in one {label(around)}",
+        fix="ids are unique among siblings: rename one of them",
+        at=(second.source, first.source),
+    )

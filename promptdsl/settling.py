@@ -1,0 +1,74 @@
+"""Making blocks ready to be sent: what is no text yet becomes text, and files are read."""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from operator import is_
+
+from typing import Any
+
+import attrs
+
+from promptdsl.blocks import (
+    Block,
+    CodeBlock,
+    JsonBlock,
+    MediaBlock,
+    TextBlock,
+    ToolResultBlock,
+    text_block,
+)
+from promptdsl.encoding import json_text, whole
+from promptdsl.media import read_path
+from promptdsl.messages import Message
+
+Roots = Iterable[str | os.PathLike[str]]
+Replaced = Callable[[Any], None]
+"""Called with the node a text stands in when a lone surrogate of it was replaced."""
+
+
+def settle(message: Message, node: object, *, roots: Roots, replaced: Replaced) -> Message:
+    """Return a recorded message whose blocks can be sent; the same one where they could already.
+
+    ``node`` is the recording. Raises :class:`MediaError` for a path that is refused or cannot be read.
+    """
+    content = message.content
+    if len(content) == 1:
+        block = content[0]
+        if type(block) is TextBlock and block.text.isascii():
+            return message
+    settled = tuple(settle_block(block, node, roots=roots, replaced=replaced) for block in content)
+    if all(map(is_, settled, content)):
+        return message
+    return attrs.evolve(message, content=settled)
+
+
+def settle_block(block: Block, node: object, *, roots: Roots, replaced: Replaced) -> Block:
+    """Return a block that can be sent; the same one where it could already."""
+    if isinstance(block, TextBlock):
+        text, changed = whole(block.text)
+        if not changed:
+            return block
+        replaced(node)
+        return attrs.evolve(block, text=text)
+    if isinstance(block, MediaBlock) and block.source.kind == "path":
+        return attrs.evolve(block, source=read_path(block.source, roots))
+    if isinstance(block, JsonBlock):
+        return text_block(json_text(block.value))
+    if isinstance(block, CodeBlock):
+        return text_block(fenced_code(block.text, block.language))
+    if isinstance(block, ToolResultBlock):
+        content = tuple(settle_block(b, node, roots=roots, replaced=replaced) for b in block.content)
+        same = all(map(is_, content, block.content))
+        return block if same else attrs.evolve(block, content=content)
+    return block
+
+
+def fenced_code(text: str, language: str | None) -> str:
+    """Return code in a Markdown fence longer than any inside it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language or ''}\n{text}\n{fence}"
+
+
+

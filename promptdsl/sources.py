@@ -1,0 +1,87 @@
+"""Where things come from: a line an author wrote, the bytes of an attachment."""
+
+import sys
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any, Literal, TypeAlias, cast
+
+import attrs
+
+from promptdsl.errors import DataError, nearest
+
+Position: TypeAlias = tuple[CodeType, int]
+"""A code object and the offset of an instruction in it: a line, remembered cheaply (128 ns)."""
+
+
+@attrs.frozen
+class Source:
+    """Where an author wrote something: ``file`` as the interpreter names it, ``line`` from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def source_of(position: Position) -> Source:
+    """Return the file and line of an instruction."""
+    code, offset = position
+    line = next(
+        (line for start, end, line in code.co_lines() if start <= offset < end and line), None
+    )
+    return Source(code.co_filename, line or code.co_firstlineno)
+
+
+def caller(depth: int) -> Source:
+    """Return the line ``depth`` calls above the function that asks (1 is its own caller)."""
+    frame = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
+    return source_of((frame.f_code, frame.f_lasti))
+
+
+@attrs.frozen
+class MediaSource:
+    """Where the bytes of an attachment are.
+
+    ``value`` is the base64 text, the address, the path or the file id, by ``kind``. ``from_data``
+    is true of a path that came in data rather than in code; such a path is read only under a
+    declared media root.
+    """
+
+    kind: Literal["base64", "url", "path", "file_id", "s3", "gcs"]
+    value: str
+    media_type: str | None = None
+    from_data: bool = attrs.field(default=False, eq=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"type": kind, ...}``, the value under the kind's own key."""
+        data = {"type": self.kind, SOURCE_KEYS[self.kind]: self.value}
+        return data if self.media_type is None else {**data, "media_type": self.media_type}
+
+
+SOURCE_KEYS = {
+    "base64": "data",
+    "url": "url",
+    "path": "path",
+    "file_id": "file_id",
+    "s3": "uri",
+    "gcs": "uri",
+}
+
+SHORTHANDS = ("type", "path", "url", "data", "file_id", "uri", "media_type")
+"""Keys a media block may carry itself instead of in a ``source``."""
+
+
+def media_source(data: object) -> MediaSource:
+    """Return the source a dictionary describes; the kind may be left out where its key tells it."""
+    if not isinstance(data, Mapping):
+        raise DataError(f"a source is a dictionary, not {type(data).__name__}")
+    entries = cast("Mapping[str, Any]", data)
+    kind = entries.get("type") or next((k for k in SOURCE_KEYS if SOURCE_KEYS[k] in entries), None)
+    if kind not in SOURCE_KEYS:
+        raise DataError(f"unknown source {kind!r}", fix=nearest(str(kind), SOURCE_KEYS))
+    value = entries.get(SOURCE_KEYS[kind])
+    if not isinstance(value, str):
+        raise DataError(f"a {kind!r} source needs {SOURCE_KEYS[kind]!r}, a string")
+    media_type = entries.get("media_type")
+    return MediaSource(cast("Any", kind), value, media_type, from_data=True)

@@ -1,0 +1,450 @@
+"""The tree: frozen nodes that know where they were written, and nothing that works on them.
+
+A node's ``mask`` says what it is at its own level (the *surface* bits) and what stands anywhere
+below it (the *deep* bits), so that a pass which looks for something that is not there can leave.
+Nothing here recurses: comparing, printing, copying and saving a tree ten thousand levels deep work.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import attrs
+from attrs.exceptions import FrozenInstanceError
+
+from promptdsl.blocks import EMPTY, Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.errors import ContentError, ScopeError
+from promptdsl.messages import Kind, Role
+from promptdsl.sources import Position, Source, caller, source_of
+
+# What a node is, at its own level.
+TURN = 1 << 0
+REQUEST = 1 << 1
+RECORDED = 1 << 2
+SECTION = 1 << 3
+TEXT = 1 << 4
+MEDIA = 1 << 5
+CALL = 1 << 6
+RESULT = 1 << 7
+REASONING = 1 << 8
+EVENT = 1 << 9
+NOTE = 1 << 10
+SYSTEM = 1 << 11
+DEVELOPER = 1 << 12
+HAPPENING = 1 << 13
+ROOT = 1 << 14
+NAMED = 1 << 15
+FRAGMENT = 1 << 16
+AUDIENCE = 1 << 17
+CACHE = 1 << 18
+SURFACE = (1 << 20) - 1
+SHIFT = 20
+DEEP = SURFACE << SHIFT
+
+# What state a component is in, before it is a node.
+PLACED = 1 << 40
+OPEN = 1 << 41
+CLOSED = 1 << 42
+FAILED = 1 << 43
+BARE = 1 << 44
+BUSY = PLACED | OPEN | FAILED
+
+
+def bits(surface: int, below: int = 0) -> int:
+    """Return the mask of a node that is ``surface`` and holds what ``below`` (a mask) tells."""
+    return surface | surface << SHIFT | below & DEEP
+
+
+@attrs.frozen
+class Options:
+    """What may be said of a turn or a part beside its content."""
+
+    id: str | None = None
+    name: str | None = None
+    metadata: Mapping[str, Any] = EMPTY
+    tags: tuple[str, ...] = ()
+    audience: str = "all"
+    cache: bool = False
+    merge: bool = True
+
+
+DEFAULTS = Options()
+
+Child = Any
+"""A child is an exact ``str`` or a :class:`Node`; spelled loosely because nodes nest in nodes."""
+
+
+class Node:
+    """A frozen part of a tree.
+
+    ``content`` holds strings and nodes. ``at`` is where it was written; it takes no part in
+    equality. ``source`` gives it as file and line.
+    """
+
+    __slots__ = ("at", "content", "mask", "options")
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _node: ClassVar[type["Node"]]
+
+    content: tuple[Child, ...]
+    mask: int
+    at: Position | Source | None
+    options: Options
+
+    def __init_subclass__(cls) -> None:
+        # A component is a subclass without slots of its own: its node is the class it extends.
+        if "_node" not in cls.__dict__:
+            cls._node = cls
+
+    @property
+    def source(self) -> Source | None:
+        """The author's file and line, ``None`` for what a pass made."""
+        at = self.at
+        return source_of(at) if isinstance(at, tuple) else at
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError
+
+    def __copy__(self) -> "Node":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Node":
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return equal(self, other) if isinstance(other, Node) else NotImplemented
+
+    def __hash__(self) -> int:
+        texts = tuple(child for child in self.content if isinstance(child, str))
+        return hash((self._node, len(self.content), texts))
+
+    def __repr__(self) -> str:
+        return "".join(_printed(self))
+
+    def __str__(self) -> str:
+        return self._no_text(caller(2))
+
+    def __format__(self, spec: str) -> str:
+        return self._no_text(caller(2))
+
+    def _no_text(self, place: Source) -> str:
+        raise ContentError(
+            f"a {label(self)} has no text before it is rendered",
+            fix="pass the component itself as an argument, or render() it; repr() shows it",
+            at=(place, self.source),
+        )
+
+    def __enter__(self) -> "Node":
+        raise ScopeError(
+            f"this {label(self)} is finished, it cannot be opened as a block",
+            fix="write a new one, or put the finished one in place with include(...)",
+            at=(caller(2), self.source),
+        )
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing is open: ``__enter__`` always raises."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _thawed, (list(_flat(self)),)
+
+
+Node._node = Node
+
+
+class Root(Node):
+    """A whole prompt. ``transformation`` is the configuration its author gave it."""
+
+    __slots__ = ("transformation",)
+    _fields = ("transformation",)
+    transformation: Any
+
+
+class Turn(Node):
+    """What becomes a message. ``kind`` tells what it was before roles were mapped."""
+
+    __slots__ = ("kind", "role")
+    _fields = ("role", "kind")
+    role: Role
+    kind: Kind
+
+
+class ToolTurn(Turn):
+    """A tool's answer as a turn of its own; its content is the content of the result."""
+
+    __slots__ = ("error_type", "is_error", "tool_use_id")
+    _fields = ("role", "kind", "tool_use_id", "is_error", "error_type")
+    tool_use_id: str
+    is_error: bool
+    error_type: str | None
+
+
+class Request(Node):
+    """A request-only turn. ``type`` and ``title`` stand in its fence, ``position`` says where it goes.
+
+    ``grounding`` is whether every string in it is a value.
+    """
+
+    __slots__ = ("grounding", "order", "position", "title", "type")
+    _fields = ("type", "title", "position", "order", "grounding")
+    type: str | None
+    title: str | None
+    position: str | None
+    order: float
+    grounding: bool
+
+
+class Merged(Turn):
+    """Neighbouring turns of one role that become one message; its content are the turns."""
+
+    __slots__ = ()
+
+
+class Consolidated(Turn):
+    """The one system message; its content are the system turns and loose sections it is made of."""
+
+    __slots__ = ()
+
+
+class Recorded(Node):
+    """Recorded messages. ``items`` is what was given, ``form`` the wire form it is in.
+
+    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``.
+    """
+
+    __slots__ = ("form", "items")
+    _fields = ("items", "form")
+    items: Any
+    form: str
+
+
+class Section(Node):
+    """A named part of a turn; its id is ``options.id``."""
+
+    __slots__ = ("title",)
+    _fields = ("title",)
+    title: "str | Value | None"
+
+
+class Fragment(Node):
+    """Several parts that stand for themselves."""
+
+    __slots__ = ()
+
+
+class Note(Node):
+    """What only people read."""
+
+    __slots__ = ()
+
+
+class Text(Node):
+    """One text of author strings and values."""
+
+    __slots__ = ()
+
+
+class Value(Node):
+    """Text from elsewhere, as it was when written. ``label`` says what it is, where that is known."""
+
+    __slots__ = ("label", "text")
+    _fields = ("text", "label")
+    text: str
+    label: str | None
+
+
+class Verbatim(Node):
+    """Finished text: nothing works on it any more."""
+
+    __slots__ = ("cache", "text")
+    _fields = ("text", "cache")
+    text: str
+    cache: Cache | None
+
+
+class Fence(Node):
+    """Content between two delimiters that nothing inside can close.
+
+    ``names`` are the tags the delimiters are, ``literals`` the delimiters that are no tags;
+    ``values`` is whether all strings in it are values.
+    """
+
+    __slots__ = ("close", "literals", "names", "open", "values")
+    _fields = ("open", "close", "names", "literals", "values")
+    open: str
+    close: str
+    names: tuple[str, ...]
+    literals: tuple[str, ...]
+    values: bool
+
+
+class Media(Node):
+    """An attachment."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: MediaBlock
+
+
+class Call(Node):
+    """A tool call of an assistant turn."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: ToolUseBlock
+
+
+class Result(Node):
+    """The answer to a tool call, inside a user or tool turn."""
+
+    __slots__ = ("error_type", "is_error", "tool_use_id")
+    _fields = ("tool_use_id", "is_error", "error_type")
+    tool_use_id: str
+    is_error: bool
+    error_type: str | None
+
+
+class Reasoning(Node):
+    """What a model thought."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: ReasoningBlock
+
+
+class Happening(Node):
+    """One event block of an event turn."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: EventBlock
+
+
+N = TypeVar("N", bound=Node)
+_set = object.__setattr__
+
+
+def make(
+    cls: type[N],
+    content: tuple[Child, ...] = (),
+    *,
+    mask: int = 0,
+    at: Position | Source | None = None,
+    options: Options = DEFAULTS,
+    **fields: Any,
+) -> N:
+    """Return a new node of a class; a pass makes nodes so, an author by calling components."""
+    node = object.__new__(cls)
+    _set(node, "content", content)
+    _set(node, "mask", mask)
+    _set(node, "at", at)
+    _set(node, "options", options)
+    for name in cls._fields:
+        _set(node, name, fields[name])
+    return node
+
+
+def walk(root: Node) -> Iterator[tuple[Node, int]]:
+    """Yield every node below and including ``root`` with its depth, in document order."""
+    stack: list[tuple[Node, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        yield node, depth
+        stack.extend(
+            (child, depth + 1) for child in reversed(node.content) if not isinstance(child, str)
+        )
+
+
+def label(node: Node) -> str:
+    """Return what to call a node in a message to its author: the component's name."""
+    name = type(node).__name__
+    if isinstance(node, ToolTurn):
+        return "ToolMessage"
+    if isinstance(node, Turn):
+        return node.role.capitalize() if isinstance(getattr(node, "role", None), str) else name
+    return _NAMES.get(type(node), name)
+
+
+_NAMES: dict[type[Node], str] = {
+    Root: "Timeline",
+    Recorded: "History",
+    Call: "ToolUse",
+    Result: "ToolResult",
+    Media: "attachment",
+}
+
+
+def equal(left: Node, right: Node) -> bool:
+    """Return whether two trees say the same, wherever they were written."""
+    pairs: list[tuple[Any, Any]] = [(left, right)]
+    while pairs:
+        one, two = pairs.pop()
+        if one is two:
+            continue
+        if isinstance(one, Node) and isinstance(two, Node):
+            if not _alike(one, two):
+                return False
+            pairs.extend(zip(one.content, two.content, strict=True))
+        elif one != two:
+            return False
+    return True
+
+
+def _alike(one: Node, two: Node) -> bool:
+    return (
+        one._node is two._node
+        and len(one.content) == len(two.content)
+        and one.options == two.options
+        and all(getattr(one, name) == getattr(two, name) for name in one._node._fields)
+    )
+
+
+def _printed(root: Node) -> Iterator[str]:
+    stack: list[Any] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, _Raw):
+            yield item
+            continue
+        if isinstance(item, str):
+            yield repr(item)
+            continue
+        yield f"{label(item)}("
+        stack.append(_Raw(")"))
+        for index in range(len(item.content) - 1, -1, -1):
+            stack.append(item.content[index])
+            if index:
+                stack.append(_Raw(", "))
+        fields = _printed_fields(item)
+        if fields:
+            stack.append(_Raw(fields + (", " if item.content else "")))
+
+
+class _Raw(str):
+    """Text that is printed as it is."""
+
+    __slots__ = ()
+
+
+def _printed_fields(node: Node) -> str:
+    own = [(name, getattr(node, name, None)) for name in node._node._fields if name not in ("role", "kind")]
+    said = [(f.name, getattr(node.options, f.name)) for f in attrs.fields(Options)]
+    default = {f.name: f.default for f in attrs.fields(Options)}
+    shown = [(n, v) for n, v in said if v != default[n]] + [(n, v) for n, v in own if v is not None]
+    return ", ".join(f"{name}={value!r}" for name, value in shown)
+
+
+def _flat(root: Node) -> Iterator[tuple[Any, ...]]:
+    """Yield the nodes in document order as plain records, so that saving needs no recursion."""
+    for node, _ in walk(root):
+        children = tuple(child if isinstance(child, str) else None for child in node.content)
+        fields = {name: getattr(node, name) for name in node._node._fields}
+        yield node._node, children, node.mask, node.source, node.options, fields
+
+
+def _thawed(records: list[tuple[Any, ...]]) -> Node:
+    made: list[Node] = []
+    for cls, children, mask, at, options, fields in reversed(records):
+        content = tuple(made.pop() if child is None else child for child in children)
+        made.append(make(cls, content, mask=mask & ~BUSY, at=at, options=options, **fields))
+    return made.pop()

@@ -1,0 +1,115 @@
+"""The outline: the parts of a prompt, a line each."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Message
+from promptdsl.tree import (
+    Call,
+    Fence,
+    Media,
+    Merged,
+    Node,
+    Recorded,
+    Request,
+    Result,
+    Section,
+    ToolTurn,
+    Turn,
+    Value,
+    Verbatim,
+    label,
+)
+
+WIDTH = 60
+
+
+def outline(root: Node) -> str:
+    """Return the parts below a node, indented, each with its size in characters and its line."""
+    return "\n".join(_line(depth, what, where) for depth, what, where in _entries(root))
+
+
+def _line(depth: int, what: str, where: object) -> str:
+    text = "  " * depth + what
+    return f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text
+
+
+def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
+    stack: list[tuple[Any, int]] = [(child, 0) for child in reversed(root.content)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, str):
+            yield depth, _size(node), None
+        elif isinstance(node, Recorded):
+            for message in node.items:
+                yield depth, _message(message), node.source
+        else:
+            yield depth, _describe(node), node.source
+            stack.extend((child, depth + 1) for child in reversed(node.content))
+
+
+def _describe(node: Node) -> str:
+    """Return what a node is, in the words of its author."""
+    match node:
+        case ToolTurn():
+            what = f"tool {node.tool_use_id}"
+        case Turn():
+            what = f"{node.role}{_kind(node)}"
+        case Section():
+            title = node.title.text if isinstance(node.title, Value) else node.title
+            what = f"section {node.options.id}" + (f" {title!r}" if title is not None else "")
+            return _with_options(what, node)
+        case Request():
+            what = "grounding" if node.grounding else "ephemeral"
+        case Fence():
+            what = node.open.strip() or "unfenced"
+        case Value():
+            what = f"value, {_size(node.text)}"
+        case Verbatim():
+            what = _size(node.text)
+        case Call():
+            what = f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
+        case Result():
+            what = f"result {node.tool_use_id}"
+        case Media():
+            what = f"{node.block.type} ({node.block.source.kind})"
+        case _:
+            what = label(node).lower()
+    return _with_options(what + (f" {node.options.id}" if node.options.id else ""), node)
+
+
+def _kind(turn: Turn) -> str:
+    merged = " (merged)" if isinstance(turn, Merged) else ""
+    return merged if turn.kind == "written" else f" ({turn.kind.replace('_', ' ')}){merged}"
+
+
+def _with_options(what: str, node: Node) -> str:
+    options = node.options
+    said = [f"name={options.name}"] if options.name else []
+    said += [f"audience={options.audience}"] if options.audience != "all" else []
+    said += ["cached"] if options.cache else []
+    said += [f"#{tag}" for tag in options.tags]
+    return " ".join([what, *said])
+
+
+def _message(message: Message) -> str:
+    name = f" name={message.name}" if message.name else ""
+    blocks = "; ".join(_block(block) for block in message.content)
+    return f"{message.role} (recorded){name}: {blocks}"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case TextBlock():
+            return _size(block.text)
+        case ToolUseBlock():
+            return f"call {block.name} ({block.id})"
+        case ToolResultBlock():
+            return f"result {block.tool_use_id}, " + "; ".join(_block(b) for b in block.content)
+        case _:
+            return block.type
+
+
+def _size(text: str) -> str:
+    return f"{len(text):,} characters"

@@ -1,0 +1,264 @@
+"""Payloads checked offline: strictly against the SDKs' types, then by the rules no type states.
+
+The SDKs' message types hold lazy iterables, which pydantic checks only when somebody walks them,
+and unions that let unknown blocks pass; so iterators are walked here and every block is checked
+against the one type its ``type`` names.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, cast
+
+import anthropic.types as claude
+from openai.types.chat import ChatCompletionMessageParam
+from pydantic import ConfigDict, TypeAdapter
+
+from promptdsl.models import ModelFacts
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+CHAT_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam], config=STRICT)
+CLAUDE_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[claude.MessageParam], config=STRICT)
+TOP_LEVEL = {"messages", "tools", "tool_choice"}
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+MOST_MARKS = 4
+
+
+def _adapters(**types: Any) -> dict[str, TypeAdapter[Any]]:
+    return {
+        name: TypeAdapter(list[type], config=STRICT)  # type: ignore[valid-type]
+        for name, type in types.items()
+    }
+
+
+CLAUDE_BLOCKS = _adapters(
+    text=claude.TextBlockParam,
+    image=claude.ImageBlockParam,
+    document=claude.DocumentBlockParam,
+    search_result=claude.SearchResultBlockParam,
+    thinking=claude.ThinkingBlockParam,
+    redacted_thinking=claude.RedactedThinkingBlockParam,
+    tool_use=claude.ToolUseBlockParam,
+    tool_result=claude.ToolResultBlockParam,
+)
+CLAUDE_PLACES = {
+    "system": {"text"},
+    "user": {"text", "image", "document", "search_result", "tool_result"},
+    "assistant": {"text", "thinking", "redacted_thinking", "tool_use"},
+    "tool_result": {"text", "image", "document", "search_result"},
+}
+
+
+def _walk(value: object) -> None:
+    """Walk every container and lazy iterator, which is what makes pydantic check its items."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            waiting.extend(cast("Mapping[str, object]", item).values())
+        elif isinstance(item, Iterable) and not isinstance(item, str | bytes):
+            waiting.extend(cast("Iterable[object]", item))
+
+
+def _check_types(adapter: TypeAdapter[Any], value: object) -> None:
+    _walk(adapter.validate_python(value))
+
+
+def _check_json(payload: Mapping[str, Any], keys: set[str]) -> None:
+    assert set(payload) <= keys, f"unknown keys {set(payload) - keys}"
+    json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return re.fullmatch(pattern, text) is not None
+
+
+def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    return cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
+
+
+# OpenAI Chat Completions.
+
+
+def check_openai(payload: Mapping[str, Any]) -> None:
+    """Check the arguments of ``chat.completions.create``, model aside.
+
+    Raises :class:`pydantic.ValidationError` for what the types refuse and :class:`AssertionError`
+    for what the service is known to refuse beyond them.
+    """
+    _check_json(payload, TOP_LEVEL)
+    messages = payload["messages"]
+    _check_types(CHAT_MESSAGES, messages)
+    for message in messages:
+        _check_chat_message(message)
+    _check_chat_pairing(messages)
+    marks = [part for m in messages for part in _parts(m) if "prompt_cache_breakpoint" in part]
+    assert len(marks) <= MOST_MARKS, "at most four cache marks in a request"
+
+
+def _check_chat_message(message: Mapping[str, Any]) -> None:
+    assert message["role"] != "function", "the function role is deprecated"
+    name = message.get("name")
+    assert name is None or _matches(r"[^\s<|\\/>]{1,64}", name), f"name {name!r}"
+    calls = message.get("tool_calls")
+    assert calls is None or calls, "tool_calls may not be empty"
+    excuses = ("tool_calls", "function_call", "refusal", "audio")
+    excused = message["role"] == "assistant" and any(message.get(key) for key in excuses)
+    assert message.get("content") is not None or excused, "content may not be null"
+    assert message.get("content") != [], "content may not be an empty list"
+    for call in calls or ():
+        _check_chat_call(call)
+    for part in _parts(message):
+        _check_chat_part(message["role"], part)
+
+
+def _check_chat_call(call: Mapping[str, Any]) -> None:
+    assert len(call["id"]) <= 40, f"id {call['id']!r} is longer than 40 characters"
+    name = call[call["type"]]["name"]
+    assert _matches(r"[a-zA-Z0-9_-]{1,64}", name), f"function name {name!r}"
+
+
+def _check_chat_part(role: str, part: Mapping[str, Any]) -> None:
+    marked_answer = role == "assistant" and "prompt_cache_breakpoint" in part
+    assert not marked_answer, "no cache mark on what the assistant said"
+    if part["type"] == "image_url":
+        url = part["image_url"]["url"]
+        data = tuple(f"data:{media_type};base64," for media_type in IMAGE_TYPES)
+        assert url.startswith(("https://", "http://", *data)), f"image address {url[:40]!r}"
+    if part["type"] == "file":
+        file = part["file"]
+        given = "file_data" in file and "filename" in file
+        assert given != ("file_id" in file), "a file has an id, or data and a filename"
+        assert file.get("file_data", "data:").startswith("data:"), "file_data is a data URL"
+
+
+def _check_chat_pairing(messages: Iterable[Mapping[str, Any]]) -> None:
+    waiting: set[str] = set()
+    for message in messages:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] in waiting, "a result without its call before it"
+            waiting.remove(message["tool_call_id"])
+            continue
+        assert not waiting, f"something stands between calls and results: {waiting}"
+        ids = [call["id"] for call in message.get("tool_calls", ())]
+        waiting = set(ids)
+        assert len(ids) == len(waiting), "an id twice in one turn"
+    assert not waiting, f"calls without results: {waiting}"
+
+
+# Anthropic Messages.
+
+
+def check_anthropic(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check the arguments of ``messages.create``, model and token limit aside.
+
+    Raises as :func:`check_openai` does. ``facts`` says whether the model takes a system role inside
+    the messages, and whether it continues a last assistant turn.
+    """
+    _check_json(payload, TOP_LEVEL | {"system"})
+    assert payload.get("system") != [], "an empty system is left out"
+    messages = payload["messages"]
+    _check_types(CLAUDE_MESSAGES, messages)
+    _check_claude_blocks("system", payload.get("system", []))
+    for index, message in enumerate(messages):
+        last_answer = index == len(messages) - 1 and message["role"] == "assistant"
+        assert message["content"] or last_answer, "a message without content"
+        _check_claude_blocks(message["role"], message["content"])
+    _check_claude_order(messages, facts)
+    _check_claude_pairing([*_turns(messages)])
+    _check_claude_marks(payload)
+
+
+def _check_claude_blocks(place: str, blocks: object) -> None:
+    assert isinstance(blocks, list), "content is a list of blocks"
+    for block in cast("list[dict[str, Any]]", blocks):
+        assert block["type"] in CLAUDE_PLACES[place], f"{block['type']!r} in {place}"
+        _check_types(CLAUDE_BLOCKS[block["type"]], [block])
+        CLAUDE_RULES.get(block["type"], _no_rule)(block)
+
+
+def _no_rule(block: Mapping[str, Any]) -> None:
+    """Blocks of other types are held by their type alone."""
+
+
+def _check_claude_text(block: Mapping[str, Any]) -> None:
+    assert block["text"].strip(), "a text that is empty or white space"
+    assert not block.get("citations"), "citations on a text that is sent"
+
+
+def _check_claude_call(block: Mapping[str, Any]) -> None:
+    assert _matches(r"[a-zA-Z0-9_-]+", block["id"]), f"id {block['id']!r}"
+    assert _matches(r"[a-zA-Z0-9_-]{1,128}", block["name"]), f"tool name {block['name']!r}"
+
+
+def _check_claude_result(block: Mapping[str, Any]) -> None:
+    content = block.get("content", [])
+    _check_claude_blocks("tool_result", content)
+    nested = [inner for inner in content if "cache_control" in inner]
+    assert not nested, "a cache mark inside a result belongs on the result"
+    if block.get("is_error"):
+        types = {inner["type"] for inner in content}
+        assert types == {"text"}, "an error is told in text, and in nothing else"
+
+
+def _check_claude_thinking(block: Mapping[str, Any]) -> None:
+    assert block["signature"], "thinking without a signature"
+
+
+CLAUDE_RULES: dict[str, Callable[[Mapping[str, Any]], None]] = {
+    "text": _check_claude_text,
+    "tool_use": _check_claude_call,
+    "tool_result": _check_claude_result,
+    "thinking": _check_claude_thinking,
+}
+
+
+def _turns(messages: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Merge neighbours of one role, as the service does."""
+    role, blocks = "", list[dict[str, Any]]()
+    for message in messages:
+        if message["role"] != role and role:
+            yield role, blocks
+            blocks = []
+        role = message["role"]
+        blocks = [*blocks, *message["content"]]
+    if role:
+        yield role, blocks
+
+
+def _check_claude_order(messages: list[dict[str, Any]], facts: ModelFacts) -> None:
+    roles = ["", *(message["role"] for message in messages), "assistant"]
+    for before, role, after in zip(roles, roles[1:], roles[2:], strict=False):
+        assert role != "system" or facts.instructions, "this model takes no system message here"
+        assert role != "system" or before == "user", "a system message stands behind a user turn"
+        assert role != "system" or after == "assistant", "a system message stands before an answer"
+    last: dict[str, Any] = messages[-1] if messages else {"role": "user"}
+    if facts.prefill and last["role"] == "assistant" and last["content"]:
+        text = last["content"][-1].get("text", "")
+        assert text == text.rstrip(), "white space at the end of a text to be continued"
+
+
+def _check_claude_pairing(turns: list[tuple[str, list[dict[str, Any]]]]) -> None:
+    seen: set[str] = set()
+    waiting: set[str] = set()
+    for role, blocks in turns:
+        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        assert waiting == set(results), f"calls and results differ: {waiting ^ set(results)}"
+        assert len(results) == len(waiting), "a result twice"
+        heads = [block["type"] for block in blocks[: len(results)]]
+        assert heads == ["tool_result"] * len(results), f"results come first in a {role} turn"
+        calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        waiting = set(calls)
+        assert len(waiting) == len(calls), "an id twice in one turn"
+        assert not waiting & seen, f"ids used before: {waiting & seen}"
+        seen |= waiting
+    assert not waiting, f"calls without results: {waiting}"
+
+
+def _check_claude_marks(payload: Mapping[str, Any]) -> None:
+    blocks = [*payload.get("system", [])]
+    blocks += [block for message in payload["messages"] for block in message["content"]]
+    ttls = [block["cache_control"].get("ttl", "5m") for block in blocks if "cache_control" in block]
+    assert len(ttls) <= MOST_MARKS, "at most four cache marks in a request"
+    assert ttls == sorted(ttls), "one hour comes before five minutes"

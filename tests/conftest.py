@@ -1,0 +1,47 @@
+"""What tests share: how properties are searched, and where recorded conversations are."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines that run tests are shared, and slow for a moment now and then: time decides nothing.
+settings.register_profile(
+    "promptdsl", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("promptdsl")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Return the folder of recorded conversations: PROMPTDSL_DATA, or one beside the project."""
+    folder = Path(os.environ.get("PROMPTDSL_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"no recorded conversations in {folder}: set PROMPTDSL_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def airline_conversations(data_folder: Path) -> list[list[dict[str, Any]]]:
+    """Return recorded customer-service conversations, each a list of OpenAI Chat messages."""
+    # Split on the newline alone: other line ends stand inside the text of messages.
+    lines = _text(data_folder / "airline-conversations.jsonl").split("\n")
+    return [json.loads(line)["messages"] for line in lines if line]
+
+
+@pytest.fixture(scope="session")
+def coding_session(data_folder: Path) -> list[dict[str, Any]]:
+    """Return one long recorded coding session, a list of OpenAI Chat messages."""
+    recorded = json.loads(_text(data_folder / "coding-session.json"))
+    return recorded["messages"] if isinstance(recorded, dict) else recorded
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        pytest.skip(f"no recorded conversations in {path}")
+    return path.read_bytes().decode("utf-8")

@@ -1,0 +1,817 @@
+"""Encoding: what a value becomes in its place, and the decoder."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum, IntEnum, StrEnum
+from time import perf_counter
+from typing import Any, NoReturn
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl.encoding import (
+    attribute,
+    body,
+    cell,
+    controls,
+    data_text,
+    decode,
+    field,
+    guard,
+    guard_prefixes,
+    inline,
+    invisible,
+    json_text,
+    text_of,
+    title,
+    whole,
+)
+from promptdsl.errors import ConfigError, ContentError
+from tests.hostile import HOSTILE
+
+Encoder = Callable[[str], str]
+
+PLACES = (body, attribute, field, inline, cell)
+ONE_LINE = (attribute, field, cell)
+LARGEST_REFERENCE = len("&#65535;")
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+PIECES = st.sampled_from(
+    (*"#=-*_~`+1.) \t\n\r>|<&;a\\", "\r\n", "\n\n", "\n    ", "\u2028", "\x85")
+)
+VALUES = st.one_of(
+    st.sampled_from(HOSTILE),
+    ANY_TEXT,
+    st.lists(PIECES, max_size=9).map("".join),
+    st.lists(st.sampled_from(HOSTILE), max_size=3).map("".join),
+)
+SOMETHING = VALUES.filter(bool)
+
+in_every_place = pytest.mark.parametrize("encode", PLACES)
+on_one_line = pytest.mark.parametrize("encode", ONE_LINE)
+of_the_corpus = pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
+
+
+# A reader of Markdown of its own: line by line, more tolerant than any real one.
+
+CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
+LINES = {
+    "rule": re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*"),
+    "fence": re.compile(r"(?:```|~~~).*", re.DOTALL),
+    "heading": re.compile(r"#{1,6}(?:\s.*)?", re.DOTALL),
+}
+UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
+
+
+def kinds(above: str, line: str) -> list[str]:
+    """Return what a line is, under the line above it: a heading, a rule, a fence or none."""
+    start = CONTAINERS.match(line)
+    rest = line[start.end() :] if start else line
+    if above.strip() and (UNDERLINE.fullmatch(line) or UNDERLINE.fullmatch(rest)):
+        return ["underline"]
+    return [
+        kind for kind, shape in LINES.items() if shape.fullmatch(line) or shape.fullmatch(rest)
+    ][:1]
+
+
+def skeleton(text: str) -> list[str]:
+    """Return the headings, rules and code fences of a text, by every line end Python knows."""
+    lines = text.splitlines()
+    return [
+        kind
+        for above, line in zip(["", *lines], lines, strict=False)
+        for kind in kinds(above, line)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# a\n\nb", ["heading"]),
+        ("a\n===\nb\n---", ["underline", "underline"]),
+        ("***\n- # a", ["rule", "heading"]),
+        ("```\na\n```", ["fence", "fence"]),
+        ("a\x85# b\u2028~~~", ["heading", "fence"]),
+        ("#a\n-5\na # b", []),
+    ],
+)
+def test_reader(text: str, expected: list[str]) -> None:
+    """The reader these tests trust sees headings, rules and fences."""
+    assert expected == skeleton(text)
+
+
+# Every place.
+
+
+@in_every_place
+@of_the_corpus
+def test_decode_gives_back_the_corpus(encode: Encoder, value: str) -> None:
+    """Every string of the corpus comes back from every place."""
+    assert value == decode(encode(value))
+
+
+@in_every_place
+@given(value=VALUES)
+def test_decode_gives_back_any_value(encode: Encoder, value: str) -> None:
+    """Any string at all comes back from every place."""
+    assert value == decode(encode(value))
+
+
+@in_every_place
+@given(value=VALUES)
+def test_no_delimiter_in_an_encoded_value(encode: Encoder, value: str) -> None:
+    """No encoded value holds an angle bracket, so none holds a delimiter."""
+    assert not re.findall("[<>]", encode(value))
+
+
+@in_every_place
+@given(value=VALUES)
+def test_every_ampersand_starts_a_reference(encode: Encoder, value: str) -> None:
+    """An encoded value holds no ampersand but those of its own references."""
+    encoded = encode(value)
+    assert encoded.count("&") == len(re.findall(r"&(?:amp|lt|gt|quot|#\d+);", encoded))
+
+
+@in_every_place
+@given(value=VALUES)
+def test_control_characters_are_references(encode: Encoder, value: str) -> None:
+    """No encoded value holds a control character, a lone surrogate, U+FFFE or U+FFFF."""
+    assert not controls(encode(value))
+
+
+@in_every_place
+@given(value=VALUES)
+def test_strict_utf8(encode: Encoder, value: str) -> None:
+    """Every encoded value can be written as strict UTF-8."""
+    encoded = encode(value)
+    assert encoded == encoded.encode().decode()
+
+
+@in_every_place
+@given(value=VALUES)
+def test_linear_size(encode: Encoder, value: str) -> None:
+    """An encoded value is at most as long as one reference for each of its characters."""
+    assert len(encode(value)) <= LARGEST_REFERENCE * len(value)
+
+
+@on_one_line
+@given(value=VALUES)
+def test_one_line(encode: Encoder, value: str) -> None:
+    """A value in an attribute, a field or a cell is one line to every reader."""
+    encoded = encode(value)
+    assert [encoded] == (encoded.splitlines() or [""])
+
+
+@in_every_place
+@pytest.mark.parametrize("text", ["", "word", "two words", "caf\u00e9 \u65e5\u672c", "x" * 10_000])
+def test_harmless_text_is_the_same_object(encode: Encoder, text: str) -> None:
+    """A text that needs no encoding comes back as the object it is."""
+    assert text is encode(text)
+
+
+@pytest.mark.parametrize("encode", [body, inline])
+def test_harmless_lines_are_the_same_object(encode: Encoder) -> None:
+    """A text of several lines that needs no encoding comes back as the object it is."""
+    text = "One line,\r\n- an item\n1. another # no heading\n\nand 3 - 2 = 1."
+    assert text is encode(text)
+
+
+def _trap(*_: object, **__: object) -> NoReturn:
+    raise AssertionError("a method of the value ran")
+
+
+NEEDED_TO_EXIST = {"__new__", "__init__", "__class__", "__getattribute__", "__doc__"}
+LOUD_STR: Any = type("LoudStr", (str,), dict.fromkeys({*dir(str)} - NEEDED_TO_EXIST, _trap))
+"""A subclass of str whose every method is a trap."""
+
+
+@in_every_place
+def test_a_subclass_cannot_override_its_encoding(encode: Encoder) -> None:
+    """A subclass of str is its characters: none of its own methods runs."""
+    assert encode("# <b>") == encode(LOUD_STR("# <b>"))
+
+
+RUN = 200_000
+
+
+@in_every_place
+@pytest.mark.parametrize(
+    "run",
+    [
+        "#", "-", "- ", "* * ", "1. ", "1", ".", "=", "_ ", "`", "~", " ", "\t", "\n", "\n ",
+        "\n- ", "\r", "\r\n", "<", "&", "&#", "\x00", "\ud800", "\\", "|", "\u00a0", "\n" + "- " * 99 + "x",
+    ],
+)  # fmt: skip
+def test_linear_time(encode: Encoder, run: str) -> None:
+    """Two hundred thousand repetitions are encoded and decoded in seconds; squared, it is hours."""
+    value = run * (RUN // len(run)) + "x"
+    start = perf_counter()
+    decode(encode(value))
+    assert perf_counter() - start < 5
+
+
+# Bodies, attributes, fields, cells, titles.
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a < b && c > d", "a &lt; b &amp;&amp; c &gt; d"),
+        ('"it\'s"', '"it\'s"'),
+        ("a\tb\nc\r\nd\re", "a\tb\nc\r\nd&#13;e"),
+        ("\r", "&#13;"),
+        ("\r\r\n", "&#13;\r\n"),
+        ("\x00\x07\x7f\x85", "&#0;&#7;&#127;&#133;"),
+        ("\ud800\ufffe\uffff", "&#55296;&#65534;&#65535;"),
+        ("&amp;", "&amp;amp;"),
+        ("\u200b\u202e\u2028\ufeff", "\u200b\u202e\u2028\ufeff"),
+    ],
+)
+def test_body(value: str, expected: str) -> None:
+    """In a body markup and control characters are references; line ends and quotes are kept."""
+    assert expected == body(value)
+
+
+@pytest.mark.parametrize("encode", [attribute, field])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('a "b"', "a &quot;b&quot;"),
+        ("it's", "it&#39;s"),
+        ("a\nb\r\nc\td", "a&#10;b&#13;&#10;c&#9;d"),
+        ("\u2028\u2029", "&#8232;&#8233;"),
+        ("</event>", "&lt;/event&gt;"),
+    ],
+)
+def test_attribute_and_field(encode: Encoder, value: str, expected: str) -> None:
+    """In an attribute or a field quotes, tabs and line ends are references too."""
+    assert expected == encode(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a | b", "a &#124; b"),
+        ("a\\|b", "a\\&#124;b"),
+        ("a\\", "a&#92;"),
+        ("a\\b", "a\\b"),
+        ("a\nb", "a&#10;b"),
+        ('<b>"it\'s"', '&lt;b&gt;"it\'s"'),
+    ],
+)
+def test_cell(value: str, expected: str) -> None:
+    """In a cell bars and line ends are references, and so is a backslash at the end."""
+    assert expected == cell(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Rules & <b>", "Rules & <b>"),
+        ("a\nb\r\nc", "a&#10;b&#13;&#10;c"),
+        ("a\x0b\x0c\x1c\x1d\x1e\x85b", "a&#11;&#12;&#28;&#29;&#30;&#133;b"),
+        ("a\u2028b\u2029c", "a&#8232;b&#8233;c"),
+        ("tab\there", "tab\there"),
+    ],
+)
+def test_title(text: str, expected: str) -> None:
+    """A title has no line end; all else in it is as written."""
+    assert expected == title(text)
+
+
+@given(text=VALUES)
+def test_a_title_is_one_line(text: str) -> None:
+    """Any title is one line to every reader."""
+    assert [title(text)] == (title(text).splitlines() or [""])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("&lt;&gt;&amp;&quot;&#39;", "<>&\"'"),
+        ("&amp;lt;", "&lt;"),
+        ("&#1114111;&#1114112;", "\U0010ffff&#1114112;"),
+        ("&#99999999;&#x3c;&nbsp;&lt", "&#99999999;&#x3c;&nbsp;&lt"),
+        ("&#\u0661;", "&#\u0661;"),
+    ],
+)
+def test_decode(text: str, expected: str) -> None:
+    """Only references as the encoders write them are decoded, once."""
+    assert expected == decode(text)
+
+
+# Inline.
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("# x", "&#35; x"),
+        ("a\n# x", "a\n&#35; x"),
+        ("a\n   ## x", "a\n   &#35;# x"),
+        ("a\r\n# x", "a\r\n&#35; x"),
+        ("a\r# x", "a&#13;# x"),
+        ("a\u2028# x", "a&#8232;# x"),
+        ("a\n- # x", "a\n- &#35; x"),
+        ("a\n12. # x", "a\n12. &#35; x"),
+        ("a\n===\nb", "a\n&#61;==\nb"),
+        ("a\n- - -\nb", "a\n&#45; - -\nb"),
+        ("a\n- * * *\nb", "a\n&#45; * * *\nb"),
+        ("a\n1. ---\nb", "a\n1. &#45;--\nb"),
+        ("a\n```py\nb", "a\n&#96;``py\nb"),
+        ("a\n  ~~~\nb", "a\n  &#126;~~\nb"),
+        ("a\n-", "a\n&#45;"),
+        ("a\n``", "a\n&#96;`"),
+        ("a\n1.", "a\n1&#46;"),
+        ("a\n- 2) ", "a\n&#45; 2) "),
+        ("a\n", "a&#10;"),
+        ("a\r\n", "a&#13;&#10;"),
+        ("a\n\n  ", "a\n&#10;  "),
+        ("-5", "&#45;5"),
+        ("*a*", "&#42;a*"),
+        (" a", "&#32;a"),
+        ("\na", "&#10;a"),
+        ("", ""),
+        ("a\n- b\n1. c\n42", "a\n- b\n1. c\n42"),
+        ("a <b>", "a &lt;b&gt;"),
+        ("3.14", "3.14"),
+    ],
+)
+def test_inline(value: str, expected: str) -> None:
+    """Inline, a mark that could head, rule or fence is a reference, and all else is readable."""
+    assert expected == inline(value)
+
+
+NEIGHBOURS = [
+    ("intro\n\n", "\n\nend"),
+    ("intro\n", "\nend"),
+    ("word ", " word"),
+    ("", ""),
+    ("# ", ""),
+    ("#", ""),
+    ("###", "\n\nend"),
+    ("- ", ""),
+    ("-", "\nend"),
+    ("intro\n-", ""),
+    ("intro\n--", "\nend"),
+    ("intro\n==", "="),
+    ("* ", " # end"),
+    ("1. ", " # end"),
+    ("intro\n  ", "# end"),
+    ("``", "`"),
+    ("intro\n`", "``"),
+    ("intro\n~~", "~~~"),
+    ("**", "**"),
+    ("intro\n", "--"),
+    ("intro\n- ", "- -"),
+    ("> ", "\n> end"),
+]
+beside = pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
+
+
+@beside
+@given(value=SOMETHING)
+def test_inline_beside_author_text(before: str, after: str, value: str) -> None:
+    """Whatever stands beside it, an inline value is to the reader like a harmless word."""
+    assert skeleton(f"{before}word{after}") == skeleton(f"{before}{inline(value)}{after}")
+
+
+@beside
+@given(one=SOMETHING, two=SOMETHING)
+def test_adjacent_inline_values(before: str, after: str, one: str, two: str) -> None:
+    """Two inline values beside each other are to the reader like one harmless word."""
+    text = f"{before}{inline(one)}{inline(two)}{after}"
+    assert skeleton(f"{before}word{after}") == skeleton(text)
+
+
+@pytest.fixture(scope="session")
+def commonmark() -> Callable[[str], list[str]]:
+    """Return a CommonMark parser of others: text to its headings, rules and code fences."""
+    parser = pytest.importorskip("markdown_it", reason="needs markdown-it-py").MarkdownIt()
+    wanted = {"heading_open", "hr", "fence"}
+    return lambda text: [token.type for token in parser.parse(text) if token.type in wanted]
+
+
+@beside
+@given(one=SOMETHING, two=SOMETHING)
+def test_inline_to_commonmark(
+    commonmark: Callable[[str], list[str]], before: str, after: str, *, one: str, two: str
+) -> None:
+    """A CommonMark parser sees no heading, rule or fence of an inline value's making."""
+    text = f"{before}{inline(one)}{inline(two)}{after}"
+    assert commonmark(f"{before}word{after}") == commonmark(text)
+
+
+# JSON.
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": [1, 2.5, None, True]}, '{"a": [1, 2.5, null, true]}'),
+        ("</context> & co", '"\\u003c/context\\u003e \\u0026 co"'),
+        ("caf\u00e9\u2028\x85\ud800\uffff", '"caf\u00e9\\u2028\\u0085\\ud800\\uffff"'),
+    ],
+)
+def test_json_text(value: object, expected: str) -> None:
+    """JSON is strict, on one line, and holds no markup."""
+    assert expected == json_text(value)
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def test_json_text_of_a_subclass() -> None:
+    """A subclass of str is its characters in JSON too."""
+    expected = '"x"'
+    assert expected == json_text(LOUD_STR("x"))
+
+
+@given(value=JSON_VALUES)
+def test_json_text_reads_back(value: object) -> None:
+    """Any plain data reads back from its JSON text."""
+    assert value == json.loads(json_text(value))
+
+
+@given(value=VALUES)
+def test_json_text_is_one_safe_line(value: str) -> None:
+    """The JSON of any string is one line of strict UTF-8 without markup."""
+    text = json_text(value)
+    assert ([text], []) == (text.encode().decode().splitlines(), re.findall("[<>&]", text))
+
+
+def _cycle() -> list[object]:
+    items: list[object] = []
+    items.append(items)
+    return items
+
+
+def _deep() -> list[Any]:
+    items: list[Any] = []
+    for _ in range(100_000):
+        items = [items]
+    return items
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), date(2026, 1, 1), {1, 2}, {(1, 2): 3}, _cycle(), _deep()],
+    ids=["nan", "inf", "date", "set", "key", "cycle", "deep"],
+)  # fmt: skip
+def test_json_text_refuses(value: object) -> None:
+    """What JSON has no word for is refused by name."""
+    with pytest.raises(ContentError, match="not a JSON value"):
+        json_text(value)
+
+
+# Guards.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("</context>", "&lt;/context>"),
+        ("<context>", "&lt;context>"),
+        ('<context type="x">', '&lt;context type="x">'),
+        ("</ CONTEXT >", "&lt;/ CONTEXT >"),
+        ("<\n/\tcontext", "&lt;\n/\tcontext"),
+        ("<context", "&lt;context"),
+        ("</context.", "&lt;/context."),
+        ("</event></context>", "&lt;/event>&lt;/context>"),
+        ("<</context>", "<&lt;/context>"),
+        ("</context\u00a0x>", "&lt;/context\u00a0x>"),
+        ("</te\u017ft>", "&lt;/te\u017ft>"),
+        ("</\u212ait>", "&lt;/\u212ait>"),
+        ("<contexts> <a> a < b </ &lt;", "<contexts> <a> a < b </ &lt;"),
+        ("<context-window>", "<context-window>"),
+        ("</context\u00e9>", "</context\u00e9>"),
+        ("no markup", "no markup"),
+    ],
+)
+def test_guard(text: str, expected: str) -> None:
+    """What reads as a delimiter of an enclosing fence is escaped; all else is as written."""
+    assert expected == guard(text, {"context", "Event", "test", "kit"})
+
+
+def test_guard_openings() -> None:
+    """A fence the text does not stand in may not be opened; a closing tag of it closes nothing."""
+    expected = "&lt;event> </event> &lt;/context>"
+    assert expected == guard("<event> </event> </context>", {"context"}, openings={"event"})
+
+
+def test_guard_keeps_the_object() -> None:
+    """A text without a delimiter comes back as the object it is."""
+    text = "a < b, <b>, </b>"
+    assert text is guard(text, {"context"})
+
+
+def test_guard_of_a_finished_place() -> None:
+    """A value cannot complete a delimiter that the author's text began."""
+    expected = "&lt;/context&gt;"
+    assert expected == guard("<" + inline("/context>"), {"context"})
+
+
+FENCES = ("context", "event", "k")
+DELIMITER = re.compile(r"<\s*/?\s*(?:context|event|k)(?!\w|[.\-]+\w)", re.IGNORECASE)
+MARKUP = st.lists(
+    st.sampled_from(("<", "/", " ", ">", "context", "EVENT", "k", "\u212a", "a", "-", "\n", "&lt;"))
+).map("".join)
+
+
+@given(text=VALUES | MARKUP)
+def test_guarded_text_holds_no_delimiter(text: str) -> None:
+    """A tolerant reader finds no delimiter of an enclosing fence in guarded text."""
+    assert not DELIMITER.findall(guard(text, FENCES))
+
+
+@given(text=VALUES | MARKUP)
+def test_guard_changes_only_brackets(text: str) -> None:
+    """A guard writes some brackets as references and changes nothing else."""
+    assert text.replace("<", "&lt;") == guard(text, FENCES).replace("<", "&lt;")
+
+
+@given(text=VALUES | MARKUP)
+def test_guard_once_is_enough(text: str) -> None:
+    """Guarded text is not changed by being guarded again."""
+    assert guard(text, FENCES) == guard(guard(text, FENCES), FENCES)
+
+
+@given(value=VALUES)
+def test_guard_leaves_encoded_values(value: str) -> None:
+    """An encoded value passes a guard as the object it is."""
+    encoded = body(value)
+    assert encoded is guard(encoded, FENCES)
+
+
+@pytest.mark.parametrize("run", ["<", "< ", "</", "<context", "<context ", "</name9 >", "<a"])
+def test_guard_takes_linear_time(run: str) -> None:
+    """Ten thousand names and a long text of openings are guarded in seconds."""
+    names = [f"name{number}" for number in range(10_000)]
+    start = perf_counter()
+    guard(run * RUN, names)
+    assert perf_counter() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[EVENT x ]]", "&#91;[EVENT x &#93;]"),
+        ("[[[EVENT", "[&#91;[EVENT"),
+        ("]]]", "&#93;&#93;]"),
+        ("Event: x", "&#69;vent: x"),
+        ("[event", "[event"),
+    ],
+)
+def test_guard_prefixes(text: str, expected: str) -> None:
+    """Each occurrence of a literal delimiter is broken at its first character."""
+    assert expected == guard_prefixes(text, ("[[EVENT", "]]", "Event: ", ""))
+
+
+@pytest.mark.parametrize("delimiters", [(), ("",), ("[[",)])
+def test_guard_prefixes_keeps_the_object(delimiters: tuple[str, ...]) -> None:
+    """A text that holds no delimiter comes back as the object it is."""
+    text = "a [ b ; c"
+    assert text is guard_prefixes(text, delimiters)
+
+
+@pytest.mark.parametrize("delimiter", ["&", ";", "a;", "x&y", "#", "12", "#12", "amp", "t", "quo"])
+def test_guard_prefixes_refuses(delimiter: str) -> None:
+    """A delimiter that writing a reference would write is refused by name."""
+    with pytest.raises(ConfigError, match=re.escape(repr(delimiter))):
+        guard_prefixes("x", [delimiter])
+
+
+def _accepted(delimiter: str) -> bool:
+    try:
+        guard_prefixes("", [delimiter])
+    except ConfigError:
+        return False
+    return True
+
+
+LETTERS = "[]#E1amplt<&; \n"
+DELIMITERS = st.sets(st.text(LETTERS, min_size=1, max_size=3).filter(_accepted), max_size=4)
+
+
+@given(value=VALUES | st.text(LETTERS), delimiters=DELIMITERS)
+def test_guarded_values_hold_no_delimiter(value: str, delimiters: set[str]) -> None:
+    """Whatever the delimiters, an encoded and guarded value holds none of them."""
+    text = guard_prefixes(body(value), delimiters)
+    assert not [delimiter for delimiter in delimiters if delimiter in text]
+
+
+@given(value=VALUES | st.text(LETTERS), delimiters=DELIMITERS)
+def test_guarded_values_decode(value: str, delimiters: set[str]) -> None:
+    """Whatever the delimiters, an encoded and guarded value is still decoded."""
+    assert value == decode(guard_prefixes(body(value), delimiters))
+
+
+# Values of other types.
+
+
+class Plan(StrEnum):
+    """An enumeration of strings."""
+
+    PRO = "pro"
+
+
+class Level(IntEnum):
+    """An enumeration of numbers."""
+
+    HIGH = 3
+
+
+class Colour(Enum):
+    """An enumeration of nothing textual."""
+
+    RED = "red"
+
+
+class LoudInt(int):
+    """A number whose text is a trap."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("a method of the value ran")
+
+    __str__ = __repr__
+
+
+class LoudFloat(float):
+    """A number whose text is a trap."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("a method of the value ran")
+
+    __str__ = __repr__
+
+
+POSING: Any = type("Posing", (), {"__class__": property(lambda _: str)})
+"""An object that says it is a str."""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("x", "x"),
+        (Plan.PRO, "pro"),
+        (Level.HIGH, "3"),
+        (7, "7"),
+        (LoudInt(7), "7"),
+        (2.50, "2.5"),
+        (1e100, "1e+100"),
+        (LoudFloat(0.1), "0.1"),
+        (True, "true"),
+        (False, "false"),
+        (Decimal("1.10"), "1.10"),
+        (date(2026, 1, 2), "2026-01-02"),
+        (datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "2026-01-02T03:04:00+00:00"),
+        (time(3, 4), "03:04:00"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    ],
+)
+def test_text_of(value: object, expected: str) -> None:
+    """Each type of the list has one text, and no method of a subclass has a say in it."""
+    assert expected == text_of(value)
+
+
+def test_text_of_a_subclass_is_an_exact_string() -> None:
+    """The text of a subclass of str is a plain str."""
+    text = text_of(LOUD_STR("x"))
+    assert (str, "x") == (type(text), text)
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (None, "None is not text"),
+        (b"x", "bytes is not text"),
+        ([1], "list is not text"),
+        ({}, "dict is not text"),
+        (Colour.RED, "Colour is not text"),
+        (1j, "complex is not text"),
+    ],
+)
+def test_text_of_refuses(value: object, named: str) -> None:
+    """Any other type is refused by name, with what to write instead."""
+    with pytest.raises(ContentError, match=rf"{named}\n.*str\(value\).*Json\(value\)"):
+        text_of(value)
+
+
+def test_text_of_refuses_what_only_poses_as_a_string() -> None:
+    """The type of a value is what it is, not what it says it is."""
+    with pytest.raises(ContentError, match="Posing is not text"):
+        text_of(POSING())
+
+
+def test_text_of_refuses_numbers_that_python_does_not_print() -> None:
+    """An integer of more digits than Python prints is refused by name."""
+    with pytest.raises(ContentError, match="int is not text"):
+        text_of(10**5_000)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, ""), (True, "true"), ("x", "x")])
+def test_data_text(value: object, expected: str) -> None:
+    """In data None is empty; all else is as in text."""
+    assert expected == data_text(value)
+
+
+# What a reader does not see.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", ("plain", False)),
+        ("caf\u00e9", ("caf\u00e9", False)),
+        ("a\ud800b\udfff", ("a\ufffdb\ufffd", True)),
+        ("\ufffd", ("\ufffd", False)),
+    ],
+)
+def test_whole(text: str, expected: tuple[str, bool]) -> None:
+    """Lone surrogates become U+FFFD, and whether there were any is told."""
+    assert expected == whole(text)
+
+
+@given(text=ANY_TEXT)
+def test_whole_text_is_strict_utf8(text: str) -> None:
+    """Any text is strict UTF-8 once it is whole, and as long as before."""
+    assert len(text) == len(whole(text)[0].encode().decode())
+
+
+def test_whole_keeps_the_object() -> None:
+    """A text without lone surrogates comes back as the object it is."""
+    text = "caf\u00e9"
+    assert text is whole(text)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain\ttext\r\n", ()),
+        ("\x07a\x07\x1b", ("U+0007", "U+001B")),
+        ("a\rb", ("U+000D",)),
+        ("\x7f\x85\ud800\ufffe\uffff", ("U+007F", "U+0085", "U+D800", "U+FFFE", "U+FFFF")),
+        ("\u200b", ()),
+    ],
+)
+def test_controls(text: str, expected: tuple[str, ...]) -> None:
+    """Control characters, lone surrogates and noncharacters are named once, in order."""
+    assert expected == controls(text)
+
+
+@given(value=VALUES)
+def test_controls_are_what_a_body_writes_by_number(value: str) -> None:
+    """The characters named are those a body writes as numbers."""
+    numbers = re.findall(r"&#(\d+);", body(value))
+    assert tuple(dict.fromkeys(f"U+{int(number):04X}" for number in numbers)) == controls(value)
+
+
+ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", ()),
+        ("caf\u00e9 \u65e5\u672c", ()),
+        ("a\u200bb\u200b\u202e", ("U+200B", "U+202E")),
+        ("\ufeffx\u00ad", ("U+FEFF", "U+00AD")),
+        ("a\u200db", ("U+200D",)),
+        ("\U0001f468\u200d\U0001f469\U0001f3fd\u200d\U0001f467", ()),
+        ("\u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3", ()),
+        ("\U0001f468\u200d", ("U+200D",)),
+        ("a\ufe0f", ("U+FE0F",)),
+        ("\U0001f600\ufe0f\ufe0e", ("U+FE0E",)),
+        (ENGLAND, ()),
+        ("\U0001f3f4\U000e0061\U000e007f", ("U+E0061", "U+E007F")),
+        ("x\U000e0061", ("U+E0061",)),
+        ("\u0645\u06cc\u200c\u062e", ()),
+        ("\u0915\u094d\u200d\u0937", ()),
+        ("\U000e0100", ("U+E0100",)),
+    ],
+)
+def test_invisible(text: str, expected: tuple[str, ...]) -> None:
+    """Invisible characters are named once, in order, but not those that spell something."""
+    assert expected == invisible(text)
+
+
+@pytest.mark.parametrize("read", [controls, invisible, whole])
+@pytest.mark.parametrize(
+    "run", ["\U0001f468\u200d", "\u200d", "\x00", "\ud800", "\U0001f3f4\U000e0067"]
+)
+def test_reports_take_linear_time(read: Callable[[str], object], run: str) -> None:
+    """A long text of unseen characters is read in seconds."""
+    start = perf_counter()
+    read(run * RUN)
+    assert perf_counter() - start < 5
