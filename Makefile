@@ -18,13 +18,13 @@ demo: .venv/.demo
 	$(BIN)/python examples/support_agent.py
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -q -n auto $(ARGS)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 bench: .venv-bench/.bench

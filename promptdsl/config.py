@@ -14,7 +14,7 @@ import attrs
 
 from promptdsl.blocks import Block
 from promptdsl.errors import ConfigError, nearest
-from promptdsl.sources import Source, caller
+from promptdsl.sources import Source, author
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
@@ -258,7 +258,7 @@ class MessageTransformationConfig:
         try:
             object.__setattr__(self, "settings", _settings(options))
         except ConfigError as error:
-            error.located(caller(2))
+            error.located(author())
             raise
 
 

@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -132,7 +133,7 @@ _LINE = re.compile(
 )
 _LAST = re.compile(
     rf"\A({_SPACE}*+(?=(?:{_MARKER}{_SPACE}++)*+"
-    rf"(?:(?:[{_MARKS}+]|{_SPACE})*+|[0-9]{{1,9}}[.)]{_SPACE}*+)\Z)[0-9]*+)([{_MARKS}+.)])"
+    rf"(?:(?:[{_MARKS}+]|{_SPACE})*+|{_MARKER}{_SPACE}*+)\Z)[0-9]*+)([{_MARKS}+.)])"
 )
 _FIRST = re.compile(rf"\A[\s{_MARKS}]")
 
@@ -142,9 +143,9 @@ def inline(value: str) -> str:
 
     ``&``, ``<`` and ``>`` are references. So is the first mark of a line that would read as a
     heading, a rule or a code fence. Because of what may stand beside the value, these are too: a
-    mark or white space at its start, the first mark of a last line of marks alone, and the line
-    end before a blank last line. A number stays readable: a last line of digits, or a lone ``.``
-    or ``)``, is kept, and can at most number a list item that the author's own text completes.
+    mark or white space at its start, the first mark of a last line of marks or list markers alone,
+    and the line end before a blank last line. Digits are never encoded: behind a last line of
+    them, author text that itself reads ``. # x`` is a list item and a heading.
     Returns the same object when nothing needs encoding.
     """
     given = _exact(value)
@@ -196,6 +197,7 @@ def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) 
     place, its encoded values included: they hold no ``<``, and so cannot complete a delimiter
     behind one the author wrote. Returns the same object when nothing changes.
     """
+    text = _exact(text)
     if "<" not in text:
         return text
     closing = _folded(frozenset(names))
@@ -259,6 +261,7 @@ _TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (int, int.__repr__),
     (float, float.__repr__),
     (Decimal, Decimal.__str__),
+    (Fraction, Fraction.__str__),
     (datetime, datetime.isoformat),
     (date, date.isoformat),
     (time, time.isoformat),
@@ -269,7 +272,7 @@ _TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (
 def text_of(value: object) -> str:
     """Return what a value is as text, not yet encoded.
 
-    A ``str`` is its characters; ``int``, ``float`` and ``Decimal`` are as Python prints them,
+    A ``str`` is its characters; numbers are as Python prints them,
     booleans ``true`` and ``false``, dates and times ISO 8601, a ``UUID`` its usual form. A subclass
     (an enumeration of strings, say) counts as the type it extends; none of its own methods runs.
     Raises :class:`ContentError` for ``None`` and for every other type.
@@ -322,9 +325,21 @@ _INVISIBLE = re.compile(
 )
 
 
+def is_whole(text: str) -> bool:
+    """Return whether a text holds no lone surrogate, so that it has a UTF-8 form."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def whole(text: str) -> tuple[str, bool]:
     """Return a text with U+FFFD for every lone surrogate, and whether it held any."""
-    if text.isascii() or not _SURROGATE.search(text):
+    text = _exact(text)
+    if is_whole(text):
         return text, False
     return _SURROGATE.sub("\ufffd", text), True
 

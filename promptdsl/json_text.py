@@ -1,6 +1,7 @@
 """Strict JSON text, both ways, and the value that stands for "not given"."""
 
 import json
+from math import isfinite
 from typing import Any
 
 from promptdsl.errors import DataError
@@ -28,9 +29,12 @@ ABSENT = _Absent()
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a strict JSON text, or ``ABSENT`` when it is not one (``NaN`` is not)."""
+    """Return the value of a strict JSON text, or ``ABSENT`` when it is not one.
+
+    Neither ``NaN`` is one, nor a number that a float cannot hold (``1e400``).
+    """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError):
         return ABSENT
 
@@ -51,3 +55,12 @@ def write_json(value: object) -> str:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(constant)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _refuse(text)
+
+
+# Built once: making a decoder costs more than reading a call's arguments with it.
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)

@@ -6,19 +6,22 @@ from typing import Any
 
 import attrs
 
-from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, text_block
+from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, text_block, tool_result_block
 from promptdsl.config import Resolved, fences, literal_fences
-from promptdsl.encoding import guard, guard_prefixes
+from promptdsl.encoding import guard, guard_prefixes, is_whole
 from promptdsl.fencing import SectionFormat
 from promptdsl.losses import Loss
-from promptdsl.messages import Message, RawOrigin, message
+from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
 from promptdsl.sources import Source
 from promptdsl.tree import (
     DEFAULTS,
-    RECORDED,
     RESULT,
     SHIFT,
+    SPOKEN,
+    Call,
+    Child,
     Consolidated,
+    Media,
     Merged,
     Node,
     Recorded,
@@ -26,7 +29,7 @@ from promptdsl.tree import (
     ToolTurn,
     Turn,
 )
-from promptdsl.wording import FENCED, INSTRUCTION, SPOKEN, Voice, Wording, marked
+from promptdsl.wording import FENCED, INSTRUCTION, SPEECH, Voice, Wording, marked
 
 Roots = Iterable[str | os.PathLike[str]]
 
@@ -40,29 +43,66 @@ def lower(
     cannot be read.
     """
     state = _Lowering(form, config, roots)
-    spoken = state.spoken
     messages = state.messages
-    guarded = config.guard_conversation
     counts = state.counts
+    # Conversation goes out as it is, unless it is guarded.
+    plain = 0 if config.guard_conversation else SPOKEN
     for turn in root.content:
-        if type(turn) is Turn and turn.options is DEFAULTS and len(turn.content) == 1:
-            text = turn.content[0]
+        blocks = None
+        if turn.mask & plain and turn.options is DEFAULTS:
+            role, content = turn.role, turn.content
+            text = content[0] if len(content) == 1 else None
             if type(text) is Text and len(text.content) == 1:
                 text = text.content[0]
-            role = turn.role
-            if type(text) is str and text.isascii() and role in spoken and turn.kind == "written":
-                # The fast path: conversation text that goes out as it is.
-                number = counts[role]
-                counts[role] = number + 1
-                if text:
-                    origin = ((role, number), turn.at, None, EMPTY)
-                    messages.append(message(role, (text_block(text),), origins=(origin,)))
-                continue
-        if turn.mask & RECORDED and not guarded:
-            messages.extend(turn.items)
-        else:
+            if type(text) is str and text and role != "tool":
+                if text.isascii() or is_whole(text):
+                    number = counts[role]
+                    counts[role] = number + 1
+                    messages.append(spoken(role, text, turn.at, number))
+                    continue
+            else:
+                blocks = _plain(content)
+        if blocks is None:
             state.lower(turn)
+            continue
+        number = counts[role]
+        counts[role] = number + 1
+        if role == "tool":
+            blocks = _answer(turn, blocks)
+        if blocks:
+            messages.append(message(role, blocks, turn.at, number))
     return tuple(messages), tuple(state.losses)
+
+
+def _plain(content: tuple[Child, ...]) -> tuple[Block, ...] | None:
+    """Return the blocks of plain strings, calls and attachments; ``None`` when there is more to do."""
+    blocks: list[Block] = []
+    for child in content:
+        kind = type(child)
+        if kind is Text:
+            parts = child.content
+            if len(parts) > 1:
+                return None
+            child = parts[0]
+            kind = type(child)
+        if kind is str:
+            if not child.isascii() and not is_whole(child):
+                return None
+            if child:
+                blocks.append(text_block(child))
+        elif kind is Call or (kind is Media and child.block.source.kind != "path"):
+            blocks.append(child.block)
+        else:
+            return None
+    return tuple(blocks)
+
+
+def _answer(turn: Any, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the content of a tool message."""
+    if turn.is_error or turn.error_type:
+        error = (turn.is_error, turn.error_type)
+        return (ToolResultBlock(turn.tool_use_id, blocks, turn.options.name, *error),)
+    return (tool_result_block(turn.tool_use_id, blocks, turn.options.name),)
 
 
 class _Lowering:
@@ -78,16 +118,16 @@ class _Lowering:
         guard = config.guard_conversation
         self.fences = fences(config) if guard else frozenset[str]()
         self.literals = literal_fences(config) if guard else frozenset[str]()
-        self.heard = attrs.evolve(SPOKEN, guards=self.fences, literals=self.literals)
-        # The turns whose text goes out to the byte.
-        self.spoken = ("assistant",) if guard else ("user", "assistant")
+        self.heard = (
+            attrs.evolve(SPEECH, guards=self.fences, literals=self.literals) if guard else SPEECH
+        )
 
     def lower(self, turn: Any) -> None:
         """Append the messages of one turn, merged turn or recording."""
         if isinstance(turn, Merged):
             self._merged(turn)
         elif isinstance(turn, Recorded):
-            self.messages += [self._guarded(one) for one in turn.items]
+            self.messages += map(self._guarded, turn.items) if self.fences else turn.items
         else:
             blocks, origins = self._blocks(turn)
             options = turn.options
@@ -101,7 +141,7 @@ class _Lowering:
             if isinstance(part, Recorded):
                 recorded = self._guarded(part.items[0])
                 blocks += recorded.content
-                origins += recorded.origins or ((("history", 0), part.at, recorded.id, {}),)
+                origins += recorded.origins or (("history", -1, part.at, recorded.id, {}),)
                 ids.append(recorded.id)
                 name = recorded.name
             else:
@@ -111,7 +151,7 @@ class _Lowering:
                 ids.append(part.options.id)
                 name = part.options.name
         id = next((id for id in ids if id is not None), None)
-        metadata = next((origin[3] for origin in origins if origin[3]), EMPTY)
+        metadata = next((origin[4] for origin in origins if origin[4]), EMPTY)
         self._emit(turn, tuple(blocks), (id, name, metadata), tuple(origins))
 
     def _emit(
@@ -124,41 +164,30 @@ class _Lowering:
         """Append a message; the results in a user turn are tool messages of their own, first."""
         id, name, metadata = said
         role = turn.role
-        merge = turn.options.merge
+        bare = id is None and name is None and not metadata
+        details = NO_DETAILS if bare else Details(id=id, name=name, metadata=metadata)
         if role in ("user", "tool") and turn.mask & RESULT << SHIFT:
             results = [block for block in blocks if isinstance(block, ToolResultBlock)]
             for result in results:
                 self.messages.append(
-                    message("tool", (result,), id=id, metadata=metadata, origins=origins)
+                    message("tool", (result,), origins, details=Details(id=id, metadata=metadata))
                 )
             blocks = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
         if blocks:
             self.messages.append(
-                message(
-                    role,
-                    blocks,
-                    kind=turn.kind,
-                    id=id,
-                    name=name,
-                    metadata=metadata,
-                    merge=merge,
-                    origins=origins,
-                )
+                message(role, blocks, origins, kind=turn.kind, details=details)
             )
 
     def _blocks(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
         """Return the blocks of one turn and where they are from."""
         options = turn.options
-        address = self._address(turn)
-        self.path = address if isinstance(address, str) else f"{address[0]}[{address[1]}]"
-        origin = (address, turn.at, options.id, options.metadata)
+        head, number = self._address(turn)
+        self.path = head if number < 0 else f"{head}[{number}]"
+        origin = (head, number, turn.at, options.id, options.metadata)
         wording = Wording(self.form, self._report, self.roots)
         blocks = wording.write(turn, self._voice(turn))
         if isinstance(turn, ToolTurn):
-            result = ToolResultBlock(
-                turn.tool_use_id, blocks, options.name, turn.is_error, turn.error_type
-            )
-            blocks = (result,)
+            blocks = _answer(turn, blocks)
         if options.cache and blocks and turn.role != "system":
             blocks = (*blocks[:-1], marked(blocks[-1], "default"))
         if isinstance(turn, Consolidated):
@@ -170,13 +199,13 @@ class _Lowering:
             return FENCED
         if turn.role in ("system", "developer"):
             return INSTRUCTION
-        return self.heard if turn.role in ("user", "tool") else SPOKEN
+        return self.heard if turn.role in ("user", "tool") else SPEECH
 
-    def _address(self, turn: Any) -> str | tuple[str, int]:
+    def _address(self, turn: Any) -> tuple[str, int]:
         label = turn.role if turn.kind in ("written", "recorded") else _LABEL_OF[turn.kind]
         number = self.counts[label]
         self.counts[label] = number + 1
-        return turn.options.id or (label, number)
+        return (turn.options.id, -1) if turn.options.id else (label, number)
 
     def _report(self, kind: Any, what: str, why: str, source: Source | None) -> None:
         self.losses.append(Loss(kind, what, why, self.path, source))
@@ -185,7 +214,7 @@ class _Lowering:
         if not self.fences or recorded.role not in ("user", "tool"):
             return recorded
         content = tuple(self._guarded_block(block) for block in recorded.content)
-        return attrs.evolve(recorded, content=content)
+        return recorded.replace(content=content)
 
     def _guarded_block(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
@@ -207,9 +236,10 @@ def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
     for part in system.content:
         options = part.options
         if isinstance(part, Turn):
-            yield options.id or ("system", number), part.at, options.id, options.metadata
+            head = (options.id, -1) if options.id else ("system", number)
+            yield *head, part.at, options.id, options.metadata
             number += 1
         else:
-            yield options.id, part.at, options.id, EMPTY
+            yield str(options.id), -1, part.at, options.id, EMPTY
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
 
 import attrs
+from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.blocks import EMPTY, Block, contents, text_block
+from promptdsl.blocks import EMPTY, Block, TextBlock, contents, text_block
 from promptdsl.errors import DataError, nearest
 from promptdsl.sources import Position, Source, source_of
 
@@ -24,8 +25,9 @@ Kind: TypeAlias = Literal["written", "recorded", "recorded_system", "event", "re
 """What a message was before roles were mapped: a written turn, a recorded one, a recorded system
 message that stands after the conversation began, an event, or a request-only turn."""
 
-RawOrigin: TypeAlias = tuple[str | tuple[str, int], Position | Source | None, str | None, Mapping[str, Any]]
-"""An :class:`Origin` before somebody asks for it: address, place, id, metadata."""
+RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, str | None, Mapping[str, Any]]
+"""An :class:`Origin` before somebody asks for it: the head of its address and the number in brackets
+(-1 for none), place, id, metadata."""
 
 
 @attrs.frozen
@@ -39,41 +41,143 @@ class Origin:
 
 
 @attrs.frozen
-class Message:
-    """One message to or from a model: a role and content blocks. An inert value.
+class Details:
+    """What few messages have beside role and content. Most share one object of defaults."""
 
-    ``sources`` lists the turns it was made of, their ids and metadata; it takes no part in equality.
-    """
-
-    role: Role
-    content: tuple[Block, ...] = attrs.field(default=(), converter=contents)
     id: str | None = None
     name: str | None = None
     metadata: Mapping[str, Any] = EMPTY
-    kind: Kind = "written"
-    merge: bool = True
     token_usage: Mapping[str, Any] | None = None
     structured_output: Any = None
     finish_reason: str | None = None
-    origins: tuple[RawOrigin, ...] = attrs.field(default=(), eq=False, repr=False)
 
-    def __attrs_post_init__(self) -> None:
-        if self.role not in ROLES:
-            raise DataError(f"unknown role {self.role!r}", fix=nearest(str(self.role), ROLES))
+
+NO_DETAILS = Details()
+
+
+class Message:
+    """One message to or from a model: a role and content blocks. An inert, frozen value.
+
+    ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
+    ``kind`` is what the message was before roles were mapped. ``sources`` lists the turns it was
+    made of, their ids and metadata; it takes no part in equality. ``plain`` is the text when the
+    content is one text and nothing else, ``None`` otherwise: most messages are, so their block is
+    made only when somebody asks for it.
+    """
+
+    __slots__ = ("__weakref__", "_at", "_blocks", "_number", "details", "kind", "plain", "role")
+
+    role: Role
+    kind: Kind
+    plain: str | None
+    details: Details
+    _blocks: tuple[Block, ...] | None
+    _at: Any
+    _number: int
+
+    def __init__(
+        self,
+        role: Role,
+        content: object = (),
+        *,
+        kind: Kind = "written",
+        origins: tuple[RawOrigin, ...] = (),
+        **details: Any,
+    ) -> None:
+        """Raise :class:`DataError` for an unknown role or key, or a content that is none."""
+        if role not in ROLES:
+            raise DataError(f"unknown role {role!r}", fix=nearest(str(role), ROLES))
+        for key in details:
+            if key not in _DETAILS:
+                raise DataError(f"unknown key {key!r} in a message", fix=nearest(key, KEYS))
+        blocks = contents(content)
+        only = blocks[0] if len(blocks) == 1 else None
+        plain = type(only) is TextBlock and only.cache is None and not only.extra
+        _set(self, "role", role)
+        _set(self, "kind", kind)
+        _set(self, "plain", cast("TextBlock", only).text if plain else None)
+        _set(self, "details", Details(**details) if details else NO_DETAILS)
+        _set(self, "_blocks", blocks)
+        _set(self, "_at", origins)
+        _set(self, "_number", -1)
+
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """The blocks of the message."""
+        blocks = self._blocks
+        if blocks is None:
+            blocks = (text_block(cast("str", self.plain)),)
+            _set(self, "_blocks", blocks)
+        return blocks
+
+    @property
+    def id(self) -> str | None:
+        """The id its author gave the turn."""
+        return self.details.id
+
+    @property
+    def name(self) -> str | None:
+        """The speaker's name."""
+        return self.details.name
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What its author noted of the turn; never sent."""
+        return self.details.metadata
+
+    @property
+    def token_usage(self) -> Mapping[str, Any] | None:
+        """What a provider counted for an assistant message, in tokens."""
+        return self.details.token_usage
+
+    @property
+    def structured_output(self) -> Any:
+        """The value an assistant message was parsed to."""
+        return self.details.structured_output
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why a model stopped."""
+        return self.details.finish_reason
+
+    @property
+    def origins(self) -> tuple[RawOrigin, ...]:
+        """The sources, before their lines are looked up."""
+        if self._number < 0:
+            return cast("tuple[RawOrigin, ...]", self._at)
+        return ((self.role, self._number, self._at, None, EMPTY),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
         """The address, file and line of every turn this message was made of."""
         return tuple(
-            Origin(_address(address), source_of(at) if isinstance(at, tuple) else at, id, metadata)
-            for address, at, id, metadata in self.origins
+            Origin(
+                head if number < 0 else f"{head}[{number}]",
+                source_of(at) if isinstance(at, tuple) else at,
+                id,
+                metadata,
+            )
+            for head, number, at, id, metadata in self.origins
         )
+
+    def replace(self, **changes: Any) -> "Message":
+        """Return a copy of the message with some of its fields changed."""
+        given = {
+            "role": self.role,
+            "content": self.content,
+            "kind": self.kind,
+            "origins": self.origins,
+            **attrs.asdict(self.details, recurse=False),
+        }
+        return Message(**{**given, **changes})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the message as plain data, without its sources."""
         data: dict[str, Any] = {"role": self.role, "content": [b.to_dict() for b in self.content]}
-        for key, default in _OPTIONAL.items():
-            value = getattr(self, key)
+        if self.kind != "written":
+            data["kind"] = self.kind
+        for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
+            value = getattr(self.details, key)
             if value != default:
                 data[key] = dict(value) if isinstance(value, Mapping) else value
         return data
@@ -89,7 +193,7 @@ class Message:
         entries = cast("Mapping[str, Any]", data)
         role, text = entries.get("role"), entries.get("content")
         if len(entries) == 2 and role in ROLES and type(text) is str and text:
-            return message(role, (text_block(text),))
+            return spoken(role, text)
         if "role" not in entries:
             raise DataError("a message needs a 'role'", fix=f"one of {', '.join(ROLES)}")
         for key in entries:
@@ -97,18 +201,46 @@ class Message:
                 raise DataError(f"unknown key {key!r} in a message", fix=nearest(str(key), KEYS))
         return cls(**entries)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return (
+            self.role == other.role
+            and self.kind == other.kind
+            and self.details == other.details
+            and self.content == other.content
+        )
 
-_OPTIONAL: Mapping[str, Any] = {
-    "id": None,
-    "name": None,
-    "metadata": EMPTY,
-    "kind": "written",
-    "merge": True,
-    "token_usage": None,
-    "structured_output": None,
-    "finish_reason": None,
-}
-KEYS = frozenset({"role", "content", *_OPTIONAL})
+    def __hash__(self) -> int:
+        return hash((self.role, self.kind, self.plain, self.details.id))
+
+    def __repr__(self) -> str:
+        data = {"role": self.role, "content": self.content, "kind": self.kind}
+        data |= attrs.asdict(self.details, recurse=False)
+        default = {"kind": "written", **attrs.asdict(NO_DETAILS, recurse=False)}
+        shown = (f"{k}={v!r}" for k, v in data.items() if k not in default or v != default[k])
+        return f"Message({', '.join(shown)})"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A position holds a code object, which cannot be saved: its file and line can.
+        places = tuple(
+            (head, number, source_of(at) if isinstance(at, tuple) else at, id, metadata)
+            for head, number, at, id, metadata in self.origins
+        )
+        fields = attrs.asdict(self.details, recurse=False)
+        fields |= {"role": self.role, "content": self.content, "kind": self.kind}
+        return _restored, ({**fields, "origins": places},)
+
+
+_set = object.__setattr__
+_DETAILS = frozenset(field.name for field in attrs.fields(Details))
+KEYS = frozenset({"role", "content", "kind", *_DETAILS})
 
 
 class _Draft(Message):
@@ -119,33 +251,60 @@ class _Draft(Message):
     __delattr__ = object.__delattr__
 
 
+_new = object.__new__
+
+
+def spoken(
+    role: Role, text: str, at: object = (), number: int = -1, *, kind: Kind = "written"
+) -> Message:
+    """Return a message of one text, as most are; ``at`` and ``number`` say which turn it was."""
+    draft: Any = _new(_Draft)
+    draft.role = role
+    draft.kind = kind
+    draft.plain = text
+    draft.details = NO_DETAILS
+    draft._blocks = None
+    draft._at = at
+    draft._number = number
+    draft.__class__ = Message
+    return draft  # type: ignore[no-any-return]
+
+
 def message(
     role: Role,
     content: tuple[Block, ...],
+    at: object = (),
+    number: int = -1,
     *,
     kind: Kind = "written",
-    id: str | None = None,
-    name: str | None = None,
-    metadata: Mapping[str, Any] = EMPTY,
-    merge: bool = True,
-    origins: tuple[RawOrigin, ...] = (),
+    details: Details = NO_DETAILS,
 ) -> Message:
-    """Return a message of parts that are known to be good, built in a third of the time."""
-    draft: Any = object.__new__(_Draft)
+    """Return a message of parts that are known to be good, built in a third of the time.
+
+    ``at`` is where its one turn was written and ``number`` which of its role it was; without a
+    number, ``at`` are its origins.
+    """
+    draft: Any = _new(_Draft)
     draft.role = role
-    draft.content = content
-    draft.id = id
-    draft.name = name
-    draft.metadata = metadata
     draft.kind = kind
-    draft.merge = merge
-    draft.token_usage = None
-    draft.structured_output = None
-    draft.finish_reason = None
-    draft.origins = origins
+    draft.plain = None
+    if len(content) == 1:
+        only = content[0]
+        if type(only) is TextBlock and only.cache is None and not only.extra:
+            draft.plain = only.text
+    draft.details = details
+    draft._blocks = content
+    draft._at = at
+    draft._number = number
     draft.__class__ = Message
-    return cast("Message", draft)
+    return draft  # type: ignore[no-any-return]
 
 
-def _address(address: str | tuple[str, int]) -> str:
-    return address if isinstance(address, str) else f"{address[0]}[{address[1]}]"
+def with_origins(message: Message, origins: tuple[RawOrigin, ...]) -> None:
+    """Say where a message that was just made is from, unless it knows."""
+    if message._number < 0 and not message._at:  # pyright: ignore[reportPrivateUsage]
+        _set(message, "_at", origins)
+
+
+def _restored(fields: dict[str, Any]) -> Message:
+    return Message(**fields)

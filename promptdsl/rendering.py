@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
@@ -28,7 +28,7 @@ from promptdsl.models import ModelFacts, facts_for
 from promptdsl.pipeline import FORMATS, before_target, for_target
 from promptdsl.scope import detached
 from promptdsl.settling import settle
-from promptdsl.sources import caller
+from promptdsl.sources import author
 from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node, Recorded, Root
 from promptdsl.views.outline import outline
 
@@ -84,7 +84,7 @@ def render(
     """
     if audience not in ("model", "people"):
         raise OptionError(
-            f"audience={audience!r}", fix=nearest(str(audience), ("model", "people")), at=(caller(2),)
+            f"audience={audience!r}", fix=nearest(str(audience), ("model", "people")), at=(author(),)
         )
     root = _root(tree)
     request = _Request(model, provider, transformation, tuple(media_roots), strict)
@@ -121,6 +121,8 @@ def _for_target(request: _Request, stages: tuple[Stage, ...], losses: tuple[Loss
 
 
 def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
+    if root.transformation is None and request.layer is None:
+        return _default_config(request.model, request.provider)
     layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
     try:
         return resolve(layers, model=request.model, provider=facts.provider)
@@ -128,12 +130,18 @@ def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
         raise error.located(root.source) from None
 
 
+@lru_cache(maxsize=256)
+def _default_config(model: str | None, provider: str | None) -> Resolved:
+    facts = facts_for(model, provider)
+    return resolve(facts.layers(), model=model, provider=facts.provider)
+
+
 def _root(tree: object) -> Root:
     if not isinstance(tree, Node):
         raise ContentError(
             f"render() takes a Timeline, a turn, a Section or a Fragment, not {type(tree).__name__}",
             fix="call the function that builds the prompt",
-            at=(caller(3),),
+            at=(author(),),
         )
     node = finish(tree)
     if isinstance(node, Root):
@@ -142,7 +150,7 @@ def _root(tree: object) -> Root:
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment",
             fix="put it in a User or a System",
-            at=(caller(3), node.source),
+            at=(author(), node.source),
         )
     with detached():
         return cast("Root", finish(Timeline(node)))
@@ -222,7 +230,7 @@ class Rendered:
             raise TargetError(
                 "this was rendered for no target",
                 fix="say one: render(tree, model=...) or render(tree, provider=...)",
-                at=(caller(2),),
+                at=(author(),),
             )
         self._refuse_pending()
         try:
@@ -254,7 +262,7 @@ class Rendered:
             raise TargetError(
                 f"this was rendered for {provider}, so it has no {METHODS[target]}()",
                 fix=f"render it for that target: render(tree, provider={target!r})",
-                at=(caller(3),),
+                at=(author(),),
             )
         return self.payload()
 

@@ -56,14 +56,18 @@ def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -
 
 
 def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
-    """Raise :class:`PlacementError` when two siblings have one id."""
+    """Raise :class:`PlacementError` when two siblings have one id.
+
+    What fragments hold counts where they end up: a fragment does not look into those inside it.
+    """
+    inside = not isinstance(component, Fragment)
     seen: dict[str, Node] = {}
     waiting = list(reversed(content))
     while waiting:
         child = waiting.pop()
         if type(child) is str or not child.mask & NAMED:
             continue
-        if isinstance(child, Fragment):
+        if isinstance(child, Fragment) and inside:
             waiting.extend(reversed(child.content))
         if child.options.id is None:
             continue

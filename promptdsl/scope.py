@@ -6,118 +6,124 @@ that code which runs elsewhere with a copy of the context is told apart instead 
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from threading import current_thread, get_ident
-from typing import Any, NamedTuple, Optional
+from threading import current_thread, enumerate as threads, get_ident
+from typing import Any, TypeAlias
 
 from promptdsl.errors import PlacementError, ScopeError
-from promptdsl.sources import caller
+from promptdsl.sources import Source, author
 from promptdsl.tree import BARE, CLOSED, FAILED, OPEN, PLACED, Node, label
 
 _modules = sys.modules
+NOT_BARE = ~BARE
 
 
-class Frame(NamedTuple):
-    """An open block, what is open around it, and its owner. ``block`` is ``None`` in ``detached()``."""
+Frame: TypeAlias = tuple[Any, Any, int, Any, int]
+"""An open block, the frame of what is open around it, its owner (thread and asyncio task), and what
+the block refuses.
 
-    block: Any
-    below: Optional["Frame"]
-    thread: int
-    task: object
-
+The block is ``None`` in ``detached()``. A plain tuple, because one is made for every block."""
 
 OPENED: ContextVar[Frame | None] = ContextVar("promptdsl_open", default=None)
 
 
-def running_task() -> object:
+def running_task() -> Any:
     """Return the asyncio task that runs here, ``None`` outside of one; asyncio is not imported."""
-    asyncio = _modules.get("asyncio.tasks")
-    if asyncio is None:
+    events = _modules.get("asyncio.events")
+    if events is None:
         return None
-    loop = _modules["asyncio.events"]._get_running_loop()
-    return None if loop is None else asyncio.current_task(loop)
+    loop = events._get_running_loop()
+    return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
 def join(component: Any, frame: Frame) -> None:
-    """Put a component into the block that is open; in ``detached()`` it stays on its own."""
-    block = frame.block
+    """Put a new component into the block that is open; in ``detached()`` it stays on its own."""
+    block, _, thread, task, refuses = frame
     if block is None:
         return
-    if frame.thread != get_ident() or frame.task is not running_task():
+    mask = component.mask
+    if thread != get_ident() or task is not running_task():
         raise _foreign(component, frame)
-    if component.mask & block._refuses:
+    if mask & refuses:
         raise misplaced(component, block)
+    try:
+        block.content.append(component)
+    except AttributeError:
+        raise _closed(component, block) from None
+    component.mask = mask | PLACED
+
+
+def put(node: Node, frame: Frame) -> None:
+    """Put a finished node into the block that is open; it may stand in others, too."""
+    block, _, thread, task, refuses = frame
+    if thread != get_ident() or task is not running_task():
+        raise _foreign(node, frame)
+    if node.mask & refuses:
+        raise misplaced(node, block)
     if type(block.content) is not list:
-        raise ScopeError(
-            f"the {label(block)} around this {label(component)} is closed",
-            fix="write it inside the block, or under detached()",
-            at=(component.source, block.source),
-        )
-    block.content.append(component)
-    if component._node is not type(component):
-        component.mask |= PLACED
+        raise _closed(node, block)
+    block.content.append(node)
 
 
-def enter(component: Any) -> None:
-    """Open a component as a block."""
+def enter(component: Any) -> Any:
+    """Open a component as a block and return it.
+
+    A block inside another one is the same owner's: what is written in it is checked anyway.
+    """
+    mask = component.mask
     top = OPENED.get()
-    if component.mask & (OPEN | CLOSED | FAILED):
-        state = "open already" if component.mask & OPEN else "closed"
-        raise ScopeError(
-            f"this {label(component)} is {state}, a block is entered once",
-            fix="write a new component for a second block",
-            at=(caller(3), component.source),
-        )
-    thread, task = get_ident(), running_task()
-    if component.mask & PLACED and (
-        top is None or top.thread != thread or (top.task is not task)
-    ):
-        raise _foreign(component, top or Frame(component, None, thread, task))
-    component.content = list(component.content)
-    component.mask = component.mask & ~BARE | OPEN
-    OPENED.set(Frame(component, top, thread, task))
+    if mask & (OPEN | CLOSED | FAILED):
+        raise _twice(component)
+    if top is not None and top[0] is not None:
+        frame = (component, top, top[2], top[3], component._refuses)
+    elif mask & PLACED:
+        raise _elsewhere(component)
+    else:
+        frame = (component, top, get_ident(), running_task(), component._refuses)
+    component.content = [*component.content]
+    component.mask = mask & NOT_BARE | OPEN
+    OPENED.set(frame)
+    return component
 
 
 def leave(component: Any, *, raised: bool) -> Frame | None:
-    """Close the block on top, which must be this one; return the frame below it.
+    """Close a block that raised, or is not on top; return the frame below it.
 
-    When it is not, the blocks that were left open fail with it, and the error names the innermost
+    When it is not on top, the blocks that were left open fail with it, and the error names the innermost
     one (unless an exception is on its way already).
     """
     top = OPENED.get()
     component.mask = component.mask & ~OPEN | CLOSED
-    if top is not None and top.block is component:
-        OPENED.set(top.below)
-        return top.below
+    if top is not None and top[0] is component:
+        below: Frame | None = top[1]
+        OPENED.set(below)
+        return below
     unwound = _unwind(component, top)
     fail(component, unwound)
-    if raised:
-        return unwound
-    still = top.block if top is not None and top.block is not None else None
-    raise ScopeError(
-        f"this {label(component)} is closed out of order"
-        + (f": the {label(still)} written inside it is still open" if still is not None else ""),
-        fix="close blocks in the order they were opened; a generator that is suspended inside a block "
-        "keeps it open",
-        at=(caller(3), component.source, None if still is None else still.source),
-    )
+    if not raised:
+        raise _out_of_order(f"this {label(component)}", component.source, top)
+    return unwound
 
 
-def _unwind(component: Any, top: Frame | None) -> Frame | None:
-    """Fail the blocks above ``component`` and return the frame below it, if it is open here at all."""
-    chain: list[Frame] = []
+def _unwind(block: Any, top: Frame | None) -> Frame | None:
+    """Fail what is open above a block (or the frame of a ``detached()``) and return what is below.
+
+    Where it is not open here at all, nothing changes.
+    """
+    chain: list[Any] = []
     frame = top
-    while frame is not None and frame.block is not component:
-        chain.append(frame)
-        frame = frame.below
+    while frame is not None and frame[0] is not block and frame is not block:
+        chain.append(frame[0])
+        frame = frame[1]
     if frame is None:
         return top
-    for above in chain:
-        if above.block is not None:
-            above.block.mask |= FAILED
-    OPENED.set(frame.below)
-    return frame.below
+    for inner in chain:
+        if inner is not None:
+            inner.mask |= FAILED
+    below: Frame | None = frame[1]
+    OPENED.set(below)
+    return below
 
 
 def fail(component: Any, below: Frame | None) -> None:
@@ -131,32 +137,48 @@ def fail(component: Any, below: Frame | None) -> None:
 def take_out(components: list[Any], frame: Frame | None) -> None:
     """Remove components from whichever open block holds them."""
     unwanted = {id(component) for component in components}
-    while frame is not None and frame.block is not None:
-        entries = frame.block.content
+    while frame is not None and frame[0] is not None:
+        block, frame, *_ = frame
+        entries = block.content
         if type(entries) is list:
             entries[:] = [entry for entry in entries if id(entry) not in unwanted]
-        frame = frame.below
 
 
-@contextmanager
-def detached() -> Iterator[None]:
+def detached() -> AbstractContextManager[None]:
     """Give a place where no block is open.
 
     For parts built in another task or thread, and for a function that builds another prompt while
     one is being written. Components written here are detached parts.
     """
-    frame = Frame(None, OPENED.get(), get_ident(), running_task())
-    token = OPENED.set(frame)
+    return _detached(author())
+
+
+class _Detached(tuple[Any, Any, int, Any, int]):
+    """The frame of a ``detached()``, which knows where it was written."""
+
+    source: Source
+
+
+@contextmanager
+def _detached(place: Source) -> Iterator[None]:
+    frame = _Detached((None, OPENED.get(), get_ident(), running_task(), 0))
+    frame.source = place
+    OPENED.set(frame)
     try:
         yield
-    finally:
-        OPENED.reset(token)
+    except BaseException:
+        _unwind(frame, OPENED.get())
+        raise
+    top = OPENED.get()
+    _unwind(frame, top)
+    if top is not frame:
+        raise _out_of_order("this detached()", place, top)
 
 
-def is_detached() -> bool:
-    """Return whether a component written here would be a detached part."""
+def open_block() -> Any:
+    """Return the component a component written here would go into, ``None`` when there is none."""
     frame = OPENED.get()
-    return frame is None or frame.block is None
+    return None if frame is None else frame[0]
 
 
 def misplaced(node: Node, block: Node) -> PlacementError:
@@ -169,15 +191,71 @@ def misplaced(node: Node, block: Node) -> PlacementError:
     )
 
 
+def _closed(component: Any, block: Any) -> ScopeError:
+    return ScopeError(
+        f"the {label(block)} around this {label(component)} is closed",
+        fix="write it inside the block, or under detached()",
+        at=(component.source, block.source),
+    )
+
+
+def _elsewhere(component: Any) -> ScopeError:
+    return ScopeError(
+        f"this {label(component)} stands in a block that is not open here",
+        fix="open it where it was written",
+        at=(author(), component.source),
+    )
+
+
+def _twice(component: Any) -> ScopeError:
+    state = "open already" if component.mask & OPEN else "closed"
+    return ScopeError(
+        f"this {label(component)} is {state}, a block is entered once",
+        fix="write a new component for a second block",
+        at=(author(), component.source),
+    )
+
+
+def _out_of_order(name: str, place: Source | None, top: Frame | None) -> ScopeError:
+    still: Any = None if top is None else top[0] or top
+    named = ""
+    if still is not None:
+        inner = "detached()" if isinstance(still, tuple) else label(still)
+        named = f": the {inner} written inside it is still open"
+    return ScopeError(
+        f"{name} is closed out of order{named}",
+        fix="close blocks in the order they were opened; a generator suspended inside a block keeps "
+        "it open",
+        at=(author(), place, None if still is None else still.source),
+    )
+
+
+def is_owner(frame: Frame) -> bool:
+    """Return whether this thread and task opened a frame."""
+    return frame[2] == get_ident() and frame[3] is running_task()
+
+
+def check_owner(component: Any, frame: Frame) -> None:
+    """Raise :class:`ScopeError` unless this thread and task opened a frame."""
+    if not is_owner(frame):
+        raise _foreign(component, frame)
+
+
 def _foreign(component: Any, frame: Frame) -> ScopeError:
-    here = f"thread {current_thread().name!r}" if frame.thread != get_ident() else _name(running_task())
-    there = "another thread" if frame.thread != get_ident() else _name(frame.task)
-    block = frame.block
+    block, _, thread, task, _ = frame
+    elsewhere = thread != get_ident()
+    here = f"thread {current_thread().name!r}" if elsewhere else _name(running_task())
+    there = _thread(thread) if elsewhere else _name(task)
     return ScopeError(
         f"this {label(component)} is written in {here}, but the open {label(block)} belongs to {there}",
         fix="build the part under `with detached():` there, and include() it where the block is open",
         at=(component.source, block.source),
     )
+
+
+def _thread(ident: int) -> str:
+    names = [f"thread {thread.name!r}" for thread in threads() if thread.ident == ident]
+    return names[0] if names else "a thread that has ended"
 
 
 def _name(task: Any) -> str:

@@ -16,9 +16,10 @@ from promptdsl.blocks import (
     MediaBlock,
     TextBlock,
     ToolResultBlock,
+    ToolUseBlock,
     text_block,
 )
-from promptdsl.encoding import json_text, whole
+from promptdsl.encoding import is_whole, json_text, whole
 from promptdsl.media import read_path
 from promptdsl.messages import Message
 
@@ -33,14 +34,21 @@ def settle(message: Message, node: object, *, roots: Roots, replaced: Replaced) 
     ``node`` is the recording. Raises :class:`MediaError` for a path that is refused or cannot be read.
     """
     content = message.content
-    if len(content) == 1:
-        block = content[0]
-        if type(block) is TextBlock and block.text.isascii():
-            return message
+    if all(map(_is_settled, content)):
+        return message
     settled = tuple(settle_block(block, node, roots=roots, replaced=replaced) for block in content)
     if all(map(is_, settled, content)):
         return message
-    return attrs.evolve(message, content=settled)
+    return message.replace(content=settled)
+
+
+def _is_settled(block: Block) -> bool:
+    """Whether a block is one of the common kinds that need nothing."""
+    if type(block) is TextBlock:
+        return is_whole(block.text)
+    if type(block) is ToolResultBlock:
+        return all(type(one) is TextBlock and is_whole(one.text) for one in block.content)
+    return type(block) is ToolUseBlock
 
 
 def settle_block(block: Block, node: object, *, roots: Roots, replaced: Replaced) -> Block:

@@ -1,5 +1,6 @@
 """Where things come from: a line an author wrote, the bytes of an attachment."""
 
+import os
 import sys
 from collections.abc import Mapping
 from types import CodeType
@@ -33,9 +34,14 @@ def source_of(position: Position) -> Source:
     return Source(code.co_filename, line or code.co_firstlineno)
 
 
-def caller(depth: int) -> Source:
-    """Return the line ``depth`` calls above the function that asks (1 is its own caller)."""
-    frame = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
+_PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def author() -> Source:
+    """Return the line outside of this package that called into it."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
     return source_of((frame.f_code, frame.f_lasti))
 
 

@@ -14,7 +14,7 @@ from attrs.exceptions import FrozenInstanceError
 from promptdsl.blocks import EMPTY, Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.errors import ContentError, ScopeError
 from promptdsl.messages import Kind, Role
-from promptdsl.sources import Position, Source, caller, source_of
+from promptdsl.sources import Position, Source, author, source_of
 
 # What a node is, at its own level.
 TURN = 1 << 0
@@ -36,6 +36,7 @@ NAMED = 1 << 15
 FRAGMENT = 1 << 16
 AUDIENCE = 1 << 17
 CACHE = 1 << 18
+SPOKEN = 1 << 19
 SURFACE = (1 << 20) - 1
 SHIFT = 20
 DEEP = SURFACE << SHIFT
@@ -123,10 +124,10 @@ class Node:
         return "".join(_printed(self))
 
     def __str__(self) -> str:
-        return self._no_text(caller(2))
+        return self._no_text(author())
 
     def __format__(self, spec: str) -> str:
-        return self._no_text(caller(2))
+        return self._no_text(author())
 
     def _no_text(self, place: Source) -> str:
         raise ContentError(
@@ -139,7 +140,7 @@ class Node:
         raise ScopeError(
             f"this {label(self)} is finished, it cannot be opened as a block",
             fix="write a new one, or put the finished one in place with include(...)",
-            at=(caller(2), self.source),
+            at=(author(), self.source),
         )
 
     def __exit__(self, *exc: object) -> None:
@@ -362,6 +363,10 @@ def label(node: Node) -> str:
         return "ToolMessage"
     if isinstance(node, Turn):
         return node.role.capitalize() if isinstance(getattr(node, "role", None), str) else name
+    if type(node) is Request:
+        return "Grounding" if node.grounding else "Ephemeral"
+    if type(node) is Happening or type(node) is Media:
+        return type(node.block).__name__.removesuffix("Block")
     return _NAMES.get(type(node), name)
 
 
@@ -370,7 +375,6 @@ _NAMES: dict[type[Node], str] = {
     Recorded: "History",
     Call: "ToolUse",
     Result: "ToolResult",
-    Media: "attachment",
 }
 
 
@@ -426,20 +430,32 @@ class _Raw(str):
     __slots__ = ()
 
 
+_SAID = tuple((field.name, field.default) for field in attrs.fields(Options))
+
+
 def _printed_fields(node: Node) -> str:
-    own = [(name, getattr(node, name, None)) for name in node._node._fields if name not in ("role", "kind")]
-    said = [(f.name, getattr(node.options, f.name)) for f in attrs.fields(Options)]
-    default = {f.name: f.default for f in attrs.fields(Options)}
-    shown = [(n, v) for n, v in said if v != default[n]] + [(n, v) for n, v in own if v is not None]
-    return ", ".join(f"{name}={value!r}" for name, value in shown)
+    options = node.options
+    shown: list[tuple[str, Any]] = []
+    if options is not DEFAULTS:
+        said = [(name, getattr(options, name), default) for name, default in _SAID]
+        shown += [(name, value) for name, value, default in said if value != default]
+    own = [(name, getattr(node, name, None)) for name in node._node._fields]
+    shown += [(n, v) for n, v in own if v is not None and n not in ("role", "kind")]
+    return ", ".join([f"{name}={value!r}" for name, value in shown])
 
 
 def _flat(root: Node) -> Iterator[tuple[Any, ...]]:
     """Yield the nodes in document order as plain records, so that saving needs no recursion."""
+    places: dict[tuple[int, int], Source | None] = {}
     for node, _ in walk(root):
-        children = tuple(child if isinstance(child, str) else None for child in node.content)
+        at = node.at
+        if isinstance(at, tuple):
+            # One line writes many nodes: it is looked up once, and saved once.
+            key = (id(at[0]), at[1])
+            at = places[key] if key in places else places.setdefault(key, node.source)
+        children = tuple([child if isinstance(child, str) else None for child in node.content])
         fields = {name: getattr(node, name) for name in node._node._fields}
-        yield node._node, children, node.mask, node.source, node.options, fields
+        yield node._node, children, node.mask, at, node.options, fields
 
 
 def _thawed(records: list[tuple[Any, ...]]) -> Node:

@@ -5,7 +5,6 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 """
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -57,7 +56,7 @@ class Voice:
 
 INSTRUCTION = Voice(joined=True, instruction=True, place="inline")
 FENCED = Voice(joined=True, instruction=False, place="inline")
-SPOKEN = Voice(joined=False, instruction=False, place="plain")
+SPEECH = Voice(joined=False, instruction=False, place="plain")
 
 
 @attrs.define
@@ -84,7 +83,7 @@ class Wording:
         self.blocks: list[Block] = []
         self.pieces: list[str] = []
         self.gap = ""
-        self.names: Counter[str] = Counter()
+        self.names: dict[str, int] = {}
 
     def write(self, node: Node, voice: Voice) -> tuple[Block, ...]:
         """Return the blocks of what a node holds."""
@@ -95,7 +94,7 @@ class Wording:
             if child is None:
                 self._close(stack.pop())
             elif isinstance(child, str):
-                self._text((child,), top.voice, top.node.source)
+                self._text((child,), top.voice, top.node)
             else:
                 inner = self._part(child, top)
                 if inner is not None:
@@ -107,35 +106,54 @@ class Wording:
         return tuple(self.blocks)
 
     def _part(self, node: Any, around: _Open) -> _Open | None:
-        match node:
-            case Text():
-                self._text(node.content, around.voice, node.source)
-            case Value():
-                self._text((node,), around.voice, node.source)
-            case Verbatim():
-                literals = around.voice.literals
-                self._put(guard_prefixes(node.text, literals) if literals else node.text)
-                if node.cache:
-                    self._mark(node.cache)
-            case Media():
-                self._block(self._settled(node))
-            case Call() | Reasoning():
-                self._block(node.block)
-            case Result():
-                self._block(self._result(node, around.voice))
-            case Section() | Fence():
-                return self._entered(node, around)
-            case _:
-                return self._opened(node, around.voice, around.level)
+        kind = node._node
+        if kind is Text:
+            self._text(node.content, around.voice, node)
+        elif kind is Section:
+            return None if self._wrote_plainly(node, around) else self._entered(node, around)
+        elif kind is Fence:
+            return self._entered(node, around)
+        elif kind is Value:
+            self._text((node,), around.voice, node)
+        elif kind is Verbatim:
+            self._verbatim(node, around.voice)
+        elif kind is Media:
+            self._block(self._settled(node))
+        elif kind is Call or kind is Reasoning:
+            self._block(node.block)
+        elif kind is Result:
+            self._block(self._result(node, around.voice))
+        else:
+            return self._opened(node, around.voice, around.level)
         return None
+
+    def _verbatim(self, node: Verbatim, voice: Voice) -> None:
+        self._put(guard_prefixes(node.text, voice.literals) if voice.literals else node.text)
+        if node.cache:
+            self._mark(node.cache)
 
     # Containers.
 
     def _opened(self, node: Any, voice: Voice, level: int) -> _Open:
         return _Open(node, iter(node.content), voice, level, self._here())
 
+    def _wrote_plainly(self, node: Any, around: _Open) -> bool:
+        """Write a section of one plain instruction, as most are, without opening it."""
+        content, voice = node.content, around.voice
+        if len(content) != 1 or voice is not INSTRUCTION or self.form.fenced or node.options.cache:
+            return False
+        text = content[0]
+        if type(text) is Text and len(text.content) == 1:
+            text = text.content[0]
+        if type(text) is not str or not text or text[0] in "\r\n" or self.names:
+            return False
+        if not text.isascii() and whole(text)[1]:
+            return False
+        self._put(self._heading(node, around) + text)
+        return True
+
     def _entered(self, node: Any, around: _Open) -> _Open:
-        """Write the opening of a section or a fence."""
+        """Write the opening of a section or a fence, whose children are to follow."""
         voice, mark = around.voice, self._here()
         if isinstance(node, Fence):
             opening, names, level = node.open, node.names, around.level
@@ -154,8 +172,9 @@ class Wording:
         if opening:
             self.pieces += (self.gap, opening)
             self.gap = ""
-        self.names.update(names)
-        return _Open(node, iter(node.content), voice, level, mark, tuple(names))
+        for name in names:
+            self.names[name] = self.names.get(name, 0) + 1
+        return _Open(node, iter(node.content), voice, level, mark, names)
 
     def _heading(self, node: Section, around: _Open) -> str:
         title = node.title
@@ -195,33 +214,31 @@ class Wording:
 
     # Text.
 
-    def _text(self, parts: tuple[Child, ...], voice: Voice, source: Source | None) -> None:
+    def _text(self, parts: tuple[Child, ...], voice: Voice, node: Node) -> None:
         if voice.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
             parts = dedent_parts(parts)
-        if len(parts) == 1:
-            self._put(self._encoded(parts[0], voice, source))
-        else:
-            self._put("".join([self._encoded(part, voice, source) for part in parts]))
+        text = "".join([self._encoded(part, voice, node) for part in parts])
+        # Guarded as a whole: a value could complete a delimiter that the text before it begins.
+        if self.names and "<" in text:
+            text = guard(text, self.names)
+        if voice.guards:
+            text = guard(text, voice.guards)
+        self._put(guard_prefixes(text, voice.literals) if voice.literals else text)
 
-    def _encoded(self, part: Child, voice: Voice, source: Source | None) -> str:
+    def _encoded(self, part: Child, voice: Voice, node: Node) -> str:
         value = not isinstance(part, str)
         text: str = part.text if value else part
         if voice.place != "plain" and (value or voice.values):
-            text = self._value(text, voice, source)
-        else:
-            text, changed = whole(text)
-            if changed:
-                self.report("content", "a lone surrogate", "it is no character, U+FFFD is sent", source)
-            if self.names:
-                text = guard(text, self.names)
-        if voice.guards:
-            text = guard(text, voice.guards)
-        return guard_prefixes(text, voice.literals) if voice.literals else text
+            return self._value(text, voice, node)
+        text, changed = whole(text)
+        if changed:
+            self.report("content", "a lone surrogate", "it is no character, U+FFFD is sent", node.source)
+        return text
 
-    def _value(self, text: str, voice: Voice, source: Source | None) -> str:
+    def _value(self, text: str, voice: Voice, node: Node) -> str:
         found = controls(text)
         if found:
-            self.report("hint", f"control characters {', '.join(found)}", "sent as references", source)
+            self.report("hint", f"control characters {', '.join(found)}", "sent as references", node.source)
         return body(text) if voice.place == "body" or self.names else inline(text)
 
     # Pieces and blocks.

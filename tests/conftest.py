@@ -37,8 +37,8 @@ def airline_conversations(data_folder: Path) -> list[list[dict[str, Any]]]:
 @pytest.fixture(scope="session")
 def coding_session(data_folder: Path) -> list[dict[str, Any]]:
     """Return one long recorded coding session, a list of OpenAI Chat messages."""
-    recorded = json.loads(_text(data_folder / "coding-session.json"))
-    return recorded["messages"] if isinstance(recorded, dict) else recorded
+    recorded: dict[str, Any] = json.loads(_text(data_folder / "coding-session.json"))
+    return list(recorded["messages"])
 
 
 def _text(path: Path) -> str:

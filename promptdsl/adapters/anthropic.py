@@ -6,17 +6,19 @@ Content always goes out as lists of blocks. The law: ``write(read(write(m))) == 
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypeAlias, TypedDict, cast
 
 import attrs
 
 from promptdsl import blocks as b
+from promptdsl.blocks import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.errors import DataError, nearest
 from promptdsl.json_text import read_json, write_json
 from promptdsl.losses import Loss, LossKind, loss_of
-from promptdsl.messages import Message, message
+from promptdsl.messages import NO_DETAILS, ROLES, Message, message
 from promptdsl.models import ModelFacts
 from promptdsl.sources import MediaSource
 
@@ -32,8 +34,10 @@ class Payload(TypedDict):
 
 
 Param: TypeAlias = dict[str, Any]
-TextBlock = b.TextBlock
-TURNS = {"user": "user", "tool": "user", "assistant": "assistant"}
+TURNS: Mapping[str, str | None] = {
+    **dict.fromkeys(ROLES),
+    **{"user": "user", "tool": "user", "assistant": "assistant"},
+}
 SPOKEN = frozenset({"written", "recorded", "recorded_system"})
 BASE64 = {
     "image": ("image/jpeg", "image/png", "image/gif", "image/webp"),
@@ -59,17 +63,21 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
 
     Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
-    request = _Request(messages, facts)
+    stale = _stale(messages) if facts.binds_reasoning else 0
+    request = _Request(messages, facts, _head(messages), stale)
     for index, said in enumerate(messages):
+        role, text = TURNS[said.role], said.plain
+        # What conversations mostly consist of is written with the fewest calls.
+        if role and text and said.details is NO_DETAILS and not text.isspace():
+            if request.calls:
+                request.answering(role)
+            request.add(role, {"type": "text", "text": text})
+            continue
         request.index, request.message = index, said
-        role = TURNS.get(said.role)
         if role is None:
             request.instruct()
-            continue
-        if role == "assistant" and request.role != "assistant":
-            request.calls = {}
-        if params := request.params():
-            request.say(role, params)
+        else:
+            request.say(role)
     return request.close(), tuple(request.losses)
 
 
@@ -98,26 +106,30 @@ class _Mark(NamedTuple):
     message: Message
 
 
+@attrs.define(eq=False)
 class _Request:
-    """One request while it is being written."""
+    """One request while it is being written; ``index`` and ``message`` are the one at hand."""
 
-    def __init__(self, messages: Sequence[Message], facts: ModelFacts) -> None:
-        self.messages, self.facts = messages, facts
-        self.index, self.message = -1, cast("Message", None)
-        self.losses: list[Loss] = []
-        self.system: list[Param] = []
-        self.turns: list[Param] = []
-        self.content: list[Param] = []
-        self.role, self.results = "", 0
-        self.calls: dict[str, list[str]] = {}  # of the last assistant turn: the ids it sends
-        self.uses: dict[str, int] = {}
-        self.names: set[str] = set()
-        self.marks: list[_Mark] = []
-        self.pending: list[tuple[int, Message]] = []
-        self.open = False
-        spoken = (n for n, m in enumerate(messages) if m.role in TURNS and m.kind in SPOKEN)
-        self.head = next(spoken, len(messages))
-        self.stale = _stale(messages) if facts.binds_reasoning else 0
+    messages: Sequence[Message]
+    facts: ModelFacts
+    head: int  # where the conversation begins
+    stale: int  # where reasoning begins that can be sent
+    index: int = -1
+    message: Message = attrs.field(init=False)
+    losses: list[Loss] = attrs.field(factory=list[Loss])
+    system: list[Param] = attrs.field(factory=list[Param])
+    turns: list[Param] = attrs.field(factory=list[Param])
+    role: str = ""
+    content: list[Param] = attrs.field(factory=list[Param])
+    results: int = 0
+    # Of the calls not answered yet, the id sent; and those of an id that its turn uses again.
+    calls: dict[str, str] = attrs.field(factory=dict[str, str])
+    again: dict[str, deque[str]] = attrs.field(factory=dict[str, deque[str]])
+    uses: dict[str, int] = attrs.field(factory=dict[str, int])
+    names: set[str] = attrs.field(factory=set[str])
+    marks: list[_Mark] = attrs.field(factory=list[_Mark])
+    pending: list[tuple[int, Message]] = attrs.field(factory=list[tuple[int, Message]])
+    open: bool = False  # whether the pending instructions stand in an unanswered batch
 
     def lose(self, kind: LossKind, what: str, why: str) -> None:
         self.losses.append(loss_of(self.message, kind, what, why))
@@ -128,20 +140,41 @@ class _Request:
             self.system += self.params()
         else:
             self.pending.append((self.index, self.message))
-            self.open = any(self.calls.values())
+            self.open = bool(self.calls)
 
-    def say(self, role: str, params: list[Param]) -> None:
+    def say(self, role: str) -> None:
+        said, content = self.message, self.message.content
+        block = content[0] if len(content) == 1 and said.details is NO_DETAILS else None
+        if type(block) is ToolResultBlock and role == "user":
+            self.add(role, self.tool_result(block))
+        elif type(block) is ToolUseBlock and role == "assistant":
+            self.answering(role)
+            self.add(role, self.tool_use(block))
+        else:
+            before = self.calls, self.again
+            self.answering(role)
+            params = self.params()
+            if not params:
+                self.calls, self.again = before
+            for param in params:
+                self.add(role, param)
+
+    def answering(self, role: str) -> None:
+        if role == "assistant" and self.calls and self.role != role:
+            self.calls, self.again = {}, {}
+
+    def add(self, role: str, param: Param) -> None:
         if self.pending:
             self.settle(role)
         if role != self.role:
-            self.role, self.content, self.results = role, [], 0
+            self.role, self.content, self.results = role, [param], 0
             self.turns.append({"role": role, "content": self.content})
-        for param in params:
-            if param["type"] == "tool_result":
-                self.content.insert(self.results, param)
-                self.results += 1
-            else:
-                self.content.append(param)
+        elif param["type"] != "tool_result":
+            self.content.append(param)
+            return
+        else:
+            self.content.insert(self.results, param)
+        self.results += param["type"] == "tool_result"
 
     def settle(self, following: str) -> None:
         run, self.pending = self.pending, []
@@ -151,8 +184,8 @@ class _Request:
         for self.index, self.message in run:
             said = self.params()
             params += said if native or not said else self.fold(said)
-        if params:
-            self.say("system" if native else "user", params)
+        for param in params:
+            self.add("system" if native else "user", param)
 
     def fold(self, params: list[Param]) -> list[Param]:
         why = "this model takes none here: sent in the user turn"
@@ -169,7 +202,7 @@ class _Request:
             self.settle("")
         if not self.turns:
             self.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
-        elif self.role == "assistant" and not any(self.calls.values()):
+        elif self.role == "assistant" and not self.calls:
             self.prefill(self.content[-1])
         if self.marks:
             self.place_marks()
@@ -197,24 +230,18 @@ class _Request:
         for mark in [*late, *(marks[place] for place in hours)][-4:]:
             ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
             mark.param["cache_control"] = {"type": "ephemeral", **ttl}
-        for mark in self.marks:
-            if "cache_control" not in mark.param:
-                why = "the model takes none, request-only content is near, or four are set"
-                self.losses.append(loss_of(mark.message, "hint", "cache mark", why))
+        full = "more than four, or behind request-only content"
+        why = full if self.facts.cache_marks else "this model takes none"
+        lost = [mark.message for mark in self.marks if "cache_control" not in mark.param]
+        self.losses += [loss_of(said, "hint", "cache mark", why) for said in lost]
 
     # Blocks.
 
     def params(self) -> list[Param]:
-        said, content = self.message, self.message.content
-        if said.name is None and len(content) == 1:  # most messages
-            block = content[0]
-            if type(block) is TextBlock and block.cache is None and not block.extra:
-                text = block.text
-                if text and not text.isspace():
-                    return [{"type": "text", "text": text}]
-        elif said.name is not None and said.role != "tool":
+        said = self.message
+        if said.name is not None and said.role != "tool":
             self.lose("hint", f"name {said.name!r}", "a message has no speaker's name")
-        return self.convert(content, said.role)
+        return self.convert(said.content, said.role)
 
     def convert(self, content: Iterable[Any], place: str) -> list[Param]:
         writers, params = WRITERS[place], list[Param]()
@@ -239,7 +266,7 @@ class _Request:
             self.marks.append(_Mark(param, cache, self.index, self.message))
         return param
 
-    def text(self, block: b.TextBlock) -> Param | None:
+    def text(self, block: TextBlock) -> Param | None:
         if block.text and not block.text.isspace():
             return self.finish({"type": "text", "text": block.text}, block.extra, block.cache)
         if block.text or block.cache:
@@ -260,13 +287,16 @@ class _Request:
                 self.lose("hint", key, f"a {block.type} block has none")
         return self.finish(param, block.extra, block.cache)
 
-    def tool_use(self, block: b.ToolUseBlock) -> Param:
+    def tool_use(self, block: ToolUseBlock) -> Param:
         id, name, text = block.id, block.name, block.arguments
-        if not id or id in self.uses or MISFIT.search(id):
+        if id in self.uses or not (id.isascii() and id.isidentifier()):
             id = self.unique(id)
         else:
             self.uses[id] = 1
-        self.calls.setdefault(block.id, []).append(id)
+        if block.id in self.calls:
+            self.again.setdefault(block.id, deque()).append(id)
+        else:
+            self.calls[block.id] = id
         if name not in self.names:
             name = self.tool_name(name)
         value = read_json(text)
@@ -276,7 +306,8 @@ class _Request:
         elif ("\\u" in text or not text.isascii()) and ESCAPED.search(text):
             value = _json(cast("object", value))
         param: Param = {"type": "tool_use", "id": id, "name": name, "input": value}
-        return self.finish(param, block.extra, block.cache)
+        plain = block.cache is None and block.extra is EMPTY
+        return param if plain else self.finish(param, block.extra, block.cache)
 
     def unique(self, id: str) -> str:
         stem, count = _fit(id), self.uses.get(id, 0) + 1
@@ -284,7 +315,8 @@ class _Request:
         while found in self.uses:
             count += 1
             found = f"{stem}_{count}"
-        self.uses[id], self.uses[found] = count, 0
+        self.uses[found] = 0
+        self.uses[id] = count
         return found
 
     def tool_name(self, name: str) -> str:
@@ -295,16 +327,24 @@ class _Request:
             self.names.add(name)
         return fit
 
-    def tool_result(self, block: b.ToolResultBlock) -> Param:
-        queue = self.calls.get(block.tool_use_id)
-        id = queue.pop(0) if queue else _fit(block.tool_use_id)
+    def tool_result(self, block: ToolResultBlock) -> Param:
+        given, content = block.tool_use_id, block.content
+        id = self.calls.pop(given, None) or _fit(given)
+        if self.again and (waiting := self.again.get(given)):
+            self.calls[given] = waiting.popleft()
+        inner = content[0] if len(content) == 1 and not block.is_error else None
+        if type(inner) is TextBlock and inner.cache is block.cache is None:
+            text, plain = inner.text, inner.extra is block.extra is EMPTY
+            if plain and text and not text.isspace():
+                said = [{"type": "text", "text": text}]
+                return {"type": "tool_result", "tool_use_id": id, "content": said}
         param: Param = {"type": "tool_result", "tool_use_id": id}
         before = len(self.marks)
-        content = self.convert(block.content, "error result" if block.is_error else "result")
-        if block.is_error and not content:
+        params = self.convert(content, "error result" if block.is_error else "result")
+        if block.is_error and not params:
             error = _utf8((block.error_type or "").strip())
-            content = [{"type": "text", "text": error or "error"}]
-        param |= {"content": content} if content else {}
+            params = [{"type": "text", "text": error or "error"}]
+        param |= {"content": params} if params else {}
         param |= {"is_error": True} if block.is_error else {}
         # A nested mark counts as one of four, and gateways refuse it: it goes on the result.
         marks = [block.cache, *(mark.cache for mark in self.marks[before:])]
@@ -340,13 +380,18 @@ WRITERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def _head(messages: Sequence[Message]) -> int:
+    spoken = (n for n, m in enumerate(messages) if TURNS[m.role] and m.kind in SPOKEN)
+    return next(spoken, len(messages))
+
+
 def _asks(said: Message) -> bool:
     results = any(block.type == "tool_result" for block in said.content)
     return said.role == "user" and said.kind in SPOKEN and not results
 
 
 def _stale(messages: Sequence[Message]) -> int:
-    """Return the index before which reasoning is bound to bytes that request-only content changed."""
+    """Return the index before which reasoning is bound to bytes that no longer stand."""
     asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
     request = max((n for n, m in enumerate(messages) if m.kind == "request"), default=-1)
     return len(messages) if request > asked else asked if request >= 0 else 0
@@ -420,27 +465,20 @@ def _entry(entries: Mapping[str, Any], key: str, types: type = object) -> Any:
     return entries[key]
 
 
-def _said(data: object) -> Iterator[Message]:
+def _said(data: object) -> list[Message]:
     entries = _mapping(data)
     role = _entry(entries, "role", str)
     content = _contents(_entry(entries, "content"))
     if role == "system":
-        yield message("developer", content, kind="recorded_system")
-    elif role == "assistant":
-        yield message("assistant", content, kind="recorded")
-    elif role == "user":
-        yield from _user(content)
-    else:
+        return [message("developer", content, kind="recorded_system")]
+    if role == "assistant":
+        return [message("assistant", content, kind="recorded")]
+    if role != "user":
         raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
-
-
-def _user(content: tuple[b.Block, ...]) -> Iterator[Message]:
-    results = (n for n, block in enumerate(content) if block.type != "tool_result")
-    head = next(results, len(content))
-    for block in content[:head]:
-        yield message("tool", (block,), kind="recorded")
-    if content[head:] or not head:
-        yield message("user", content[head:], kind="recorded")
+    heads = list(takewhile(lambda block: block.type == "tool_result", content))
+    said = [message("tool", (block,), kind="recorded") for block in heads]
+    rest = content[len(heads) :]
+    return [*said, message("user", rest, kind="recorded")] if rest or not heads else said
 
 
 def _contents(value: object, *, reader: Any = None) -> tuple[b.Block, ...]:
@@ -455,7 +493,7 @@ def _block(data: object) -> b.Block:
     if _entry(entries, "type", str) != "tool_result":
         return _flat_block(data)
     content = _contents(entries.pop("content", None), reader=_flat_block)
-    return attrs.evolve(cast("b.ToolResultBlock", _flat_block(entries)), content=content)
+    return attrs.evolve(cast("ToolResultBlock", _flat_block(entries)), content=content)
 
 
 def _flat_block(data: object) -> b.Block:

@@ -10,10 +10,20 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
 
 from promptdsl import blocks as b
-from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock, text_block
+from promptdsl.blocks import (
+    EMPTY,
+    Block,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    text_block,
+    tool_result_block,
+    tool_use_block,
+)
+from promptdsl.encoding import is_whole
 from promptdsl.errors import DataError, nearest
 from promptdsl.losses import Loss, LossKind, loss_of
-from promptdsl.messages import Message, Role, message
+from promptdsl.messages import NO_DETAILS, Details, Message, Role, message, spoken
 from promptdsl.models import ModelFacts
 from promptdsl.sources import MediaSource
 
@@ -47,14 +57,14 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
     draft = _Draft(facts)
     out, fitting = draft.messages, draft.tool_names
     for index, turn in enumerate(messages):
-        role, content = turn.role, turn.content
-        block = content[0] if len(content) == 1 and turn.name is None else None
+        role, text = turn.role, turn.plain
         # What conversations mostly consist of is written here, without a call.
-        if type(block) is TextBlock and role in SPOKEN and block.text:
-            if block.cache is None and block.extra is EMPTY:
-                out.append({"role": role, "content": block.text})
-                continue
-        elif type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
+        if text and role in SPOKEN and turn.details is NO_DETAILS:
+            out.append({"role": role, "content": text})
+            continue
+        content = turn.content
+        block = content[0] if len(content) == 1 and turn.name is None else None
+        if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             said, id = block.content[0], block.tool_use_id
             short = len(id) <= LONGEST_ID and id.isascii() and not block.is_error
             if short and type(said) is TextBlock and said.cache is block.cache is None:
@@ -62,7 +72,7 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in fitting:
             id, arguments = block.id, block.arguments
-            short = len(id) <= LONGEST_ID and id.isascii() and arguments.isascii()
+            short = len(id) <= LONGEST_ID and id.isascii() and is_whole(arguments)
             if short and block.cache is None and block.extra is EMPTY:
                 function = {"name": block.name, "arguments": arguments}
                 call = {"id": id, "type": "function", "function": function}
@@ -137,7 +147,8 @@ def _joined(parts: list[Part]) -> str | list[Part]:
 
 def _unsaid(draft: _Draft, role: str, block: Block) -> None:
     kind: LossKind = "hint" if type(block) is b.ReasoningBlock else "content"
-    draft.lose(kind, f"{block.type} block", f"Chat has no word for it in a {role} message")
+    what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
+    draft.lose(kind, f"a block of type {what!r}", f"a Chat {role} message has no word for it")
 
 
 def _text(draft: _Draft, role: str, block: TextBlock) -> Part | None:
@@ -185,20 +196,22 @@ def _media(draft: _Draft, role: str, block: b.MediaBlock) -> Part | None:
     said = cast("dict[str, str]", part[part["type"]])
     for key, value in said.items():
         said[key] = draft.clean(value, key)
-    for word, given, key in (
-        ("title", block.title, "filename"),
-        ("detail", block.detail, "detail"),
-    ):
-        if given is not None and key not in said:
-            draft.lose("hint", f"the {word} {given!r}", f"Chat has no word for it on {block.type}")
+    why = f"Chat has no word for it on a part of type {part['type']!r}"
+    if block.title is not None and "filename" not in said:
+        draft.lose("hint", f"the title {block.title!r}", why)
+    if block.detail is not None and "detail" not in said:
+        draft.lose("hint", f"the detail {block.detail!r}", why)
     return _marked(draft, role, block, part)
 
 
 def _image(block: b.MediaBlock) -> Part | None:
     source = block.source
-    if source.kind != "url" and (source.kind != "base64" or source.media_type not in IMAGE_TYPES):
+    if source.kind not in ("url", "base64"):
         return None
-    image = {"url": source.value if source.kind == "url" else _data_url(source)}
+    url = source.value if source.kind == "url" else _data_url(source)
+    if url.startswith("data:") and _read_data(url).media_type not in IMAGE_TYPES:
+        return None
+    image = {"url": url}
     if block.detail in DETAILS:
         image["detail"] = block.detail
     return {"type": "image_url", "image_url": image}
@@ -281,9 +294,25 @@ def read(data: object) -> tuple[Message, ...]:
     given = cast("Mapping[str, Any]", data).get("messages") if isinstance(data, Mapping) else data
     messages: list[Message] = []
     for index, item in enumerate(_list(given, "messages")):
-        where = f"message {index}"
-        messages.append(_read_message(where, _mapping(item, where), messages))
+        plain = _read_plain(cast("dict[str, Any]", item)) if type(item) is dict else None
+        if plain is None:
+            where = f"message {index}"
+            plain = _read_message(where, _mapping(item, where), messages)
+        messages.append(plain)
     return tuple(messages)
+
+
+def _read_plain(entries: dict[str, Any]) -> Message | None:
+    """Return the message of what most are: a role with one text, a tool's answer in one text."""
+    role, text = entries.get("role"), entries.get("content")
+    if type(text) is not str or not text:
+        return None
+    if len(entries) == 2 and (role == "user" or role == "assistant"):
+        return spoken(role, text, kind="recorded")
+    id = entries.get("tool_call_id")
+    if len(entries) == 3 and role == "tool" and type(id) is str:
+        return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
+    return None
 
 
 def _read_message(where: str, entries: Mapping[str, Any], before: list[Message]) -> Message:
@@ -297,8 +326,9 @@ def _read_message(where: str, entries: Mapping[str, Any], before: list[Message])
     if role == "assistant":
         content += _read_answer(where, entries, len(before))
     if role == "system" and before and before[-1].role != "system":
-        return message("developer", content, kind="recorded_system", name=name)
-    return message(cast("Role", role), content, kind="recorded", name=name)
+        return message("developer", content, kind="recorded_system", details=Details(name=name))
+    details = NO_DETAILS if name is None else Details(name=name)
+    return message(cast("Role", role), content, kind="recorded", details=details)
 
 
 def _legacy_id(before: list[Message]) -> str:
@@ -336,10 +366,12 @@ def _read_call(where: str, data: object) -> ToolUseBlock:
     call = _mapping(data, where)
     custom = call.get("type") == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
-    made = _mapping(call.get(kind), f"{where}: {kind}")
-    arguments, name = _string(made, key, where), _string(made, "name", where)
+    within = f"{where}: {kind}"
+    made = _mapping(call.get(kind), within)
+    name, arguments = _string(made, "name", within), _string(made, key, within)
     extra = {"custom": True} if custom else EMPTY
-    return ToolUseBlock(_string(call, "id", where), name, arguments, extra=extra)
+    id = _string(call, "id", where)
+    return ToolUseBlock(id, name, arguments, extra=extra) if custom else tool_use_block(id, name, arguments)
 
 
 def _read_part(where: str, data: object) -> Block:
@@ -398,7 +430,7 @@ def _list(value: object, where: str) -> Sequence[object]:
 
 
 def _mapping(value: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise DataError(f"{where} is a mapping, not {type(value).__name__}")
     return cast("Mapping[str, Any]", value)
 
@@ -406,7 +438,8 @@ def _mapping(value: object, where: str) -> Mapping[str, Any]:
 def _string(entries: Mapping[str, Any], key: str, where: str) -> str:
     value = entries.get(key)
     if not isinstance(value, str):
-        raise DataError(f"{where} needs {key!r}, a string", fix=f"it has {', '.join(entries)}")
+        keys = ", ".join(map(str, entries))
+        raise DataError(f"{where} needs {key!r}, a string", fix=f"it has {keys}")
     return value
 
 

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Iterable, Mapping
 from types import FrameType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Never, Self, TypeVar, cast
 
 from promptdsl import tree
-from promptdsl.components.writing import Written
+from promptdsl.components.writing import Written, refuse_options
 from promptdsl.errors import ContentError
 from promptdsl.messages import Message
 from promptdsl.scope import OPENED, join
@@ -25,27 +25,31 @@ class History(Written, tree.Recorded):
     __slots__ = ()
     _node = tree.Recorded
 
-    def __init__(self, messages: Iterable[Message | Mapping[str, Any]], /) -> None:
-        frame = _getframe(1)
-        _keep(self, messages, "messages", frame)
+    def __init__(
+        self, messages: Iterable[Message | Mapping[str, Any]], /, **options: Never
+    ) -> None:
+        _keep(self, messages, "messages", _getframe(1), options)
 
     @classmethod
-    def from_openai(cls, messages: object, /) -> Self:
+    def from_openai(cls, messages: object, /, **options: Never) -> Self:
         """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
-        return _keep(object.__new__(cls), messages, "openai", _getframe(1))
+        return _keep(object.__new__(cls), messages, "openai", _getframe(1), options)
 
     @classmethod
-    def from_anthropic(cls, messages: object, /) -> Self:
+    def from_anthropic(cls, messages: object, /, **options: Never) -> Self:
         """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
-        return _keep(object.__new__(cls), messages, "anthropic", _getframe(1))
+        return _keep(object.__new__(cls), messages, "anthropic", _getframe(1), options)
 
 
 H = TypeVar("H", bound=History)
 _RECORDED = bits(RECORDED)
 
 
-def _keep(component: H, messages: object, form: str, frame: FrameType) -> H:
+def _keep(
+    component: H, messages: object, form: str, frame: FrameType, options: Mapping[str, Never]
+) -> H:
     component.at = (frame.f_code, frame.f_lasti)
+    refuse_options(component, options)
     component.content = ()
     component.mask = _RECORDED
     component.options = DEFAULTS

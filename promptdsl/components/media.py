@@ -2,18 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Self, TypeVar
+from typing import Never, Self, TypeVar
 
 from promptdsl import tree
 from promptdsl.blocks import ImageBlock
-from promptdsl.components.writing import Written
+from promptdsl.components.writing import Written, refuse_options
 from promptdsl.errors import ContentError, PromptError
 from promptdsl.media import check_url, of_bytes
 from promptdsl.scope import OPENED, join
-from promptdsl.sources import MediaSource, caller
+from promptdsl.sources import MediaSource, author
 from promptdsl.tree import DEFAULTS, MEDIA, bits
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -33,15 +33,24 @@ class Image(Written, tree.Media):
         raise ContentError(
             "an Image is made by one of its methods",
             fix="Image.from_url(url), Image.from_path(path) or Image.from_bytes(data)",
-            at=(caller(2),),
+            at=(author(),),
         )
 
     @classmethod
-    def from_url(cls, url: str, *, title: str | None = None, detail: str | None = None) -> Self:
+    def from_url(
+        cls,
+        url: str,
+        *,
+        title: str | None = None,
+        detail: str | None = None,
+        **options: Never,
+    ) -> Self:
         """Return a picture at an address, which the provider fetches."""
-        component = _written(cls, _getframe(1))
-        with _located(component):
+        component = _written(cls, _getframe(1), options)
+        try:
             source = MediaSource("url", check_url(url))
+        except PromptError as error:
+            raise error.located(component.source) from None
         return _placed(component, ImageBlock(source, title, detail))
 
     @classmethod
@@ -52,9 +61,10 @@ class Image(Written, tree.Media):
         media_type: str | None = None,
         title: str | None = None,
         detail: str | None = None,
+        **options: Never,
     ) -> Self:
         """Return a picture in a file, which is read when the prompt is rendered."""
-        component = _written(cls, _getframe(1))
+        component = _written(cls, _getframe(1), options, {"media_type"})
         source = MediaSource("path", os.fspath(path), media_type)
         return _placed(component, ImageBlock(source, title, detail))
 
@@ -66,36 +76,33 @@ class Image(Written, tree.Media):
         *,
         title: str | None = None,
         detail: str | None = None,
+        **options: Never,
     ) -> Self:
         """Return a picture given as bytes; without ``media_type`` they tell it themselves.
 
         Raises :class:`MediaError` when they do not, or tell another one.
         """
-        component = _written(cls, _getframe(1))
-        with _located(component):
+        component = _written(cls, _getframe(1), options, {"media_type"})
+        try:
             source = of_bytes(data, media_type)
+        except PromptError as error:
+            raise error.located(component.source) from None
         return _placed(component, ImageBlock(source, title, detail))
 
 
 I = TypeVar("I", bound=Image)
 
 
-def _written(cls: type[I], frame: FrameType) -> I:
+def _written(
+    cls: type[I], frame: FrameType, options: Mapping[str, Never], also: Iterable[str] = ()
+) -> I:
     component = object.__new__(cls)
     component.at = (frame.f_code, frame.f_lasti)
     component.content = ()
     component.mask = bits(MEDIA)
     component.options = DEFAULTS
+    refuse_options(component, options, {"title", "detail", *also})
     return component
-
-
-@contextmanager
-def _located(component: Image) -> Iterator[None]:
-    """Give errors about an attachment the line it was written in."""
-    try:
-        yield
-    except PromptError as error:
-        raise error.located(component.source) from None
 
 
 def _placed(component: I, block: ImageBlock) -> I:

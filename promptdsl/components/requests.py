@@ -5,12 +5,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptdsl.components.turns import ROOTED, TURN_OPTIONS, write_turn
-from promptdsl.components.writing import Block, Content, begin, check_id, unknown_option
+from promptdsl.components.writing import (
+    Block,
+    Content,
+    adopt,
+    begin,
+    check_id,
+    retract,
+    unknown_option,
+)
 from promptdsl.encoding import text_of
-from promptdsl.errors import ContentError, OptionError, nearest
-from promptdsl.sources import source_of
+from promptdsl.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.tree import (
     BARE,
+    BUSY,
     CACHE,
     CALL,
     DEFAULTS,
@@ -77,7 +85,7 @@ class Ephemeral(RequestBlock):
 
         def __init__(self, *content, **options):
             frame = _getframe(1)
-            _settle(self, options, (frame.f_code, frame.f_lasti))
+            _settle(self, content, options, (frame.f_code, frame.f_lasti))
             self.grounding = False
             begin(self, content, options, self.at)
 
@@ -111,17 +119,24 @@ class Grounding(RequestBlock):
 
         def __init__(self, id, /, *content, **options):
             frame = _getframe(1)
-            _settle(self, options, (frame.f_code, frame.f_lasti))
+            _settle(self, content, options, (frame.f_code, frame.f_lasti))
             self.grounding = True
-            begin(self, content, named(self, id, options), self.at)
+            begin(self, content, named(self, id, content, options), self.at)
+
+    def _keywords(self) -> frozenset[str]:
+        return self._accepts - {"id"}
 
 
-def named(component: Any, id: object, options: dict[str, Any]) -> dict[str, Any]:
+def named(
+    component: Any, id: object, content: tuple[Any, ...], options: dict[str, Any]
+) -> dict[str, Any]:
     """Return the options with the id a component is given first."""
     if "id" in options:
-        raise unknown_option(component, "id", component._accepts - {"id"}, component.source)
+        retract(content)
+        raise unknown_option(component, "id", component._keywords(), component.source)
     problem = check_id(id)
     if problem:
+        retract(content)
         raise OptionError(
             f"{id!r} is not the id of a {label(component)}",
             fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
@@ -130,27 +145,38 @@ def named(component: Any, id: object, options: dict[str, Any]) -> dict[str, Any]
     return {**options, "id": id}
 
 
-def _settle(component: Any, options: dict[str, Any], at: Any) -> None:
+def _settle(component: Any, content: tuple[Any, ...], options: dict[str, Any], at: Any) -> None:
     """Take the options that only request-only turns have out of the given ones."""
     component.at = at
-    component.type = one_line(component, "type", options.pop("type", None))
-    component.title = one_line(component, "title", options.pop("title", None))
-    component.position = options.pop("position", None)
-    component.order = options.pop("order", 0)
     component.options = DEFAULTS
     component.mask = component._own | BARE
     component.content = ()
+    said = (options.pop("type", None), options.pop("title", None))
+    component.position = options.pop("position", None)
+    component.order = options.pop("order", 0)
+    try:
+        adopt(component, [value for value in said if isinstance(value, Value) and value.mask & BUSY])
+        component.type, component.title = [one_line(component, value) for value in said]
+        _check_place(component)
+    except PromptError:
+        retract((*content, *said))
+        raise
+
+
+def _check_place(component: Any) -> None:
     if component.position is not None and component.position not in POSITIONS:
         raise OptionError(
             f"position={component.position!r}",
             fix=nearest(str(component.position), POSITIONS),
-            at=(source_of(at),),
+            at=(component.source,),
         )
     if isinstance(component.order, bool) or not isinstance(component.order, int | float):
-        raise OptionError(f"order={component.order!r}", fix="write a number", at=(source_of(at),))
+        raise OptionError(
+            f"order={component.order!r}", fix="write a number", at=(component.source,)
+        )
 
 
-def one_line(component: Any, name: str, value: Any) -> str | None:
+def one_line(component: Any, value: Any) -> str | None:
     """Return the text of a title or type, which is a value."""
     if value is None:
         return None
@@ -172,7 +198,7 @@ def Turn(role: str, /, *content: Content, **options: Any) -> Any:  # noqa: N802
     if role != "ephemeral":
         return write_turn(role, content, options, at)
     turn = object.__new__(Ephemeral)
-    _settle(turn, options, at)
+    _settle(turn, content, options, at)
     turn.grounding = False
     begin(turn, content, options, at)
     return turn

@@ -13,14 +13,15 @@ from promptdsl.components.writing import (
     adopt,
     begin,
     finish,
-
+    retract,
 )
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
-from promptdsl.scope import OPENED, join
-from promptdsl.sources import caller
+from promptdsl.scope import OPENED, join, put
+from promptdsl.sources import author
 from promptdsl.tree import (
     AUDIENCE,
+    BARE,
     BUSY,
     CALL,
     DEEP,
@@ -76,17 +77,25 @@ class Section(Block, tree.Section):
         def __init__(self, id, /, *content, title=None, **options):
             frame = _getframe(1)
             self.at = (frame.f_code, frame.f_lasti)
-            given = named(self, id, options)
-            self.title = title if title is None or type(title) is str else _title(self, title)
-            if len(content) == 1 and type(content[0]) is str and not options:
-                self.content = content
-                self.mask = _SECTION_TEXT
-                self.options = _named_options(id)
-                top = OPENED.get()
-                if top is not None:
-                    join(self, top)
+            plain = not options and (not content or (len(content) == 1 and type(content[0]) is str))
+            known = _OPTIONS.get(id) if plain and type(id) is str else None
+            if known is None or not (title is None or type(title) is str):
+                given = named(self, id, content, options)
+                self.title = None if title is None else _title(self, title, content)
+                begin(self, content, given, self.at)
+                _remember(self.options)
                 return
-            begin(self, content, given, self.at)
+            # The fast path: an id that was checked before, and one string or nothing.
+            self.title = title
+            self.content = content
+            self.mask = _SECTION_TEXT if content else _SECTION_BARE
+            self.options = known
+            top = OPENED.get()
+            if top is not None:
+                join(self, top)
+
+    def _keywords(self) -> frozenset[str]:
+        return (self._accepts | {"title"}) - {"id"}
 
     def _advice(self, node: Node) -> str:
         if node.mask & ROOTED:
@@ -95,26 +104,25 @@ class Section(Block, tree.Section):
 
 
 _SECTION_TEXT = Section._own | TEXT_BITS & DEEP
+_SECTION_BARE = Section._own | BARE
 _OPTIONS: dict[str, Options] = {}
+_MOST = 1_000
 
 
-def _named_options(id: str) -> Options:
-    """Return the options of a section with nothing but an id; they are shared, being frozen."""
-    options = _OPTIONS.get(id)
-    if options is None:
-        options = Options(id=id)
-        if len(_OPTIONS) < 1_000:
-            _OPTIONS[id] = options
-    return options
+def _remember(options: Options) -> None:
+    """Keep the options of a section that has an id and nothing else, for the next one of that id."""
+    if len(_OPTIONS) < _MOST and options == Options(id=options.id):
+        _OPTIONS[str(options.id)] = options
 
 
-def _title(section: Section, title: object) -> str | Value:
-    if isinstance(title, Value):
-        adopt(section, [title] if title.mask & BUSY else [])
-        return finish(title)  # type: ignore[return-value]
+def _title(section: Section, title: object, content: tuple[Content, ...]) -> str | Value:
     try:
+        if isinstance(title, Value):
+            adopt(section, [title] if title.mask & BUSY else [])
+            return finish(title)  # type: ignore[return-value]
         return text_of(title)
     except ContentError as error:
+        retract((*content, title))
         raise error.located(section.source) from None
 
 
@@ -165,9 +173,9 @@ def include(*parts: Node) -> None:
 
     Raises :class:`ScopeError` when no block is open, or a part is not finished.
     """
-    place = caller(2)
+    place = author()
     top = OPENED.get()
-    if top is None or top.block is None:
+    if top is None or top[0] is None:
         raise ScopeError(
             "include() needs an open block",
             fix="use it inside a `with` block, or pass the part as an argument",
@@ -182,6 +190,6 @@ def include(*parts: Node) -> None:
             )
         if part.mask & BUSY:
             adopt(part, [part])
-        join(finish(part), top)
+        put(finish(part), top)
 
 

@@ -1,6 +1,7 @@
 """Text and values."""
 
 import sys
+from typing import Never
 
 from promptdsl import tree
 from promptdsl.components.writing import (
@@ -11,6 +12,7 @@ from promptdsl.components.writing import (
     bare,
     inline,
     joined,
+    refuse_options,
     refused,
     retract,
 )
@@ -18,7 +20,7 @@ from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, PromptError
 from promptdsl.indentation import dedent_parts
 from promptdsl.scope import OPENED, join
-from promptdsl.sources import caller
+from promptdsl.sources import author
 from promptdsl.tree import BUSY, DEFAULTS, Node, label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -30,11 +32,14 @@ class Text(Written, tree.Text):
     __slots__ = ()
     _node = tree.Text
 
-    def __init__(self, *parts: Content) -> None:
+    def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
         self.at = (frame.f_code, frame.f_lasti)
         self.mask = TEXT_BITS
         self.options = DEFAULTS
+        if options:
+            retract(parts)
+            refuse_options(self, options)
         if len(parts) == 1 and type(parts[0]) is str:
             self.content = parts
         else:
@@ -82,13 +87,15 @@ class Value(Written, tree.Value):
     __slots__ = ()
     _node = tree.Value
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)
         self.at = (frame.f_code, frame.f_lasti)
         self.content = ()
         self.mask = TEXT_BITS
         self.options = DEFAULTS
         self.label = None
+        if options:
+            refuse_options(self, options)
         try:
             self.text = text_of(value)
         except ContentError as error:
@@ -105,6 +112,6 @@ def dedent(text: str) -> str:
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ContentError(
-            f"dedent() takes a string, not {type(text).__name__}", fix="", at=(caller(2),)
+            f"dedent() takes a string, not {type(text).__name__}", fix="", at=(author(),)
         )
     return dedent_parts((text,))[0]

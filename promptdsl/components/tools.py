@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from promptdsl import tree
-from promptdsl.blocks import EMPTY, ToolUseBlock
-from promptdsl.components.turns import ROOTED, check_result
-from promptdsl.components.writing import Block, Content, Written, begin
+from promptdsl.blocks import tool_use_block
+from promptdsl.components.turns import RESULT_OPTIONS, ROOTED, check_result
+from promptdsl.components.writing import Block, Content, Written, begin, refuse_options
 from promptdsl.errors import ContentError, DataError
 from promptdsl.json_text import write_json
 from promptdsl.scope import OPENED, join
@@ -28,15 +28,19 @@ class ToolUse(Written, tree.Call):
     __slots__ = ()
     _node = tree.Call
 
-    def __init__(self, name: str, input: Mapping[str, Any] | str, /, id: str) -> None:
+    def __init__(
+        self, name: str, input: Mapping[str, Any] | str, /, id: str, **options: Never
+    ) -> None:
         frame = _getframe(1)
         self.at = (frame.f_code, frame.f_lasti)
         self.content = ()
         self.mask = _CALL
         self.options = DEFAULTS
+        if options:
+            refuse_options(self, options, ("id",))
         if type(input) is not str or type(name) is not str or type(id) is not str:
             input = _arguments(self, name, input, id)
-        self.block = ToolUseBlock(id, name, input)
+        self.block = tool_use_block(id, name, input)
         top = OPENED.get()
         if top is not None:
             join(self, top)
@@ -91,10 +95,13 @@ class ToolResult(Block, tree.Result):
             self.tool_use_id = tool_use_id
             self.is_error = is_error
             self.error_type = error_type
-            check_result(self)
+            check_result(self, content)
             begin(self, content, options, self.at)
             # A tool may answer with nothing at all.
             self.mask &= ~BARE
+
+    def _keywords(self) -> frozenset[str]:
+        return RESULT_OPTIONS
 
     def _advice(self, node: Node) -> str:
         return "a tool's answer is text and media"

@@ -1,7 +1,7 @@
 """The root and the turns: what becomes a message."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptdsl import tree
@@ -10,13 +10,21 @@ from promptdsl.components.writing import (
     Block,
     Content,
     begin,
+    retract,
     unknown_option,
 )
 from promptdsl.blocks import ERROR_TYPES
 from promptdsl.config import as_layer
-from promptdsl.errors import ContentError, OptionError, PlacementError, ScopeError, nearest
+from promptdsl.errors import (
+    ContentError,
+    OptionError,
+    PlacementError,
+    PromptError,
+    ScopeError,
+    nearest,
+)
 from promptdsl.messages import Role
-from promptdsl.scope import OPENED, is_detached, join
+from promptdsl.scope import OPENED, join, open_block
 from promptdsl.sources import source_of
 from promptdsl.tree import (
     BARE,
@@ -24,6 +32,8 @@ from promptdsl.tree import (
     DEEP,
     DEFAULTS,
     DEVELOPER,
+    FAILED,
+    FRAGMENT,
     HAPPENING,
     MEDIA,
     REASONING,
@@ -33,6 +43,7 @@ from promptdsl.tree import (
     ROOT,
     SECTION,
     SHIFT,
+    SPOKEN,
     SYSTEM,
     TEXT,
     TURN,
@@ -84,12 +95,15 @@ class Timeline(Block, Root):
             self.content, self.mask, self.options = (), self._own, DEFAULTS
             for name in options:
                 if name != "transformation":
+                    retract(content)
                     raise unknown_option(self, name, {"transformation"}, self.source)
-            if not is_detached():
+            around = open_block()
+            if around is not None:
+                retract(content)
                 raise ScopeError(
                     "a Timeline cannot be written while a block is open",
                     fix="write it under `with detached():`, or in a function called outside",
-                    at=(self.source, OPENED.get().block.source),
+                    at=(self.source, around.source),
                 )
             self.transformation = as_layer(options.get("transformation"), at=self.source)
             begin(self, content, {}, self.at)
@@ -98,7 +112,11 @@ class Timeline(Block, Root):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
         if kind is None:
-            _check_loose_media(self)
+            try:
+                _check_loose_media(self)
+            except PlacementError:
+                self.mask |= FAILED
+                raise
             self.__class__ = Root  # type: ignore[assignment]
 
     def _advice(self, node: Node) -> str:
@@ -116,8 +134,12 @@ def _check_loose_media(timeline: Any) -> None:
     """Refuse media in a loose section, which is system content."""
     if not timeline.mask & MEDIA << SHIFT:
         return
-    for child in timeline.content:
-        if child.mask & SECTION and child.mask & MEDIA << SHIFT and not child.mask & TURN:
+    waiting = list(reversed(timeline.content))
+    while waiting:
+        child = waiting.pop()
+        if child.mask & FRAGMENT:
+            waiting.extend(reversed(child.content))
+        elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
             media = next(node for node, _ in tree.walk(child) if isinstance(node, tree.Media))
             raise PlacementError(
                 f"a {label(media)} cannot stand in a Section outside of a turn: it is system content",
@@ -133,30 +155,36 @@ class TurnBlock(Block, tree.Turn):
     _node = tree.Turn
     _accepts = TURN_OPTIONS
     _role: ClassVar[Role] = "user"
-    _text_mask: ClassVar[int] = 0
     _refuses = ROOTED
-
-    if not TYPE_CHECKING:
-
-        def __init__(self, *content, **options):
-            frame = _getframe(1)
-            self.role = self._role
-            self.kind = "written"
-            if len(content) == 1 and type(content[0]) is str and not options:
-                # The fast path: no list, no scan of the arguments, nothing to check.
-                self.at = (frame.f_code, frame.f_lasti)
-                self.content = content
-                self.mask = self._text_mask
-                self.options = DEFAULTS
-                top = OPENED.get()
-                if top is not None:
-                    join(self, top)
-            else:
-                begin(self, content, options, (frame.f_code, frame.f_lasti))
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._text_mask = cls._own | TEXT_BITS & DEEP
+        if not TYPE_CHECKING:
+            cls.__init__ = _writes(cls._role, cls._own)
+
+
+def _writes(role: Role, own: int) -> Callable[..., None]:
+    """Return the ``__init__`` of a turn: what its class fixes is bound here, once."""
+    text_mask = own | TEXT_BITS & DEEP
+    bare_mask = own | BARE
+
+    def __init__(self: Any, *content: Any, **options: Any) -> None:
+        frame = _getframe(1)
+        self.role = role
+        self.kind = "written"
+        if options or (content and (len(content) > 1 or type(content[0]) is not str)):
+            begin(self, content, options, (frame.f_code, frame.f_lasti))
+            return
+        # The fast path: one string or nothing, so nothing to scan and nothing to check.
+        self.at = (frame.f_code, frame.f_lasti)
+        self.content = content
+        self.mask = text_mask if content else bare_mask
+        self.options = DEFAULTS
+        top = OPENED.get()
+        if top is not None:
+            join(self, top)
+
+    return __init__
 
 
 class System(TurnBlock):
@@ -215,7 +243,7 @@ class User(TurnBlock):
     __slots__ = ()
     _node = tree.Turn
     _role = "user"
-    _own = bits(TURN)
+    _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | CALL | REASONING | HAPPENING
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
@@ -243,7 +271,7 @@ class Assistant(TurnBlock):
     __slots__ = ()
     _node = tree.Turn
     _role = "assistant"
-    _own = bits(TURN)
+    _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | RESULT | HAPPENING
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
@@ -312,7 +340,7 @@ class ToolMessage(Block, ToolTurn):
 
     __slots__ = ()
     _node = ToolTurn
-    _own = bits(TURN, bits(RESULT))
+    _own = bits(TURN | SPOKEN, bits(RESULT))
     _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING
     _refuses = ROOTED
     _accepts = TURN_OPTIONS | {"name"}
@@ -344,24 +372,27 @@ class ToolMessage(Block, ToolTurn):
             self.is_error = is_error
             self.error_type = error_type
             if (
-                len(content) == 1
-                and type(content[0]) is str
-                and type(tool_use_id) is str
+                type(tool_use_id) is str
                 and not (options or is_error or error_type)
+                and (not content or (len(content) == 1 and type(content[0]) is str))
             ):
+                # The fast path; a tool may answer with nothing at all.
                 self.at = (frame.f_code, frame.f_lasti)
                 self.content = content
-                self.mask = _TOOL_TEXT
+                self.mask = _TOOL_TEXT if content else ToolMessage._own
                 self.options = DEFAULTS
                 top = OPENED.get()
                 if top is not None:
                     join(self, top)
                 return
             self.at = (frame.f_code, frame.f_lasti)
-            check_result(self)
+            check_result(self, content)
             begin(self, content, options, self.at)
             # A tool may answer with nothing at all.
             self.mask &= ~BARE
+
+    def _keywords(self) -> frozenset[str]:
+        return self._accepts | RESULT_OPTIONS
 
     def _advice(self, node: Node) -> str:
         return _advice_for(node, "a tool's answer is text and media")
@@ -370,8 +401,19 @@ class ToolMessage(Block, ToolTurn):
 _TOOL_TEXT = ToolMessage._own | TEXT_BITS & DEEP
 
 
-def check_result(component: Any) -> None:
+RESULT_OPTIONS = frozenset({"is_error", "error_type"})
+
+
+def check_result(component: Any, content: tuple[Any, ...]) -> None:
     """Raise when a tool result's id, flag or error type is not one."""
+    try:
+        _check_result(component)
+    except PromptError:
+        retract(content)
+        raise
+
+
+def _check_result(component: Any) -> None:
     if not isinstance(component.tool_use_id, str):
         raise ContentError(
             f"the first argument of a {label(component)} is the id of the call it answers",
@@ -416,6 +458,7 @@ def write_turn(role: object, content: tuple[Any, ...], options: dict[str, Any], 
     """Return the turn of a role, written at a place; :class:`OptionError` for an unknown role."""
     cls = _TURNS.get(role) if isinstance(role, str) else None
     if cls is None:
+        retract(content)
         raise OptionError(
             f"unknown role {role!r}", fix=nearest(str(role), _TURNS), at=(source_of(at),)
         )

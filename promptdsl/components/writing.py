@@ -5,26 +5,28 @@ into a tree its class is swapped to the node's, which refuses every change.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import attrs
 
 from promptdsl.blocks import EMPTY
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, OptionError, PlacementError, PromptError, ScopeError, nearest
-from promptdsl.scope import OPENED, enter, fail, join, leave, misplaced, take_out
+from promptdsl.scope import OPENED, check_owner, enter, fail, is_owner, join, leave, misplaced
 from promptdsl.sources import Position, source_of
 from promptdsl.tree import (
     AUDIENCE,
     BARE,
     BUSY,
     CACHE,
+    CLOSED,
     DEEP,
     DEFAULTS,
     FAILED,
+    FRAGMENT,
     NAMED,
     OPEN,
     PLACED,
@@ -45,6 +47,9 @@ Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template |
 """What may be given as content. Of the booleans only ``False``, which is skipped."""
 
 TEXT_BITS = bits(TEXT)
+NOT_OPEN = ~OPEN
+UNFIT = BARE | OPEN | NAMED
+SHOWN = SURFACE | DEEP
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 AUDIENCES = ("all", "model", "people")
 
@@ -66,6 +71,10 @@ class Written(Node):
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
 
+    def _keywords(self) -> frozenset[str]:
+        """Return the names of the keywords this component takes."""
+        return self._accepts
+
 
 class Block(Written):
     """A component that holds others: as arguments, or written in its ``with`` block."""
@@ -78,19 +87,24 @@ class Block(Written):
 
     content: Any
 
-    def __enter__(self) -> Self:
-        enter(self)
-        return self
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> Self: ...
+
+    else:
+        __enter__ = enter
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        below = leave(self, raised=kind is not None)
-        if kind is not None:
-            fail(self, below)
+        top = OPENED.get()
+        if kind is not None or top is None or top[0] is not self:
+            fail(self, leave(self, raised=kind is not None))
             return
+        OPENED.set(top[1])
+        self.mask = self.mask & NOT_OPEN | CLOSED
         try:
-            seal(self, self.content)
+            seal(self, tuple(self.content))
         except PromptError:
-            fail(self, below)
+            fail(self, top[1])
             raise
 
     def _advice(self, node: Node) -> str:
@@ -101,46 +115,61 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any], at:
     """Fill a new block component from its arguments and options, and place it."""
     component.at = at
     component.content = ()
-    component.mask = component._own
+    component.mask = component._own | BARE
     component.options = DEFAULTS
-    try:
-        if options:
-            component.options = options_of(component, options)
-        content = gather(component, args)
-        seal(component, content)
-    except PromptError:
-        retract(args)
-        raise
-    if not args:
-        component.mask |= BARE
+    if args or options:
+        try:
+            if options:
+                component.options = options_of(component, options)
+            if args:
+                component.mask &= ~BARE
+                seal(component, args if _are_finished(args) else tuple(gather(component, args)))
+        except PromptError:
+            retract(args)
+            raise
     top = OPENED.get()
     if top is not None:
         join(component, top)
 
 
-def seal(component: Any, content: Iterable[Any]) -> None:
+def _are_finished(args: tuple[Any, ...]) -> bool:
+    """Whether the arguments are components that need nothing done: no text, none placed or open."""
+    mask = 0
+    try:
+        for arg in args:
+            if arg._node is Value:
+                return False
+            mask |= arg.mask
+    except AttributeError:
+        return False
+    return not mask & (BUSY | BARE)
+
+
+def seal(component: Any, content: tuple[Any, ...]) -> None:
     """Freeze the children of a component and set its content and mask.
 
     Raises :class:`PlacementError` for a child that may not stand here.
     """
-    content = tuple(content)
     mask = 0
     for child in content:
         if type(child) is str:
             mask |= TEXT_BITS
         else:
             mask |= child.mask
-            child.__class__ = child._node
+            node = child._node
+            if type(child) is not node:
+                child.__class__ = node
+    if mask & (component._forbids | UNFIT):
+        _check(component, content, mask)
+    component.content = content
+    own = component.mask
+    component.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
+
+
+def _check(component: Any, content: tuple[Any, ...], mask: int) -> None:
     if mask & (component._forbids | BARE | OPEN):
         raise _offence(component, content)
-    if mask & NAMED:
-        unique_ids(component, content)
-    component.content = content
-    marks = component.mask & ~BARE
-    if component._node is Fragment:
-        component.mask = marks | mask & (SURFACE | DEEP)
-    else:
-        component.mask = marks | mask & DEEP
+    unique_ids(component, content)
 
 
 def _offence(component: Any, content: tuple[Any, ...]) -> PromptError:
@@ -197,22 +226,27 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
     content: list[Any] = []
     run: list[Any] = []
     busy: list[Any] = []
+    values: list[Any] = []
     for arg in args:
         if type(arg) is str:
             run.append(arg)
         elif isinstance(arg, Node):
             if arg.mask & (BUSY | BARE):
                 busy.append(arg)
-            if isinstance(arg, Value):
+            if arg._node is Value:
                 run.append(arg)
-            else:
+                values.append(arg)
+                continue
+            if run:
                 flush(component, run, content)
-                content.append(arg)
+            content.append(arg)
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
     flush(component, run, content)
     if busy:
         adopt(component, busy)
+    for value in values:
+        value.__class__ = Value
     return content
 
 
@@ -225,9 +259,6 @@ def flush(component: Any, run: list[Any], content: list[Any]) -> None:
     elif len(run) == 1:
         content.append(run[0])
     else:
-        for part in run:
-            if type(part) is not str:
-                part.__class__ = part._node
         content.append(make(Text, joined(run), mask=TEXT_BITS, at=component.at))
     run.clear()
 
@@ -245,10 +276,12 @@ def joined(run: Iterable[Any]) -> tuple[Any, ...]:
 
 def inline(arg: object, component: Any) -> list[Any]:
     """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
-    if isinstance(arg, str):
-        return [text_of(arg)]
-    if isinstance(arg, int | float | Decimal | Fraction) and not isinstance(arg, bool):
-        return [text_of(arg)]
+    numeric = isinstance(arg, int | float | Decimal | Fraction) and not isinstance(arg, bool)
+    if numeric or isinstance(arg, str):
+        try:
+            return [text_of(arg)]
+        except ContentError as error:
+            raise error.located(component.source) from None
     strings = getattr(arg, "strings", None)
     interpolations = getattr(arg, "interpolations", None)
     if isinstance(strings, tuple) and isinstance(interpolations, tuple):
@@ -300,7 +333,7 @@ def refused(arg: object, component: Any) -> ContentError:
         fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
     elif arg is None:
         fix = "leave it out, or write an empty string"
-    elif isinstance(arg, list | tuple | set | frozenset):
+    elif isinstance(arg, list | tuple | set | frozenset | Iterator):
         fix = "unpack it: *items"
     elif isinstance(arg, Mapping):
         fix = "write json.dumps(value) to show it as JSON, or pass its items one by one"
@@ -322,7 +355,10 @@ def adopt(component: Any, busy: list[Any]) -> None:
     if not moving:
         return
     top = OPENED.get()
-    entries = top.block.content if top is not None and top.block is not None else None
+    entries = None
+    if top is not None and top[0] is not None:
+        check_owner(component, top)
+        entries = top[0].content
     tail = entries[-len(moving) :] if type(entries) is list else []
     if {id(entry) for entry in tail} != moving.keys():
         raise _not_newest(component, next(iter(moving.values())))
@@ -358,15 +394,22 @@ def _not_newest(component: Any, arg: Any) -> ScopeError:
 
 
 def retract(args: Iterable[Any]) -> None:
-    """Take what was written in an argument list back out of the open block: the call failed."""
-    nodes = [
-        node
+    """Take what was written in an argument list back out of the open block: the call failed.
+
+    That is what stands last in the block. What the author wrote there before stays.
+    """
+    given = {
+        id(node)
         for arg in args
         for node in (cast("Iterable[Any]", arg) if isinstance(arg, list | tuple) else (arg,))
         if isinstance(node, Node) and node.mask & PLACED
-    ]
-    if nodes:
-        take_out(nodes, OPENED.get())
+    }
+    top = OPENED.get()
+    if not given or top is None or top[0] is None or not is_owner(top):
+        return
+    entries = top[0].content
+    while entries and id(entries[-1]) in given:
+        del entries[-1]
 
 
 def finish(component: Any) -> Node:
@@ -387,6 +430,12 @@ def unknown_option(component: Any, name: str, accepts: Iterable[str], at: object
     )
 
 
+def refuse_options(component: Any, given: Mapping[str, Any], known: Iterable[str] = ()) -> None:
+    """Raise :class:`OptionError` for the first keyword of a component that takes none of them."""
+    for name in given:
+        raise unknown_option(component, name, known, component.source)
+
+
 def options_of(component: Any, given: Mapping[str, Any]) -> Options:
     """Return the options of a component and note in its mask what they imply.
 
@@ -394,7 +443,7 @@ def options_of(component: Any, given: Mapping[str, Any]) -> Options:
     """
     for name, value in given.items():
         if name not in component._accepts:
-            raise unknown_option(component, name, component._accepts, component.source)
+            raise unknown_option(component, name, component._keywords(), component.source)
         problem = _CHECKS[name](value)
         if problem:
             raise OptionError(

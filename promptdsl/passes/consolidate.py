@@ -32,6 +32,8 @@ def consolidate(root: Node) -> Node:
 
     Raises :class:`PlacementError` when two of its sections have one id.
     """
+    if _is_done(root):
+        return root
     parts: list[Node] = []
     rest: list[Child] = []
     for child in root.content:
@@ -44,10 +46,15 @@ def consolidate(root: Node) -> Node:
             rest += conversation
         else:
             rest.append(child)
-    if not parts:
-        return root
     system = parts[0] if len(parts) == 1 and parts[0].mask & SYSTEM else _consolidated(parts, root)
     return with_content(root, (system, *rest))
+
+
+def _is_done(root: Node) -> bool:
+    """Whether the only system content is one system turn, first."""
+    found = [child for child in root.content if child.mask & (SYSTEM | SECTION | RECORDED)]
+    said = [one for one in found if not one.mask & RECORDED or one.items[0].role == "system"]
+    return not said or (len(said) == 1 and said[0] is root.content[0] and bool(said[0].mask & SYSTEM))
 
 
 def _consolidated(parts: list[Node], root: Node) -> Node:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from promptdsl.blocks import (
+    EMPTY,
     Block,
     MediaBlock,
     StateChangeBlock,
@@ -13,8 +12,9 @@ from promptdsl.blocks import (
     TextBlock,
     UserActionBlock,
 )
+from promptdsl.encoding import is_whole
 from promptdsl.errors import DataError, PromptError
-from promptdsl.messages import Message
+from promptdsl.messages import Message, with_origins
 from promptdsl.rewriting import covering, with_content
 from promptdsl.tree import (
     CALL,
@@ -48,7 +48,6 @@ from promptdsl.tree import (
 Reader = Callable[[Any], tuple[Message, ...]]
 Settle = Callable[[Message, Node], Message]
 WITHIN = (FRAGMENT | NOTE | RECORDED) << SHIFT
-_set = object.__setattr__
 
 
 def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node:
@@ -93,13 +92,15 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
     parts: list[Node] = []
     run: list[Message] = []
     leading = True
+    fresh = node.form != "messages"
     try:
         given = node.items if node.form == "messages" else readers[node.form](node.items)
         for index, item in enumerate(given):
             message = item if type(item) is Message else _message(item, index)
-            message = settle(message, node)
-            if node.form != "messages" or message is not item:
-                _set(message, "origins", message.origins or ((("history", index), node.at, None, {}),))
+            if message.plain is None or not is_whole(message.plain):
+                message = settle(message, node)
+            if fresh or message is not item:
+                with_origins(message, (("history", index, node.at, None, EMPTY),))
             role = message.role
             if role == "event" or role == "ephemeral":
                 parts += _run(node, run)
@@ -126,9 +127,9 @@ def _message(item: object, index: int) -> Message:
 def _instruction(message: Message) -> Message:
     """Return an instruction recorded in mid-conversation: a developer turn that remembers its role."""
     if message.role == "system":
-        return attrs.evolve(message, role="developer", kind="recorded_system")
+        return message.replace(role="developer", kind="recorded_system")
     if message.kind == "written":
-        return attrs.evolve(message, kind="recorded")
+        return message.replace(kind="recorded")
     return message
 
 

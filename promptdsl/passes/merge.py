@@ -47,12 +47,12 @@ def _units(root: Node) -> Iterator[_Unit]:
     for child in root.content:
         if isinstance(child, Recorded):
             for index, message in enumerate(child.items):
-                yield (child, index), _key(message, message.name, message.merge)
+                yield (child, index), _key(message, message.name, merges=True)
         else:
-            yield child, _key(child, child.options.name, child.options.merge)
+            yield child, _key(child, child.options.name, merges=child.options.merge)
 
 
-def _key(turn: Turn | Message, name: str | None, merges: bool) -> tuple[object, ...]:
+def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
     apart = not merges or turn.role in ("tool", "system")
     kind = turn.kind if turn.role == "developer" else None
     return (turn.role, name, kind, object() if apart else None)

@@ -14,6 +14,7 @@ from promptdsl.tree import (
     RECORDED,
     RESULT,
     SHIFT,
+    SPOKEN,
     TEXT,
     TURN,
     Call,
@@ -29,6 +30,7 @@ from promptdsl.tree import (
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
+PAIRED = WITHIN | RECORDED
 
 
 class _Unit(NamedTuple):
@@ -71,12 +73,19 @@ def _first_fault(root: Node) -> _Fault | None:
     waiting: dict[str, Any] = {}
     for child in root.content:
         mask = child.mask
+        if not mask & PAIRED and not waiting:
+            continue
         if mask & RECORDED:
             fault = _scan(child, waiting)
-        elif mask & WITHIN or waiting:
-            fault = _step(_unit(child), waiting)
-        else:
+        elif type(child) is ToolTurn and child.tool_use_id in waiting:
+            # A call and its answer, as nearly all are.
+            del waiting[child.tool_use_id]
             continue
+        elif len(child.content) == 1 and type(child.content[0]) is Call and not waiting:
+            waiting[child.content[0].block.id] = child
+            continue
+        else:
+            fault = _step(_unit(child), waiting)
         if fault is not None:
             return fault
     return None
@@ -84,19 +93,24 @@ def _first_fault(root: Node) -> _Fault | None:
 
 def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
     for message in node.items:
-        content = message.content
-        if not waiting and (
-            message.role not in _CALLING or (len(content) == 1 and type(content[0]) not in _PAIRED)
-        ):
+        if message.plain is not None and not waiting:
             continue
+        content = message.content
+        if len(content) == 1:
+            block = content[0]
+            kind = type(block)
+            if kind is ToolUseBlock and not waiting:
+                waiting[block.id] = node
+                continue
+            if kind is ToolResultBlock and block.tool_use_id in waiting:
+                del waiting[block.tool_use_id]
+                continue
+            if not waiting and kind is not ToolResultBlock:
+                continue
         fault = _step(_recorded(message, node), waiting)
         if fault is not None:
             return fault
     return None
-
-
-_CALLING = ("assistant", "tool", "user")
-_PAIRED = (ToolUseBlock, ToolResultBlock)
 
 
 def _step(unit: _Unit, waiting: dict[str, Any]) -> _Fault | None:
@@ -237,7 +251,7 @@ def _interrupted(id: str, at: Any) -> ToolTurn:
     return make(
         ToolTurn,
         (INTERRUPTED,),
-        mask=bits(TURN, bits(RESULT | TEXT)),
+        mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
         at=at,
         role="tool",
         kind="written",
@@ -272,7 +286,7 @@ def _filtered(node: Recorded, keep: Any) -> Node | None:
     content = tuple(block for block in message.content if keep(block))
     if not content:
         return None
-    return replace(node, items=(attrs.evolve(message, content=content),))
+    return replace(node, items=(message.replace(content=content),))
 
 
 def _kept(node: Node, unwanted: Any) -> Node | None:

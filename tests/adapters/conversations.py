@@ -1,8 +1,8 @@
 """One table of conversations that every adapter is tested on.
 
-``CONVERSATIONS`` is hand-made: each entry is one shape a target may choke on. All calls are answered,
-no source is a path, roles are already mapped. ``RECORDED`` are real ones in OpenAI Chat form, which
-do not come with the project.
+``CONVERSATIONS`` is hand-made: each entry is one shape a target may choke on. All calls are
+answered, no source is a path, roles are already mapped. ``RECORDED`` are real ones in OpenAI Chat
+form, which do not come with the project.
 """
 
 import json

@@ -1,0 +1,1087 @@
+"""Anthropic Messages, written and read."""
+
+import json
+from typing import Any
+
+import anthropic.types as claude
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl.adapters import openai_chat
+from promptdsl.adapters.anthropic import read, write
+from promptdsl.blocks import (
+    EMPTY,
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from promptdsl.errors import DataError
+from promptdsl.messages import Message
+from promptdsl.models import ModelFacts
+from promptdsl.sources import MediaSource, Source
+from tests.adapters.conversations import (
+    ASK,
+    CONVERSATIONS,
+    PDF,
+    PNG,
+    RECORDED,
+    answer,
+    call,
+    marked,
+    media,
+    needs_recorded,
+    say,
+)
+from tests.adapters.recorder import send_anthropic
+from tests.adapters.sdk_check import check_anthropic
+
+ABLE = ModelFacts(provider="anthropic", instructions=True, cache_marks=True)
+BINDING = ModelFacts(
+    provider="anthropic", instructions=True, cache_marks=True, binds_reasoning=True
+)
+OLDER = ModelFacts(provider="anthropic", prefill=True, cache_marks=True)
+BARE = ModelFacts(provider="anthropic")
+FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
+
+# A block no type of this version knows is sent as it came, so no checker knows it either.
+KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
+
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+MARK = {"cache_control": {"type": "ephemeral"}}
+HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+    """Return the turns on the wire as (role, blocks), losses aside."""
+    return [(turn["role"], turn["content"]) for turn in write(messages, facts)[0]["messages"]]
+
+
+def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:
+    """Return the top-level system blocks."""
+    return write(messages, facts)[0].get("system")
+
+
+def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return [(loss.kind, loss.what) for loss in write(messages, facts)[1]]
+
+
+def text(part: str, **keys: Any) -> dict[str, Any]:
+    """Return a text block on the wire."""
+    return {"type": "text", "text": part, **keys}
+
+
+def use(id: str, name: str = "look_up", **input: Any) -> dict[str, Any]:
+    """Return a call on the wire."""
+    return {"type": "tool_use", "id": id, "name": name, "input": input or {"q": "x"}}
+
+
+def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
+    """Return a result on the wire."""
+    return {
+        "type": "tool_result",
+        "tool_use_id": id,
+        "content": [text(part) for part in parts],
+        **keys,
+    }
+
+
+# Every conversation.
+
+
+@every_target
+@pytest.mark.parametrize("name", KNOWN)
+def test_accepted(name: str, facts: ModelFacts) -> None:
+    """Every conversation is written as the SDK's types and the service's rules ask."""
+    check_anthropic(write(CONVERSATIONS[name], facts)[0], facts)
+
+
+@every_target
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_law(name: str, facts: ModelFacts) -> None:
+    """What is written, read and written again is the same bytes."""
+    payload, _ = write(CONVERSATIONS[name], facts)
+    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_sent(name: str) -> None:
+    """The real client sends the payload unchanged."""
+    payload, _ = write(CONVERSATIONS[name], ABLE)
+    body = {"model": "claude-opus-5-5", "max_tokens": 1, **payload}
+    assert body == send_anthropic(payload)
+
+
+@needs_recorded
+@every_target
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded(name: str, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
+    messages = openai_chat.read(RECORDED[name])
+    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
+    payload, _ = write(messages[: last + 1], facts)
+    check_anthropic(payload, facts)
+    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_text(name: str) -> None:
+    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
+    messages = openai_chat.read(RECORDED[name])
+    blocks = [block for message in messages for block in message.content]
+    inner = [getattr(block, "content", (block,)) for block in blocks]
+    texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+    payload: Any = write(messages, ABLE)[0]
+    wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
+    parts = [part for block in wire for part in block.get("content", [block])]
+    spoken = [part for part in texts if part and not part.isspace()]
+    assert spoken == [part["text"] for part in parts if part["type"] == "text"]
+
+
+# Properties.
+
+_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
+_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
+    ["", "a", "a_2", "a.b", "a_b", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
+)
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w=="]),
+    st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain"]),
+)
+_extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
+_texts = st.builds(TextBlock, _any_text, _caches, _extras | st.just({"citations": []}))
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
+    )
+)
+_calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
+_reasoning = st.builds(
+    ReasoningBlock,
+    _any_text,
+    st.sampled_from([None, "", "c2ln"]),
+    st.sampled_from([None, "", "ZW5j"]),
+    st.sampled_from([None, "anthropic", "gemini"]),
+)
+_unknown = st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
+        UnknownBlock({"cache_control": {"type": "ephemeral", "ttl": "1h"}, "type": "hologram"}),
+        UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}),
+        UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}),
+    ]
+)
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.sampled_from([None, "timeout_error", " "]),
+    _caches,
+    _extras,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(
+    _texts, _attachments, _calls, _reasoning, _unknown, _results
+)
+_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_messages = st.builds(
+    Message,
+    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
+    st.lists(_blocks, max_size=4).map(tuple),
+    name=st.sampled_from([None, None, "Ada"]),
+    kind=_kinds,
+)
+_facts = st.builds(
+    ModelFacts,
+    instructions=st.booleans(),
+    prefill=st.booleans(),
+    cache_marks=st.booleans(),
+    binds_reasoning=st.booleans(),
+)
+
+# Conversations a renderer would hand over: every call is answered, roles hold what they may hold.
+_ids = st.lists(_wild_text, min_size=1, max_size=3)
+_kept = st.lists(_texts | _attachments, max_size=2)
+_rounds = st.builds(
+    lambda said, ids: (say("assistant", *said, *map(call, ids)), *(answer(id, "x") for id in ids)),
+    st.lists(_texts | _reasoning, max_size=2),
+    _ids,
+)
+_users = st.builds(lambda content: (say("user", *content),), _kept)
+_answers = st.builds(lambda content: (say("assistant", *content),), _kept)
+_spoken = st.one_of(_users, _answers, _rounds)
+_instructions = st.builds(
+    lambda content, kind: (say("developer", *content, kind=kind),), _kept, _kinds
+)
+_mapped = st.builds(
+    lambda content, kind: (say("user", *content, kind=kind),),
+    _kept,
+    st.sampled_from(["event", "request"]),
+)
+_turns = st.lists(st.one_of(_spoken, _instructions, _mapped), max_size=6)
+
+
+def joined(*units: list[tuple[Message, ...]]) -> list[Message]:
+    """Return the messages of several runs of turns."""
+    return [message for run in units for unit in run for message in unit]
+
+
+@given(messages=st.lists(_messages, max_size=8), facts=_facts)
+def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
+    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
+    payload, _ = write(messages, facts)
+    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
+
+
+@given(turns=_turns, facts=_facts)
+def test_accepted_for_any_conversation(turns: list[tuple[Message, ...]], facts: ModelFacts) -> None:
+    """Any conversation whose calls are answered is accepted."""
+    check_anthropic(write([say("system", "Be brief."), *joined(turns)], facts)[0], facts)
+
+
+@given(
+    before=_turns,
+    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
+    more=_turns,
+    able=st.booleans(),
+)
+def test_append_only(
+    before: list[tuple[Message, ...]],
+    spoken: tuple[Message, ...],
+    more: list[tuple[Message, ...]],
+    able: bool,
+) -> None:
+    """What follows a conversation turn changes nothing that is written up to it, marks aside."""
+    facts = ModelFacts(instructions=able)
+    flat = flattened(joined(before, [spoken]), facts)
+    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
+
+
+def flattened(messages: list[Message], facts: ModelFacts) -> list[tuple[str, Any]]:
+    """Return every block on the wire with its role."""
+    payload: Any = write(messages, facts)[0]
+    turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
+    return [(turn["role"], block) for turn in turns for block in turn["content"]]
+
+
+@given(rounds=st.lists(_ids, max_size=4))
+def test_ids_stay_apart(rounds: list[list[str]]) -> None:
+    """Any ids are unique on the wire, and each result has the id of its own call."""
+    turns = [
+        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
+    ]
+    wire = sent(*joined(turns))
+    calls = [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
+    answers = [block["tool_use_id"] for role, blocks in wire for block in blocks if role == "user"]
+    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *("role", "content", "type", "text", "id", "name", "input", "source"),
+                    *("thinking", "tool_use_id", "cache_control", "ttl", "data", "messages"),
+                ]
+            ),
+            inner | st.sampled_from(["user", "assistant", "text", "tool_use", "image", "url"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(data=_json)
+def test_any_data_is_read_or_refused(data: object) -> None:
+    """Any data is read or is a :class:`DataError`, and never another error."""
+    assert _outcome(data) in {"read", "refused"}
+
+
+def _outcome(data: object) -> str:
+    try:
+        read(data)
+    except DataError:
+        return "refused"
+    return "read"
+
+
+# Turns.
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param([ASK], [("user", [text("What is the weather in Paris?")])], id="user"),
+        pytest.param(
+            [say("user", "One."), say("user", "Two."), say("assistant", "Three.")],
+            [("user", [text("One."), text("Two.")]), ("assistant", [text("Three.")])],
+            id="users in a row",
+        ),
+        pytest.param(
+            [say("assistant", call("a"), call("b")), answer("b", "mud"), answer("a", "rain"), ASK],
+            [
+                ("assistant", [use("a"), use("b")]),
+                ("user", [result("b", "mud"), result("a", "rain"), text(ASK.content[0].text)]),  # type: ignore[union-attr]
+            ],
+            id="results and the user's text in one turn",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), say("user", "So?"), answer("a", "rain")],
+            [("assistant", [use("a")]), ("user", [result("a", "rain"), text("So?")])],
+            id="results at the head",
+        ),
+        pytest.param(
+            [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
+            [("user", [text("One."), text("Two.")])],
+            id="empty texts and messages disappear",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", "", " ", "rain"), answer("b")],
+            [
+                ("assistant", [use("a")]),
+                ("user", [result("a", "rain"), {"type": "tool_result", "tool_use_id": "b"}]),
+            ],
+            id="empty texts in results",
+        ),
+    ],
+)
+def test_turns(messages: list[Message], wire: list[Any]) -> None:
+    """Neighbours on one side of the wire are one turn, a list of blocks."""
+    assert wire == sent(*messages)
+
+
+EVENT = say("developer", "<event>\nx\n</event>", kind="event")
+REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
+RULE = say("developer", "Use feet.")
+FENCED = text("<developer>\nUse feet.\n</developer>")
+HELLO = say("user", "Hello.")
+RAIN = say("assistant", "Rain.")
+
+
+def test_system() -> None:
+    """Leading system and developer messages are the top-level system, block for block."""
+    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
+    expected = [text("One."), text("Two.", **HOUR), text("Three."), text("Use feet.")]
+    assert expected == system(*leading, HELLO)
+
+
+def test_no_system() -> None:
+    """Without system text there is no ``system`` key."""
+    assert {"messages"} == set(write([say("system", ""), HELLO], ABLE)[0])
+
+
+@every_target
+def test_mapped_turns_never_lead(facts: ModelFacts) -> None:
+    """An event or request-only turn before the conversation stands in a user turn, in place."""
+    payload: Any = write([say("system", "One."), EVENT, RULE, REQUEST, HELLO], facts)[0]
+    blocks = [text("<event>\nx\n</event>"), text("<context>\nx\n</context>"), text("Hello.")]
+    expected = {
+        "system": [text("One."), text("Use feet.")],
+        "messages": [{"role": "user", "content": blocks}],
+    }
+    assert expected == payload
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param(
+            [HELLO, RULE],
+            [("user", [text("Hello.")]), ("system", [text("Use feet.")])],
+            id="last, behind a user turn",
+        ),
+        pytest.param(
+            [HELLO, RULE, EVENT, RAIN],
+            [
+                ("user", [text("Hello.")]),
+                ("system", [text("Use feet."), text("<event>\nx\n</event>")]),
+                ("assistant", [text("Rain.")]),
+            ],
+            id="a run before an answer",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", "rain"), RULE, RAIN],
+            [
+                ("assistant", [use("a")]),
+                ("user", [result("a", "rain")]),
+                ("system", [text("Use feet.")]),
+                ("assistant", [text("Rain.")]),
+            ],
+            id="behind an answered batch",
+        ),
+        pytest.param(
+            [HELLO, RULE, say("assistant", call("a")), answer("a", "rain")],
+            [
+                ("user", [text("Hello.")]),
+                ("system", [text("Use feet.")]),
+                ("assistant", [use("a")]),
+                ("user", [result("a", "rain")]),
+            ],
+            id="before a call",
+        ),
+        pytest.param(
+            [HELLO, RULE, say("user", "And?")],
+            [("user", [text("Hello."), FENCED, text("And?")])],
+            id="before a user turn",
+        ),
+        pytest.param(
+            [HELLO, RULE, say("assistant", ""), say("user", "And?")],
+            [("user", [text("Hello."), FENCED, text("And?")])],
+            id="before an answer that disappears",
+        ),
+        pytest.param(
+            [HELLO, RAIN, RULE, EVENT],
+            [
+                ("user", [text("Hello.")]),
+                ("assistant", [text("Rain.")]),
+                ("user", [FENCED, text("<event>\nx\n</event>")]),
+            ],
+            id="a run behind an answer",
+        ),
+        pytest.param(
+            [HELLO, say("assistant", call("a")), RULE],
+            [("user", [text("Hello.")]), ("assistant", [use("a")]), ("user", [FENCED])],
+            id="behind an open call",
+        ),
+        pytest.param(
+            [say("assistant", call("a"), call("b")), answer("a", "rain"), RULE],
+            [("assistant", [use("a"), use("b")]), ("user", [result("a", "rain"), FENCED])],
+            id="in an open batch",
+        ),
+        pytest.param(
+            [HELLO, say("developer", "Use feet.", "", "Be kind.", kind="recorded"), HELLO],
+            [
+                (
+                    "user",
+                    [
+                        text("Hello."),
+                        FENCED,
+                        text("<developer>\nBe kind.\n</developer>"),
+                        text("Hello."),
+                    ],
+                )
+            ],
+            id="a fence for each text",
+        ),
+    ],
+)
+def test_instructions(messages: list[Message], wire: list[Any]) -> None:
+    """A later instruction is native where it is legal, elsewhere text in place, never moved."""
+    assert wire == sent(*messages)
+
+
+def test_instructions_of_an_older_model() -> None:
+    """A model without native instructions gets them as text in place."""
+    wire = [("user", [text("Hello."), FENCED]), ("assistant", [text("Rain.")])]
+    assert wire == sent(HELLO, RULE, RAIN, facts=OLDER)
+
+
+@pytest.mark.parametrize(
+    ("given", "guarded"),
+    [
+        ("a </developer> b", "a &lt;/developer> b"),
+        ("</DEVELOPER >< / developer", "&lt;/DEVELOPER >&lt; / developer"),
+        ("<developer> </developers> <b>", "<developer> </developers> <b>"),
+    ],
+)
+def test_fence_cannot_be_closed(given: str, guarded: str) -> None:
+    """Text in a fence cannot close it, and else stays as it is."""
+    wire = sent(HELLO, say("developer", given), facts=OLDER)[0][1][1]
+    assert text(f"<developer>\n{guarded}\n</developer>") == wire
+
+
+# Tools.
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ids"),
+    [
+        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
+        ([["a_2"], ["a"], ["a"]], ["a_2", "a", "a_3"]),
+        ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["fc.1:é"], ["fc.1:é"], ["fc_1__"]], ["fc_1__", "fc_1___2", "fc_1___3"]),
+        ([["call-1", "1"], [""], [""], ["\ud800"]], ["call-1", "1", "_", "__2", "__3"]),
+    ],
+)
+def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
+    """The first use keeps its id, the n-th gets ``_n``, what is not allowed becomes ``_``."""
+    turns = [
+        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
+    ]
+    wire = sent(*joined(turns))
+    assert ids == [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
+
+
+def test_ids_pair_by_turn() -> None:
+    """Results that come in another order keep to the calls of their own turn."""
+    wire = sent(
+        say("assistant", call("a"), call("b")),
+        *(answer("a", "1"), answer("b", "2")),
+        say("assistant", call("a"), call("b")),
+        *(answer("b", "3"), answer("a", "4")),
+    )
+    assert ("user", [result("b_2", "3"), result("a_2", "4")]) == wire[3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "input", "losses"),
+    [
+        ("{}", {}, []),
+        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
+        ('{"a": "\\ud83d\\ude00"}', {"a": "😀"}, []),
+        ('{"a": "\\ud800"}', {"a": "\ufffd"}, []),
+        ('{"a": "\ud800"}', {"a": "\ufffd"}, []),
+        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
+        ("", {"arguments": ""}, [("hint", "arguments of f")]),
+        ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of f")]),
+        ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of f")]),
+        ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of f")]),
+    ],
+)
+def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
+    """Arguments are sent as an object; what is no JSON object goes as text in one."""
+    messages = (say("assistant", call("a", "f", arguments)), answer("a", "x"))
+    assert (input, losses) == (sent(*messages)[0][1][0]["input"], lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"), [("weather.look up", "weather_look_up"), ("", "_"), ("x" * 200, "x" * 128)]
+)
+def test_tool_names(name: str, fit: str) -> None:
+    """A tool's name that is not allowed is mended, with a hint each time."""
+    messages = (say("assistant", call("a", name), call("b", name)), answer("a"), answer("b"))
+    wire = [block["name"] for block in sent(*messages)[0][1]]
+    assert ([fit, fit], [("hint", f"tool name {name!r}")] * 2) == (wire, lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("block", "wire"),
+    [
+        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), result("a", "no", is_error=True)),
+        (ToolResultBlock("a", (), is_error=True), result("a", "error", is_error=True)),
+        (
+            ToolResultBlock("a", (TextBlock(" "),), is_error=True, error_type="timeout_error"),
+            result("a", "timeout_error", is_error=True),
+        ),
+        (
+            ToolResultBlock("a", (ImageBlock(media("url", "https://e.org/a.png")),), is_error=True),
+            result("a", "error", is_error=True),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x", "1h"), TextBlock("y")), name="f", cache="5m"),
+            result("a", "x", "y", **HOUR),
+        ),
+    ],
+)
+def test_results(block: ToolResultBlock, wire: object) -> None:
+    """An error has text and nothing else; marks inside a result go on the result."""
+    assert wire == sent(say("assistant", call("a")), say("tool", block))[1][1][0]
+
+
+# Media and reasoning.
+
+
+def source(**keys: str) -> dict[str, Any]:
+    """Return an image on the wire."""
+    return {"type": "image", "source": keys}
+
+
+def document(title: str | None = None, **keys: str) -> dict[str, Any]:
+    """Return a document on the wire."""
+    return {"type": "document", "source": keys, **({"title": title} if title else {})}
+
+
+@pytest.mark.parametrize(
+    ("block", "wire"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/png")),
+            source(type="base64", media_type="image/png", data=PNG),
+        ),
+        (
+            ImageBlock(media("url", "https://e.org/\ud800.png")),
+            source(type="url", url="https://e.org/\ufffd.png"),
+        ),
+        (ImageBlock(media("file_id", "file-1")), source(type="file", file_id="file-1")),
+        (
+            DocumentBlock(media("base64", PDF, "application/pdf"), title="Report"),
+            document("Report", type="base64", media_type="application/pdf", data=PDF),
+        ),
+        (
+            DocumentBlock(media("base64", "SGVsbG8=", "text/plain")),
+            document(type="text", media_type="text/plain", data="Hello"),
+        ),
+        (
+            DocumentBlock(media("url", "https://e.org/a.pdf")),
+            document(type="url", url="https://e.org/a.pdf"),
+        ),
+        (DocumentBlock(media("file_id", "file-2")), document(type="file", file_id="file-2")),
+    ],
+)
+def test_media(block: Block, wire: object) -> None:
+    """Pictures and documents are sent in the provider's own shapes, in results too."""
+    messages = (say("user", block), say("assistant", call("a")), answer("a", block))
+    (_, said), _, (_, results) = sent(*messages)
+    assert ([wire], [wire], []) == (said, results[0]["content"], lost(*messages))
+
+
+SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
+THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="anthropic")
+
+
+def test_reasoning() -> None:
+    """Reasoning of this provider is replayed to the byte."""
+    blocks = [THINKING, {"type": "redacted_thinking", "data": "ZW5j"}, text("Rain.")]
+    assert ("assistant", blocks) == sent(HELLO, say("assistant", SIGNED, REDACTED, "Rain."))[1]
+
+
+@pytest.mark.parametrize(
+    ("place", "extra", "kept"),
+    [
+        pytest.param(0, (), [True, True], id="nothing request-only"),
+        pytest.param(0, (REQUEST,), [False, True], id="at the start"),
+        pytest.param(2, (REQUEST,), [False, True], id="before the last user turn"),
+        pytest.param(3, (REQUEST,), [False, False], id="behind the last user turn"),
+        pytest.param(5, (REQUEST,), [False, False], id="behind the open loop"),
+        pytest.param(5, (EVENT,), [True, True], id="an event is part of the conversation"),
+    ],
+)
+def test_bound_reasoning(place: int, extra: tuple[Message, ...], kept: list[bool]) -> None:
+    """Request-only content drops the reasoning that is bound to bytes it changes."""
+    turns = [HELLO, say("assistant", SIGNED, "Rain."), HELLO]
+    turns += [say("assistant", SIGNED, call("a")), answer("a", "x")]
+    wire = sent(*turns[:place], *extra, *turns[place:], facts=BINDING)
+    assert kept == [THINKING in blocks for role, blocks in wire if role == "assistant"]
+
+
+def test_reasoning_without_a_question() -> None:
+    """Without a user turn, request-only content drops all reasoning of a model that binds it."""
+    wire = sent(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
+    assert ("assistant", [text("Rain.")]) == wire[0]
+
+
+# Cache marks.
+
+
+@pytest.mark.parametrize(
+    ("caches", "kept", "dropped"),
+    [
+        (["default", "5m"], ["default", "5m"], 0),
+        (["5m", None, "default", "5m", "5m", "5m"], [None, None, "default", "5m", "5m", "5m"], 1),
+        (["1h", "5m", "5m", "5m", "5m"], ["1h", None, "5m", "5m", "5m"], 1),
+        (["1h", "1h", "1h", "1h", "1h", "5m"], [None, "1h", "1h", "1h", "1h", None], 2),
+        (["5m", "1h", "5m"], [None, "1h", "5m"], 1),
+    ],
+)
+def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
+    """Four marks are kept: an hour before five minutes, of equals the last."""
+    said = [say("user", TextBlock("u", cache)) for cache in caches[1:]]
+    messages = [say("system", TextBlock("s", caches[0])), *said]
+    marks = [block.get("cache_control") for block in [*system(*messages), *sent(*messages)[0][1]]]
+    found = [mark and mark.get("ttl", "default") for mark in marks]
+    assert (kept, [("hint", "cache mark")] * dropped) == (found, lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("messages", "marked_texts"),
+    [
+        pytest.param([say("user", marked("a")), REQUEST], ["a"], id="before request-only content"),
+        pytest.param([REQUEST, say("user", marked("a"))], [], id="behind it"),
+        pytest.param([REQUEST, say("user", marked("a")), RAIN], ["a"], id="behind it and answered"),
+        pytest.param([say("user", marked("a"), kind="request"), RAIN], [], id="inside it"),
+        pytest.param([REQUEST, say("system", marked("a")), HELLO], ["a"], id="in the system text"),
+        pytest.param(
+            [HELLO, say("developer", marked("a")), say("user", marked("b")), RAIN],
+            ["<developer>\na\n</developer>", "b"],
+            id="on a fence",
+        ),
+        pytest.param([say("user", marked(" "), "a")], [], id="on a text that is not sent"),
+    ],
+)
+def test_mark_places(messages: list[Message], marked_texts: list[str]) -> None:
+    """A mark stands behind request-only content only once that is answered, and never in it."""
+    blocks = [*(system(*messages) or []), *(b for _, blocks in sent(*messages) for b in blocks)]
+    assert marked_texts == [block["text"] for block in blocks if MARK.items() <= block.items()]
+
+
+# The last turn.
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "losses"),
+    [
+        (OLDER, "It is", []),
+        (OLDER, "It is \n", [("hint", "trailing white space")]),
+        (ABLE, "It is", [("hint", "trailing assistant turn")]),
+    ],
+)
+def test_trailing_assistant(facts: ModelFacts, said: str, losses: list[Any]) -> None:
+    """A last assistant turn is continued without its trailing white space, or refused."""
+    messages = (HELLO, say("assistant", said))
+    wire = sent(*messages, facts=facts)[1][1][0]["text"]
+    assert ("It is", losses) == (wire, lost(*messages, facts=facts))
+
+
+def test_answer_before_a_turn_keeps_its_white_space() -> None:
+    """White space is stripped of the last turn only."""
+    assert (
+        text("It is \n") == sent(HELLO, say("assistant", "It is \n"), HELLO, facts=OLDER)[1][1][0]
+    )
+
+
+def test_open_calls() -> None:
+    """A last batch that is not answered yet is written, and is no trailing assistant turn."""
+    messages = (HELLO, say("assistant", call("a")))
+    assert ([use("a")], []) == (sent(*messages)[1][1], lost(*messages))
+
+
+def test_instruction_that_was_last() -> None:
+    """An instruction that was the last thing said moves into the user turn that then follows."""
+    before = [("user", [text("Hello.")]), ("system", [text("Use feet.")])]
+    after = [("user", [text("Hello."), FENCED, text("Hello.")])]
+    assert (before, after) == (sent(HELLO, RULE), sent(HELLO, RULE, HELLO))
+
+
+# What is lost.
+
+PICTURE = ImageBlock(media("base64", PNG, "image/png"))
+MENDED = UnknownBlock({"type": "hologram", "data": [1]})
+
+
+@pytest.mark.parametrize(
+    ("messages", "facts", "losses"),
+    [
+        pytest.param([], ABLE, [("hint", "messages")], id="no messages"),
+        pytest.param([say("system", "One.")], ABLE, [("hint", "messages")], id="only system"),
+        pytest.param([HELLO, RULE], ABLE, [], id="a native instruction"),
+        pytest.param([HELLO, RULE], BARE, [("role", "developer message")], id="an instruction"),
+        pytest.param(
+            [HELLO, RAIN, say("developer", "x", kind="recorded_system")],
+            ABLE,
+            [("role", "developer message")],
+            id="a recorded instruction",
+        ),
+        pytest.param([HELLO, RAIN, EVENT], ABLE, [("hint", "event turn as an instruction")]),
+        pytest.param([REQUEST, HELLO], ABLE, [("hint", "request turn as an instruction")]),
+        pytest.param([say("user", "x", kind="event")], ABLE, [], id="an event of the user's"),
+        pytest.param([HELLO, say("developer", "")], BARE, [], id="an empty instruction"),
+        pytest.param(
+            [say("user", "x", name="Ada"), say("user", name="Bo")],
+            ABLE,
+            [("hint", "name 'Ada'"), ("hint", "name 'Bo'")],
+            id="names",
+        ),
+        pytest.param([say("user", "", "x")], ABLE, [], id="an empty text"),
+        pytest.param([say("user", " ", "x")], ABLE, [("hint", "text block")], id="white space"),
+        pytest.param([say("user", marked(""), "x")], ABLE, [("hint", "text block")], id="its mark"),
+        pytest.param([say("user", marked("x"))], BARE, [("hint", "cache mark")], id="a mark"),
+        pytest.param(
+            [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
+            ABLE,
+            [("content", "image block"), ("content", "image block")],
+            id="a picture in system and assistant",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", DocumentBlock(media("file_id", "f"))),
+                say("developer", MENDED, PICTURE),
+                HELLO,
+            ],
+            ABLE,
+            [
+                ("content", "document block"),
+                ("content", "unknown block"),
+                ("content", "image block"),
+            ],
+            id="a document in assistant, blocks in developer",
+        ),
+        pytest.param(
+            [
+                say(
+                    "user",
+                    AudioBlock(media("base64", "", "audio/wav")),
+                    VideoBlock(media("url", "https://e.org/a.mp4")),
+                    ImageBlock(media("base64", "Qk0=", "image/bmp")),
+                    ImageBlock(media("s3", "s3://a/b")),
+                    DocumentBlock(media("base64", "/w==", "text/plain")),
+                    DocumentBlock(media("base64", "", "text/csv")),
+                    "x",
+                )
+            ],
+            ABLE,
+            [
+                ("content", "audio block"),
+                ("content", "video block"),
+                ("content", "image (base64, image/bmp)"),
+                ("content", "image (s3, None)"),
+                ("content", "document (base64, text/plain)"),
+                ("content", "document (base64, text/csv)"),
+            ],
+            id="media that are not taken",
+        ),
+        pytest.param(
+            [say("user", ImageBlock(media("file_id", "f"), title="Dot", detail="low"))],
+            ABLE,
+            [("hint", "title"), ("hint", "detail")],
+            id="the title of a picture",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", "no", PICTURE, is_error=True)],
+            ABLE,
+            [("content", "image block")],
+            id="a picture in an error",
+        ),
+        pytest.param(
+            [say("user", call("a")), say("assistant", ToolResultBlock("a")), HELLO],
+            ABLE,
+            [("content", "tool_use block"), ("content", "tool_result block")],
+            id="a call and a result on the wrong side",
+        ),
+        pytest.param(
+            [
+                say("assistant", ReasoningBlock("x", "s", origin="gemini"), "y"),
+                say("assistant", ReasoningBlock("x", "", origin="anthropic")),
+                say("user", SIGNED),
+                HELLO,
+            ],
+            ABLE,
+            [("hint", "reasoning")] * 3,
+            id="foreign and unsigned reasoning, and a user's",
+        ),
+        pytest.param(
+            [say("assistant", SIGNED, "x"), REQUEST, HELLO],
+            BINDING,
+            [("hint", "reasoning"), ("hint", "request turn as an instruction")],
+            id="bound reasoning",
+        ),
+        pytest.param(
+            [say("user", TextBlock("x", extra={"a": 1, "b": None, "citations": [1]}))],
+            ABLE,
+            [("hint", "key 'a'"), ("hint", "key 'citations'")],
+            id="keys",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), say("tool", ToolResultBlock("a", name="f"), name="f")],
+            ABLE,
+            [],
+            id="the name of a tool",
+        ),
+    ],
+)
+def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -> None:
+    """What the target cannot say is a loss of its kind."""
+    assert losses == lost(*messages, facts=facts)
+
+
+def test_loss_names_its_place() -> None:
+    """A loss names the turn it comes from, its line, and says why."""
+    source = Source("prompt.py", 7)
+    message = Message(
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}),)
+    )
+    (loss,) = write([message], ABLE)[1]
+    expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
+    assert (expected, message) == (str(loss), loss.message)
+
+
+# Reading.
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        ([], ()),
+        ({"messages": [], "system": ""}, ()),
+        (
+            {"system": "One.", "messages": [{"role": "user", "content": "Two."}]},
+            (say("system", "One.", kind="recorded"), say("user", "Two.", kind="recorded")),
+        ),
+        (
+            {"system": [text("One.", **HOUR)], "messages": []},
+            (say("system", marked("One.", "1h"), kind="recorded"),),
+        ),
+        (
+            [{"role": "system", "content": [text("Use feet.", **MARK)]}],
+            (say("developer", marked("Use feet."), kind="recorded_system"),),
+        ),
+        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        (
+            [{"role": "user", "content": [result("a", "x"), result("b"), text("And?")]}],
+            (
+                say("tool", ToolResultBlock("a", (TextBlock("x"),)), kind="recorded"),
+                say("tool", ToolResultBlock("b"), kind="recorded"),
+                say("user", "And?", kind="recorded"),
+            ),
+        ),
+        (
+            [{"role": "user", "content": [{**result("a"), "content": "x", "is_error": True}]}],
+            (say("tool", ToolResultBlock("a", (TextBlock("x"),), is_error=True), kind="recorded"),),
+        ),
+        (
+            [{"role": "user", "content": [text("x"), result("a")]}],
+            (say("user", "x", ToolResultBlock("a"), kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [THINKING, use("a", q="é")]}],
+            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "redacted_thinking", "data": "ZW5j"}]}],
+            (say("assistant", REDACTED, kind="recorded"),),
+        ),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [document(type="text", data="é", media_type="text/plain")],
+                }
+            ],
+            (
+                say(
+                    "user",
+                    DocumentBlock(MediaSource("base64", "w6k=", "text/plain")),
+                    kind="recorded",
+                ),
+            ),
+        ),
+        (
+            [{"role": "user", "content": [{"type": "hologram", "data": [1]}]}],
+            (say("user", MENDED, kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [claude.TextBlock(type="text", text="Rain.")]}],
+            (say("assistant", "Rain.", kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "audio", "url": "x"}]}],
+            (say("assistant", UnknownBlock({"type": "audio", "url": "x"}), kind="recorded"),),
+        ),
+    ],
+)
+def test_read(data: object, messages: tuple[Message, ...]) -> None:
+    """A payload is read as recorded messages, results as tool messages of their own."""
+    assert messages == read(data)
+
+
+CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param([THINKING, {"type": "redacted_thinking", "data": "ZW5j"}], id="thinking"),
+        pytest.param([text("x", citations=[CITED])], id="citations"),
+        pytest.param(
+            [
+                {
+                    "type": "server_tool_use",
+                    "id": "s",
+                    "name": "web_search",
+                    "input": {"query": "x"},
+                },
+                {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
+            ],
+            id="a server tool",
+        ),
+        pytest.param([{**use("a"), "caller": {"type": "direct"}, **MARK}], id="a caller"),
+    ],
+)
+def test_answers_come_back(content: list[Any]) -> None:
+    """What the model said is read and written as it was."""
+    messages = [{"role": "assistant", "content": content}, {"role": "user", "content": [text("x")]}]
+    assert messages == write(read(messages), ABLE)[0]["messages"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "document", "source": {"type": "content", "content": [text("x")]}, **MARK},
+        {**document("T", type="url", url="https://e.org/a.pdf"), "context": "c"},
+        {**source(type="url", url="https://e.org/a.png"), "transformations": {}},
+        {"type": "search_result", "source": "s", "title": "t", "content": [text("x")]},
+    ],
+)
+def test_user_blocks_come_back(block: dict[str, Any]) -> None:
+    """Blocks this version only partly knows are read and written as they were."""
+    messages = [{"role": "user", "content": [block]}]
+    assert messages == write(read(messages), ABLE)[0]["messages"]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (7, "'messages' is a list, not int"),
+        ("x", "'messages' is a list, not str"),
+        ({}, "'messages' is needed"),
+        ({"messages": {}}, "'messages' is a list, not dict"),
+        (
+            {"system": 7, "messages": []},
+            "system: a content is a string or a list of blocks, not int",
+        ),
+        ([7], "messages[0]: a dictionary is needed, not int"),
+        ([{"content": "x"}], "messages[0]: 'role' is needed"),
+        ([{"role": 7, "content": "x"}], "messages[0]: 'role' is needed"),
+        ([{"role": "tool", "content": "x"}], "messages[0]: unknown 'role' 'tool'"),
+        ([{"role": "user", "content": "x"}, {"role": "user"}], "messages[1]: 'content' is needed"),
+        ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
+        (
+            [{"role": "user", "content": [text("x"), {"type": "text"}]}],
+            "messages[0]: content[1]: 'text' is needed",
+        ),
+        (
+            [{"role": "user", "content": [{**result("a"), "content": [{"type": "text"}]}]}],
+            "messages[0]: content[0]: content[0]: 'text' is needed",
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f"}]}],
+            "messages[0]: content[0]: a 'tool_use' block needs 'input'",
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "thinking"}]}],
+            "messages[0]: content[0]: 'thinking' is needed",
+        ),
+        (
+            [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
+            "messages[0]: content[0]: unknown 'ttl' '2h'",
+        ),
+    ],
+)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the index and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+def test_unknown_block_that_is_no_json() -> None:
+    """An unknown block that is no JSON value is an error when it is written."""
+    with pytest.raises(DataError, match="not a JSON value"):
+        write([say("user", UnknownBlock({"type": "hologram", "data": {1}}))], ABLE)
+
+
+def test_payload_is_its_own() -> None:
+    """Changing a payload changes nothing that it was written of."""
+    block = UnknownBlock({"type": "hologram", "data": [1]})
+    sent(say("user", block))[0][1][0]["data"].append(2)
+    assert {"type": "hologram", "data": [1]} == block.data

@@ -1,0 +1,777 @@
+"""OpenAI Chat Completions, written and read."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl.adapters.openai_chat import read, write
+from promptdsl.blocks import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from promptdsl.errors import DataError
+from promptdsl.losses import Loss
+from promptdsl.messages import Message, Role
+from promptdsl.models import ModelFacts
+from promptdsl.sources import MediaSource, Source
+from tests.adapters.conversations import (
+    CONVERSATIONS,
+    LONG_ID,
+    PDF,
+    PNG,
+    RECORDED,
+    WAV,
+    answer,
+    call,
+    marked,
+    media,
+    needs_recorded,
+    say,
+)
+from tests.adapters.recorder import send_openai
+from tests.adapters.sdk_check import check_openai
+
+OPENAI = ModelFacts(
+    provider="openai", developer=True, instructions=True, names=True, cache_marks=True
+)
+COMPATIBLE = ModelFacts(provider="openai_compatible")
+FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE}
+
+every_conversation = pytest.mark.parametrize("name", CONVERSATIONS)
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
+    """Return the wire form of messages, losses aside."""
+    return list(write(messages, facts)[0]["messages"])
+
+
+def lost(*messages: Message, facts: ModelFacts = OPENAI) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return [(loss.kind, loss.what) for loss in write(messages, facts)[1]]
+
+
+def text(part: str, **keys: Any) -> dict[str, Any]:
+    """Return a text part."""
+    return {"type": "text", "text": part, **keys}
+
+
+def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> dict[str, Any]:
+    """Return a call in wire form."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+# Every conversation.
+
+
+@every_target
+@every_conversation
+def test_accepted(name: str, facts: ModelFacts) -> None:
+    """Every conversation is written as the SDK's types and the service's rules ask."""
+    check_openai(write(CONVERSATIONS[name], facts)[0])
+
+
+@every_target
+@every_conversation
+def test_law(name: str, facts: ModelFacts) -> None:
+    """What is written, read and written again is the same bytes."""
+    payload, _ = write(CONVERSATIONS[name], facts)
+    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+
+
+@every_conversation
+def test_sent(name: str) -> None:
+    """The real client sends the payload unchanged."""
+    payload, _ = write(CONVERSATIONS[name], OPENAI)
+    assert {"model": "gpt-5.6-sol", **payload} == send_openai(payload)
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded(name: str) -> None:
+    """A recorded conversation comes back as it was, the tools' names on results aside."""
+    recorded = [
+        {key: message[key] for key in message if (message["role"], key) != ("tool", "name")}
+        for message in RECORDED[name]
+    ]
+    assert (recorded, ()) == (written(*read(RECORDED[name])), write(read(recorded), OPENAI)[1])
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_accepted(name: str) -> None:
+    """What is written of a recorded conversation, up to its last answer, is accepted."""
+    messages = read(RECORDED[name])
+    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
+    check_openai(write(messages[: last + 1], OPENAI)[0])
+
+
+# The property.
+
+_any_text = st.text(max_size=6)
+_wild_text = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(["", LONG_ID, "a.b"])
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_titles = st.none() | _wild_text
+_media_types = st.sampled_from(
+    [None, "", "image/png", "image/bmp", "audio/wav", "audio/mp3", "application/pdf", "x;base64,y"]
+)
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "x;base64,y"]),
+    _media_types,
+)
+_texts = st.builds(
+    TextBlock, _any_text, _caches, st.sampled_from([{}, {"refusal": True}, {"x": 1}])
+)
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind, _sources, _titles, st.sampled_from([None, "low", "closely"]), _caches
+    )
+)
+_calls = st.builds(
+    ToolUseBlock,
+    _wild_text,
+    _wild_text,
+    _wild_text,
+    _caches,
+    st.sampled_from([{}, {"custom": True}]),
+)
+_others = st.builds(ReasoningBlock, _any_text) | st.just(UnknownBlock({"type": "hologram"}))
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _attachments | _others, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.none() | st.just("timeout_error"),
+    _caches,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(_texts, _attachments, _calls, _others, _results)
+_messages = st.builds(
+    Message,
+    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
+    st.lists(_blocks, max_size=4).map(tuple),
+    name=_titles,
+    kind=st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
+)
+
+
+@given(messages=st.lists(_messages, max_size=8), facts=st.sampled_from([OPENAI, COMPATIBLE]))
+def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
+    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
+    payload, _ = write(messages, facts)
+    text = json.dumps(payload, ensure_ascii=False).encode()
+    assert text == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
+
+
+@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
+def test_append_only(messages: list[Message], more: list[Message]) -> None:
+    """Further messages change nothing that is written before them, cache marks aside."""
+    unmarked = ModelFacts(developer=True, names=True)
+    before = written(*messages, facts=unmarked)
+    assert before == written(*messages, *more, facts=unmarked)[: len(before)]
+
+
+@given(ids=st.lists(_wild_text | st.text(min_size=30, max_size=60), unique=True, max_size=8))
+def test_ids_stay_apart(ids: list[str]) -> None:
+    """Any different ids stay different, on calls and results alike."""
+    wire = written(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
+    made = [made["id"] for message in wire[:1] for made in message.get("tool_calls", ())]
+    assert (len(ids), made) == (len(set(made)), [result["tool_call_id"] for result in wire[1:]])
+
+
+# What is written.
+
+
+@pytest.mark.parametrize(
+    ("message", "wire"),
+    [
+        (say("user", "a"), [{"role": "user", "content": "a"}]),
+        (say("user", "a", "", "b"), [{"role": "user", "content": "a\n\nb"}]),
+        (say("user", ""), []),
+        (say("assistant", "", ReasoningBlock("Hm.")), []),
+        (
+            say("assistant", call("a")),
+            [{"role": "assistant", "content": None, "tool_calls": [function("a")]}],
+        ),
+        (
+            say("assistant", call("a"), "b", call("c")),
+            [{"role": "assistant", "content": "b", "tool_calls": [function("a"), function("c")]}],
+        ),
+        (answer("a"), [{"role": "tool", "tool_call_id": "a", "content": ""}]),
+        (answer("a", "b", "", "c"), [{"role": "tool", "tool_call_id": "a", "content": "b\n\nc"}]),
+        (
+            say("tool", ToolResultBlock("a"), ToolResultBlock("b", (TextBlock("c"),))),
+            [
+                {"role": "tool", "tool_call_id": "a", "content": ""},
+                {"role": "tool", "tool_call_id": "b", "content": "c"},
+            ],
+        ),
+        (
+            say("user", "c", ToolResultBlock("a", (TextBlock("b"),))),
+            [
+                {"role": "tool", "tool_call_id": "a", "content": "b"},
+                {"role": "user", "content": "c"},
+            ],
+        ),
+        (
+            say("assistant", TextBlock("No.", extra={"refusal": True})),
+            [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}],
+        ),
+        (
+            say("user", TextBlock("No.", extra={"refusal": True})),
+            [{"role": "user", "content": "No."}],
+        ),
+        (
+            say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
+            [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                    ],
+                }
+            ],
+        ),
+    ],
+)
+def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
+    """Texts join with a blank line, calls stand beside them, each result is its own message."""
+    assert (wire, []) == (
+        written(message),
+        [loss for loss in lost(message) if "reasoning" not in loss[1]],
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "roles"),
+    [
+        (OPENAI, ["system", "system", "developer", "user", "developer", "developer"]),
+        (COMPATIBLE, ["system", "system", "system", "user", "system", "system"]),
+    ],
+)
+def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
+    """Instructions stay in place; a later system is a developer where the target has one."""
+    said: list[Role] = ["system", "system", "developer", "user", "system", "developer"]
+    wire = written(*(say(role, "a") for role in said), facts=facts)
+    assert roles == [message["role"] for message in wire]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ((), "Error: unknown"),
+        (("no",), "Error: no"),
+        (("Error: no",), "Error: no"),
+        (("ERROR:no", "x"), "ERROR:no\n\nx"),
+        (("Errors", "x"), "Error: Errors\n\nx"),
+    ],
+)
+def test_error(said: tuple[str, ...], told: str) -> None:
+    """A failed result says so in its text, once."""
+    message = answer("a", *said, is_error=True)
+    assert [told] == [wire["content"] for wire in written(message)]
+
+
+def test_error_type() -> None:
+    """A failed result without text tells the type of the error."""
+    message = say("tool", ToolResultBlock("a", is_error=True, error_type="timeout_error"))
+    assert "Error: timeout_error" == written(message)[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
+            {
+                "type": "image_url",
+                "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"},
+            },
+        ),
+        (
+            ImageBlock(media("url", "https://example.org/a.png")),
+            {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+        ),
+        (
+            AudioBlock(media("base64", WAV, "audio/x-wav")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+        ),
+        (
+            AudioBlock(media("base64", WAV, "audio/mpeg")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
+        ),
+        (
+            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf"),
+            {
+                "type": "file",
+                "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"},
+            },
+        ),
+        (
+            DocumentBlock(media("base64", PDF)),
+            {
+                "type": "file",
+                "file": {
+                    "file_data": f"data:application/pdf;base64,{PDF}",
+                    "filename": "document.pdf",
+                },
+            },
+        ),
+        (
+            DocumentBlock(media("file_id", "file-1")),
+            {"type": "file", "file": {"file_id": "file-1"}},
+        ),
+    ],
+)
+def test_media(block: Block, part: dict[str, Any]) -> None:
+    """Pictures, recordings and documents are parts of a user's message."""
+    assert ([part], []) == (written(say("user", block))[0]["content"], lost(say("user", block)))
+
+
+# What is lost.
+
+
+@pytest.mark.parametrize(
+    ("message", "losses"),
+    [
+        (
+            say("assistant", ReasoningBlock("Hm."), "a"),
+            [("hint", "a block of type 'reasoning'")],
+        ),
+        (
+            say("user", UnknownBlock({"type": "hologram"})),
+            [("content", "a block of type 'hologram'")],
+        ),
+        (say("user", UnknownBlock({})), [("content", "a block of type 'unknown'")]),
+        (
+            say("user", VideoBlock(media("url", "https://x"))),
+            [("content", "a block of type 'video'")],
+        ),
+        (
+            say("assistant", ImageBlock(media("url", "https://x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("system", ImageBlock(media("url", "https://x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            answer("a", ImageBlock(media("url", "https://x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", ImageBlock(media("file_id", "x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", ImageBlock(media("base64", PNG))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "data:image/bmp;base64,Qk0="))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", AudioBlock(media("base64", WAV, "audio/ogg"))),
+            [("content", "a block of type 'audio'")],
+        ),
+        (
+            say("user", AudioBlock(media("url", "https://x", "audio/wav"))),
+            [("content", "a block of type 'audio'")],
+        ),
+        (
+            say("user", DocumentBlock(media("url", "https://x"))),
+            [("content", "a block of type 'document'")],
+        ),
+        (say("user", call("a")), [("content", "a block of type 'tool_use'")]),
+        (say("assistant", ToolResultBlock("a")), [("content", "a block of type 'tool_result'")]),
+        (
+            say("tool", ToolResultBlock("a", (ToolResultBlock("b"),))),
+            [("content", "a block of type 'tool_result'")],
+        ),
+        (say("tool", "a"), [("content", "text beside a tool result")]),
+        (
+            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
+            [("hint", "the title 'A dot'"), ("hint", "the detail 'closely'")],
+        ),
+        (
+            say("user", DocumentBlock(media("file_id", "x"), title="A")),
+            [("hint", "the title 'A'")],
+        ),
+        (say("user", "a", name="Ada Lovelace"), [("hint", "the name 'Ada Lovelace'")]),
+        (answer("a", "b", is_error=True), [("hint", "the error flag of a result")]),
+        (
+            say("assistant", call("a", "look up")),
+            [("hint", "the tool name 'look up'")],
+        ),
+        (
+            say("assistant", call("a", arguments='"\ud83d"')),
+            [("hint", "a lone surrogate in arguments")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
+            [("hint", "a lone surrogate in url")],
+        ),
+    ],
+)
+def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
+    """What Chat cannot say is a loss of content, or of a hint."""
+    assert losses == lost(message)
+
+
+def test_loss_names_its_place() -> None:
+    """A loss knows the turn it happened in, and the author's line."""
+    place = Source("prompt.py", 7)
+    message = Message(
+        "user",
+        (UnknownBlock({"type": "hologram"}),),
+        origins=(("timeline.content[0]", place, None, {}),),
+    )
+    found = write([message], OPENAI)[1][0]
+    assert found == Loss(
+        "content",
+        "a block of type 'hologram'",
+        "a Chat user message has no word for it",
+        "timeline.content[0]",
+        place,
+    )
+
+
+def test_names_on_compatible_hosts() -> None:
+    """Where the target takes no names, a name is lost and the message is not."""
+    message = say("user", "a", name="ada")
+    assert ([{"role": "user", "content": "a"}], [("hint", "the name 'ada'")]) == (
+        written(message, facts=COMPATIBLE),
+        lost(message, facts=COMPATIBLE),
+    )
+
+
+# Cache marks.
+
+
+def test_mark() -> None:
+    """A mark makes parts of a content, and stands on the part it is written behind."""
+    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
+    assert written(message)[0]["content"] == [
+        text("a", **MARK),
+        text("b"),
+        {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
+    ]
+
+
+def test_mark_behind_result() -> None:
+    """A mark on a result and one on its last text are one mark, on the text."""
+    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
+    assert ([text("b"), text("c", **MARK)], []) == (
+        written(say("tool", block))[0]["content"],
+        lost(say("tool", block)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        (say("user", marked("a")), COMPATIBLE),
+        (say("assistant", marked("a")), OPENAI),
+        (say("user", "a", marked("")), OPENAI),
+    ],
+)
+def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
+    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
+    assert ("a", [("hint", "a cache mark")]) == (
+        written(message, facts=facts)[0]["content"],
+        lost(message, facts=facts),
+    )
+
+
+def test_marks_at_most_four() -> None:
+    """Of more than four marks the hour's stay, then the last; losing one joins texts again."""
+    messages = [
+        say("system", marked("a", "1h")),
+        say("user", marked("b"), "c"),
+        say("user", marked("d")),
+        say("user", marked("e"), marked("f", "5m")),
+    ]
+    assert [
+        [text("a", **MARK)],
+        "b\n\nc",
+        [text("d", **MARK)],
+        [text("e", **MARK), text("f", **MARK)],
+    ] == [message["content"] for message in written(*messages)]
+
+
+def test_marks_lost_in_order() -> None:
+    """An hour is a hint of its own, and a mark over four is one more."""
+    messages = [say("user", marked("a", "1h")), *(say("user", marked("b")) for _ in range(4))]
+    assert [("hint", "an hour to live"), ("hint", "a cache mark")] == lost(*messages)
+
+
+@pytest.mark.parametrize(
+    ("after", "contents"),
+    [
+        ((), [[text("a", **MARK)], "b", "c"]),
+        (("d",), [[text("a", **MARK)], "b", [text("c", **MARK)], "d"]),
+    ],
+)
+def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> None:
+    """A mark behind request-only content stands once an answer follows that content."""
+    messages = [
+        say("user", marked("a")),
+        say("user", "b", kind="request"),
+        say("user", marked("c")),
+    ]
+    answers = [say("assistant", part) for part in after]
+    assert contents == [message["content"] for message in written(*messages, *answers)]
+
+
+# What is read.
+
+
+@pytest.mark.parametrize(
+    ("wire", "messages"),
+    [
+        ([], []),
+        ({"messages": [{"role": "user", "content": "a"}], "model": "x"}, [say("user", "a")]),
+        (({"role": "user", "content": None, "id": 7},), [say("user")]),
+        ([{"role": "user", "content": "a", "name": "ada"}], [say("user", "a", name="ada")]),
+        (
+            [
+                {"role": "system", "content": "a"},
+                {"role": "system", "content": "b"},
+                {"role": "developer", "content": "c"},
+                {"role": "system", "content": "d", "name": "boss"},
+            ],
+            [
+                say("system", "a"),
+                say("system", "b"),
+                say("developer", "c"),
+                say("developer", "d", kind="recorded_system", name="boss"),
+            ],
+        ),
+        (
+            [
+                {"role": "assistant", "tool_calls": [function("a")], "function_call": None},
+                {"role": "tool", "tool_call_id": "a", "content": "b", "name": "look_up"},
+            ],
+            [
+                say("assistant", call("a")),
+                say("tool", ToolResultBlock("a", (TextBlock("b"),), "look_up")),
+            ],
+        ),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "content": [text("a", **MARK), {"type": "refusal", "refusal": "b"}],
+                    "refusal": "c",
+                    "audio": {"id": "audio-1"},
+                    "tool_calls": None,
+                },
+            ],
+            [
+                say(
+                    "assistant",
+                    marked("a"),
+                    TextBlock("b", extra={"refusal": True}),
+                    TextBlock("c", extra={"refusal": True}),
+                    UnknownBlock({"type": "chat_audio", "audio": {"id": "audio-1"}}),
+                )
+            ],
+        ),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                    ],
+                }
+            ],
+            [say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True}))],
+        ),
+        (
+            [
+                {"role": "user", "content": "a"},
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "function_call": {"name": "look_up", "arguments": "{}"},
+                },
+                {"role": "function", "name": "look_up", "content": "b"},
+                {"role": "function", "name": "look_up", "content": "c"},
+            ],
+            [
+                say("user", "a"),
+                say("assistant", call("function_call_1", arguments="{}")),
+                say("tool", ToolResultBlock("function_call_1", (TextBlock("b"),), "look_up")),
+                say("tool", ToolResultBlock("function_call", (TextBlock("c"),), "look_up")),
+            ],
+        ),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "image_url",
+                            "image_url": {"url": "data:image/png;base64,QQ==", "detail": "low"},
+                        },
+                        {"type": "image_url", "image_url": {"url": "data:image/bmp;base64,QQ=="}},
+                        {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
+                        {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "mp3"}},
+                        {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "ogg"}},
+                        {"type": "file", "file": {"file_id": "file-1"}},
+                        {
+                            "type": "file",
+                            "file": {
+                                "file_data": "data:application/pdf;base64,QQ==",
+                                "filename": "a",
+                            },
+                        },
+                        {"type": "file", "file": {"file_data": "QQ=="}},
+                        {"type": "hologram", "data": 1},
+                    ],
+                }
+            ],
+            [
+                say(
+                    "user",
+                    ImageBlock(media("base64", "QQ==", "image/png"), detail="low"),
+                    ImageBlock(media("url", "data:image/bmp;base64,QQ==")),
+                    ImageBlock(media("url", "https://x"), cache="default"),
+                    AudioBlock(media("base64", "QQ==", "audio/mpeg")),
+                    AudioBlock(media("base64", "QQ==", "audio/ogg")),
+                    DocumentBlock(media("file_id", "file-1")),
+                    DocumentBlock(media("base64", "QQ==", "application/pdf"), title="a"),
+                    DocumentBlock(media("base64", "QQ==")),
+                    UnknownBlock({"type": "hologram", "data": 1}),
+                )
+            ],
+        ),
+    ],
+)
+def test_read(wire: object, messages: list[Message]) -> None:
+    """Every part has its block, and what later systems were is remembered."""
+    found = read(wire)
+    plain = [say(m.role, *m.content, name=m.name, kind=m.kind) for m in found]
+    expected = [
+        say(
+            m.role,
+            *m.content,
+            name=m.name,
+            kind="recorded" if m.kind == "written" else m.kind,
+        )
+        for m in messages
+    ]
+    assert expected == plain
+
+
+UNREADABLE: list[tuple[object, str]] = [
+    (None, "messages is a list, not NoneType"),
+    ("hello", "messages is a list, not str"),
+    ({"model": "x"}, "messages is a list, not NoneType"),
+    ([7], "message 0 is a mapping, not int"),
+    ([{}], "message 0: unknown role None"),
+    ([{"role": "usr", "content": "a"}], "message 0: unknown role 'usr'"),
+    ([{"role": ["user"], "content": "a"}], "message 0: unknown role ['user']"),
+    ([{"role": "user"}], "message 0: content is a list, not NoneType"),
+    ([{"role": "user", "content": 7}], "message 0: content is a list, not int"),
+    ([{"role": "user", "content": "a", "name": 7}], "message 0 needs 'name', a string"),
+    ([{"role": "user", "content": ["a"]}], "message 0: content[0] is a mapping, not str"),
+    ([{"role": "user", "content": [{}]}], "message 0: content[0] needs 'type', a string"),
+    (
+        [{"role": "user", "content": [{"type": "text"}]}],
+        "message 0: content[0] needs 'text', a string",
+    ),
+    (
+        [{"role": "user", "content": [text("a"), {"type": "image_url", "image_url": "x"}]}],
+        "message 0: content[1]: image_url is a mapping, not str",
+    ),
+    (
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}],
+        "message 0: content[0]: image_url needs 'url', a string",
+    ),
+    (
+        [{"role": "user", "content": [{"type": "file", "file": {"filename": "a"}}]}],
+        "message 0: content[0]: file needs 'file_data', a string",
+    ),
+    (
+        [{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}],
+        "message 1 needs 'tool_call_id', a string",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": {"id": "a"}}],
+        "message 0: tool_calls is a list, not dict",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [{"id": "a"}]}],
+        "message 0: tool_calls[0]: function is a mapping, not NoneType",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}],
+        "message 0: tool_calls[0] needs 'id', a string",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "a"}}]}],
+        "message 0: tool_calls[0]: function needs 'arguments', a string",
+    ),
+    (
+        [{"role": "assistant", "refusal": 7}],
+        "message 0 needs 'refusal', a string",
+    ),
+    ([{"role": "tool", "content": "a", 7: "b"}], "message 0 needs 'tool_call_id', a string"),
+]
+
+
+@pytest.mark.parametrize(("data", "what"), UNREADABLE)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the message and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["role", "content", "type", "text", "tool_calls", "function", "id", "file", "name"]
+            ),
+            inner | st.sampled_from(["user", "assistant", "tool", "text", "file"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(data=st.lists(_json, max_size=3))
+def test_any_data_is_read_or_refused(data: list[object]) -> None:
+    """Any data is read or is a :class:`DataError`, and never another error."""
+    assert _outcome(data) in ("read", "refused")
+
+
+def _outcome(data: object) -> str:
+    try:
+        read(data)
+    except DataError:
+        return "refused"
+    return "read"

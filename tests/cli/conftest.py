@@ -1,0 +1,139 @@
+"""What the tests of the command share: prompts in files, and the command itself, twice."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from promptdsl.cli import main
+
+SUPPORT = '''\
+"""Prompts to render."""
+
+from promptdsl import Assistant, Developer, Section, System, Timeline, ToolUse, User, UserAction
+from promptdsl import Event, History, render
+
+GREETING = Timeline(System("Be brief."), User("Hello."))
+RULES = Section("rules", "Be kind.", title="Rules")
+LIMIT = 3
+
+
+def demo(question: str = "Why?", plan="Pro", count: int = 1):
+    return Timeline(System("Plan: ", plan), User(question), User("Times: ", count))
+
+
+def needs(question, *, plan):
+    return Timeline(User(question, plan))
+
+
+def anything(**given):
+    return Timeline(User(repr(given)))
+
+
+def loud():
+    print("Building.")
+    return GREETING
+
+
+def corrected():
+    return Timeline(User("One."), Developer("Be brief."), User("Two."))
+
+
+def waiting():
+    return Timeline(User("Look."), Assistant(ToolUse("look", {"at": "it"}, id="call_1")))
+
+
+def clicked():
+    return Timeline(User("Hello."), Event(UserAction("clicked", target="help")))
+
+
+def pictured():
+    image = {"type": "image", "path": "shown.png"}
+    return Timeline(History([{"role": "user", "content": [image]}]))
+
+
+def misplaced():
+    return Timeline(User(User("Inside.")))
+
+
+def unknown():
+    return render(GREETING, transformation={"fromat": "xml"})
+
+
+def failing():
+    return {}["plan"]
+
+
+def leaving():
+    raise SystemExit(0)
+
+
+def nothing():
+    return None
+
+
+async def later():
+    return GREETING
+'''
+
+
+LINES = {
+    line[4:].partition("(")[0]: number + 1
+    for number, line in enumerate(SUPPORT.split("\n"), start=1)
+    if line.startswith("def ")
+}
+"""The first line of the body of every function."""
+
+
+class Done(NamedTuple):
+    """What a command came to: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    """Return the folder of ``support.py``."""
+    (tmp_path / "support.py").write_text(SUPPORT, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def cli(
+    prompts: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Command:
+    """Return the command, run in this process beside ``support.py``."""
+    monkeypatch.chdir(prompts)
+
+    def run(*arguments: str) -> Done:
+        code = main(arguments)
+        out, err = capsysbinary.readouterr()
+        return Done(code, out.decode(), err.decode())
+
+    return run
+
+
+@pytest.fixture
+def process(prompts: Path) -> Command:
+    """Return the command, run in a process of its own beside ``support.py``."""
+
+    def run(*arguments: str, **variables: str) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "promptdsl.cli", *arguments],
+            cwd=prompts,
+            env=os.environ | variables,
+            capture_output=True,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run

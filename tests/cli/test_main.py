@@ -1,0 +1,189 @@
+"""The command as a process: exit codes, streams, and what it loads."""
+
+import ast
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points, version
+from pathlib import Path
+
+import pytest
+
+import promptdsl.cli
+from promptdsl.cli import main
+from tests.cli.conftest import LINES, Command
+
+GREETING_TEXT = "[system]\nBe brief.\n\n[user]\nHello.\n"
+HEAVY = ("asyncio", "jinja2", "pydantic", "pytest", "rich", "tiktoken")
+LOADED = f"""
+import sys
+from promptdsl.cli import main
+
+main(sys.argv[1:])
+print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
+"""
+ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+LOCALES = [
+    pytest.param({}, id="as it is"),
+    pytest.param({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, id="C"),
+    pytest.param({"LC_ALL": "POSIX"}, id="POSIX"),
+    pytest.param(ASCII, id="ascii"),
+    pytest.param({"PYTHONIOENCODING": "latin-1"}, id="latin-1"),
+    pytest.param({"PYTHONIOENCODING": "utf-16"}, id="utf-16"),
+]
+UNICODE = """\
+from promptdsl import Developer, Timeline, User, render
+
+SAID = Timeline(User("Grüße, 東京 \U0001f600"), Developer("é", id="a"), User("x"))
+
+
+def wrong():
+    raise ValueError("Grüße, 東京 \U0001f600")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["--version"], 0, id="version"),
+        pytest.param(["--help"], 0, id="help"),
+        pytest.param(["render", "--help"], 0, id="help of a command"),
+        pytest.param(["render", "support.py:demo"], 0, id="a prompt"),
+        pytest.param(["render", "support.py:misplaced"], 1, id="a prompt error"),
+        pytest.param(["render", "support.py:failing"], 1, id="an exception"),
+        pytest.param(["render", "support.py:leaving"], 1, id="a way out"),
+        pytest.param(["render", "support.py:nothing"], 1, id="no prompt"),
+        pytest.param([], 2, id="no command"),
+        pytest.param(["rendre"], 2, id="unknown command"),
+        pytest.param(["render"], 2, id="no target"),
+        pytest.param(["render", "support.py:demo", "--frobnicate"], 2, id="unknown option"),
+        pytest.param(["render", "support.py:demo", "--mod", "gpt-6"], 2, id="shortened option"),
+        pytest.param(["render", "support.py:demo", "--for", "gemini"], 2, id="unknown form"),
+        pytest.param(["render", "suport.py:demo"], 2, id="no file"),
+        pytest.param(["render", "support.py:dmeo"], 2, id="no name"),
+        pytest.param(["render", "support.py:demo", "-p", "question"], 2, id="no value"),
+        pytest.param(["render", "support.py:needs"], 2, id="missing parameter"),
+        pytest.param(["render", "-"], 2, id="standard input"),
+    ],
+)
+def test_the_exit_code_says_whose_turn_it_is(
+    process: Command, arguments: list[str], code: int
+) -> None:
+    """The exit code is 0 when it worked, 1 when the prompt is wrong, 2 when the call is."""
+    assert code == process(*arguments).code
+
+
+def test_data_and_notes_go_different_ways(process: Command) -> None:
+    """Data is all that standard output gets; what a target cannot say is on standard error."""
+    done = process("render", "support.py:corrected", "--for", "anthropic")
+    assert (0, "{", f"support.py:{LINES['corrected']}: role: developer message") == (
+        done.code,
+        done.out.split("\n")[0],
+        done.err.split(" (")[0],
+    )
+
+
+def test_what_the_code_of_a_prompt_prints_is_no_data(process: Command) -> None:
+    """What the code of a prompt prints goes to standard error."""
+    done = process("render", "support.py:loud")
+    assert (0, GREETING_TEXT, "Building.\n") == done
+
+
+@pytest.mark.parametrize("arguments", [["rendre"], ["render", "support.py:misplaced"]])
+def test_failures_write_no_data(process: Command, arguments: list[str]) -> None:
+    """A command that fails leaves standard output empty."""
+    assert "" == process(*arguments).out
+
+
+@pytest.mark.parametrize("variables", LOCALES)
+def test_data_is_utf8_whatever_the_locale(
+    process: Command, prompts: Path, variables: dict[str, str]
+) -> None:
+    """Standard output is UTF-8, whatever the locale and the interpreter's own settings say."""
+    (prompts / "unicode.py").write_text(UNICODE, "utf-8")
+    done = process("render", "unicode.py:SAID", **variables)
+    assert (0, "[user]\nGrüße, 東京 \U0001f600\n\n[developer]\né\n\n[user]\nx\n", "") == done
+
+
+@pytest.mark.parametrize("variables", LOCALES)
+def test_notes_are_utf8_whatever_the_locale(
+    process: Command, prompts: Path, variables: dict[str, str]
+) -> None:
+    """Standard error is UTF-8 as well."""
+    (prompts / "unicode.py").write_text(UNICODE, "utf-8")
+    done = process("render", "unicode.py:wrong", **variables)
+    assert (1, "", "unicode.py:7: ValueError: Grüße, 東京 \U0001f600\n") == done
+
+
+def test_a_reader_that_leaves_is_no_fault(prompts: Path) -> None:
+    """When nobody reads standard output any more the command ends in silence."""
+    (prompts / "large.py").write_text(
+        "from promptdsl import User\nLARGE = User('x' * 1_000_000)\n", "utf-8"
+    )
+    command = [sys.executable, "-m", "promptdsl.cli", "render", "large.py:LARGE"]
+    with subprocess.Popen(
+        command, cwd=prompts, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert (b"", 0) == (running.stderr.read(), running.wait())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+def test_a_full_disk_is_said(prompts: Path) -> None:
+    """Data that cannot be written is a failure with its reason."""
+    command = [sys.executable, "-m", "promptdsl.cli", "render", "support.py:demo"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, cwd=prompts, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (1, b"promptdsl: cannot write: No space left on device\n") == (
+        done.returncode,
+        done.stderr,
+    )
+
+
+def test_the_version_is_that_of_the_package(process: Command) -> None:
+    """The version is that of the installed package."""
+    assert (0, f"promptdsl {version('promptdsl')}\n", "") == process("--version")
+
+
+def test_no_command_shows_the_help(process: Command) -> None:
+    """Without a command the help is shown, as a note: it was not asked for."""
+    assert (2, "", process("--help").out) == process()
+
+
+def test_the_script_is_this_command() -> None:
+    """The installed script ``promptdsl`` runs this function."""
+    (script,) = entry_points(group="console_scripts", name="promptdsl")
+    assert main is script.load()
+
+
+@pytest.mark.parametrize(
+    ("name", "loaded"),
+    [
+        pytest.param("demo", [], id="without events"),
+        pytest.param("clicked", ["jinja2"], id="with an event"),
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_used(
+    prompts: Path, name: str, loaded: list[str]
+) -> None:
+    """The command loads what is heavy only for a prompt that needs it."""
+    command = [sys.executable, "-c", LOADED, "render", f"support.py:{name}"]
+    done = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=True)
+    assert f"{loaded}\n" == done.stderr
+
+
+def test_the_command_enters_by_the_front_door() -> None:
+    """The command imports nothing of the package but its public names."""
+    modules = [
+        node.module
+        for file in Path(promptdsl.cli.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("promptdsl")
+    ]
+    assert {"promptdsl"} == {
+        module for module in modules if not f"{module}.".startswith("promptdsl.cli.")
+    }

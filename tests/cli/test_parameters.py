@@ -1,0 +1,201 @@
+"""What a function is called with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl.cli.faults import UsageError
+from promptdsl.cli.parameters import call
+from promptdsl.cli.parameters import given as arguments_given
+from tests.cli.conftest import Command, Done
+
+TYPED = """\
+from typing import TYPE_CHECKING, Literal, Optional
+from promptdsl import User
+
+if TYPE_CHECKING:
+    from somewhere import Plan
+
+
+def demo(value: {annotation}):
+    return User(repr(value))
+"""
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        ("str", "3", "'3'"),
+        ("int", "3", "3"),
+        ("int", "-3", "-3"),
+        ("float", "3", "3.0"),
+        ("float", "1e3", "1000.0"),
+        ("bool", "true", "True"),
+        ("bool", "False", "False"),
+        ("bool", "yes", "True"),
+        ("bool", "0", "False"),
+        ("object", "3", "'3'"),
+        ("list", "3", "'3'"),
+        ("int | None", "3", "3"),
+        ("Optional[int]", "3", "3"),
+        ("int | str", "3", "3"),
+        ("int | str", "three", "'three'"),
+        ("int | float", "3.5", "3.5"),
+        ("str | int", "3", "'3'"),
+        ("Literal['a']", "a", "'a'"),
+        ("int | Literal['auto']", "auto", "'auto'"),
+        ("'int'", "3", "3"),
+        ("'int | None'", "3", "3"),
+        ("'Plan | None'", "Pro", "'Pro'"),
+        ("'int | Plan'", "3", "3"),
+    ],
+)
+def test_a_text_is_read_as_it_is_annotated(
+    cli: Command, prompts: Path, *, annotation: str, text: str, value: str
+) -> None:
+    """A text becomes the first of the plain types its parameter is annotated with."""
+    (prompts / "typed.py").write_text(TYPED.format(annotation=annotation), "utf-8")
+    assert Done(0, f"[user]\n{value}\n", "") == cli(
+        "render", "typed.py:demo", "-p", f"value={text}"
+    )
+
+
+def test_a_text_without_annotation_stays_text(cli: Command) -> None:
+    """A parameter that is not annotated gets the text."""
+    done = cli("render", "support.py:anything", "-p", "a=3", "-p", "b=")
+    assert Done(0, "[user]\n{'a': '3', 'b': ''}\n", "") == done
+
+
+@pytest.mark.parametrize(
+    ("pair", "value"),
+    [
+        ("a:=3", "{'a': 3}"),
+        ("a:=null", "{'a': None}"),
+        ("a:=[1, {}]", "{'a': [1, {}]}"),
+        ('a:="x=y"', "{'a': 'x=y'}"),
+        ("a=b:=3", "{'a': 'b:=3'}"),
+        ("a=b=c", "{'a': 'b=c'}"),
+    ],
+)
+def test_a_pair_is_cut_at_its_first_sign(cli: Command, pair: str, value: str) -> None:
+    """``key=`` is followed by text, ``key:=`` by JSON."""
+    assert Done(0, f"[user]\n{value}\n", "") == cli("render", "support.py:anything", "-p", pair)
+
+
+def test_annotated_parameters_of_the_prompt_are_read(cli: Command) -> None:
+    """What is given replaces the defaults of the function, and only that."""
+    done = cli("render", "support.py:demo", "-p", "question=How?", "-p", "count=2")
+    assert Done(0, "[system]\nPlan: Pro\n\n[user]\nHow?\n\nTimes: 2\n", "") == done
+
+
+def test_the_last_pair_of_a_name_holds(cli: Command) -> None:
+    """A parameter given twice has its last value."""
+    done = cli("render", "support.py:anything", "-p", "a=1", "-p", "a:=2")
+    assert Done(0, "[user]\n{'a': 2}\n", "") == done
+
+
+def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
+    """A file of properties gives values as they are, and ``-p`` wins over it."""
+    (prompts / "props.json").write_text('{"a": 1, "b": {"c": [null]}, "d": "5"}', "utf-8-sig")
+    done = cli("render", "support.py:anything", "-p", "a=2", "--props", "props.json")
+    assert Done(0, "[user]\n{'a': '2', 'b': {'c': [None]}, 'd': '5'}\n", "") == done
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["support.py:demo", "-p", "question"], "-p question: write key=value, or key:=JSON"),
+        (["support.py:demo", "-p", "=x"], "-p =x: write key=value, or key:=JSON"),
+        (["support.py:demo", "-p", ":=1"], "-p :=1: write key=value, or key:=JSON"),
+        (
+            ["support.py:demo", "-p", "plan:=[1,"],
+            "-p plan:=[1,: not JSON: Expecting value (line 1 column 4)",
+        ),
+        (
+            ["support.py:demo", "-p", "plan:=NaN"],
+            "-p plan:=NaN: not JSON: NaN is no JSON number",
+        ),
+        (
+            ["support.py:demo", "-p", "qestion=x"],
+            "support.py:demo has no parameter 'qestion': did you mean 'question'?",
+        ),
+        (
+            ["support.py:demo", "-p", "x=1"],
+            "support.py:demo has no parameter 'x'; there is count, plan, question",
+        ),
+        (["support.py:demo", "-p", "count=two"], "-p count=two: count is int"),
+        (
+            ["support.py:needs"],
+            "support.py:needs needs question, plan: -p question=... -p plan=...",
+        ),
+        (["support.py:needs", "-p", "question=x"], "support.py:needs needs plan: -p plan=..."),
+        (["support.py:nothing", "-p", "x=1"], "support.py:nothing has no parameter 'x'"),
+        (
+            ["support.py:GREETING", "-p", "x=1"],
+            "support.py:GREETING is no function: it takes no parameters",
+        ),
+        (
+            ["support.py:demo", "--props", "no.json"],
+            "cannot read no.json: No such file or directory",
+        ),
+        (
+            ["support.py:demo", "--props", "list.json"],
+            "list.json holds no JSON object of parameters by name",
+        ),
+        (
+            ["support.py:demo", "--props", "broken.json"],
+            "broken.json: not JSON: Expecting value (line 2 column 7)",
+        ),
+        (["support.py:demo", "--props", "bytes.json"], "bytes.json is not UTF-8"),
+        (
+            ["support.py:demo", "--props", "deep.json"],
+            "deep.json: not JSON: maximum recursion depth exceeded",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit_are_said(
+    cli: Command, prompts: Path, options: list[str], message: str
+) -> None:
+    """Arguments that cannot be read, are not known or are missing are errors of the call."""
+    (prompts / "list.json").write_text("[]", "utf-8")
+    (prompts / "broken.json").write_text('{\n "a": x}', "utf-8")
+    (prompts / "bytes.json").write_bytes(b"\xff")
+    (prompts / "deep.json").write_text("[" * 100_000, "utf-8")
+    done = cli("render", *options)
+    said = f"promptdsl render: error: {message}"
+    assert (2, "", said) == (done.code, done.out, done.err.rstrip("\n")[: len(said)])
+
+
+@given(st.text())
+def test_any_text_arrives(text: str) -> None:
+    """Any text given as ``key=`` reaches its parameter as it is."""
+    assert text == call(lambda value: value, arguments_given([f"value={text}"], None), "target")
+
+
+@given(JSON)
+def test_any_json_value_arrives(value: Any) -> None:
+    """Any JSON value given as ``key:=`` reaches its parameter as it is."""
+    pairs = [f"value:={json.dumps(value)}"]
+    assert value == call(lambda value: value, arguments_given(pairs, None), "target")
+
+
+@given(st.text(), st.text())
+def test_any_pair_is_read_or_refused(pair: str, more: str) -> None:
+    """Whatever is given as a pair is taken or is an error of the call, nothing else."""
+    try:
+        found = len(arguments_given([f"{pair}={more}"], None))
+    except UsageError:
+        found = 1
+    assert 1 == found

@@ -1,0 +1,175 @@
+"""Finding TARGET in files and modules."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command, Done
+
+GREETING_TEXT = "[system]\nBe brief.\n\n[user]\nHello.\n"
+USER = "from promptdsl import User\n"
+
+
+def written(path: Path, text: str) -> Path:
+    """Write a file of Python, with the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "target", ["support.py:GREETING", "./support.py:GREETING", "support:GREETING"]
+)
+def test_a_file_or_a_module_is_named(cli: Command, target: str) -> None:
+    """A prompt is found in a file, by its path, and in a module, by its name."""
+    assert Done(0, GREETING_TEXT, "") == cli("render", target)
+
+
+def test_an_absolute_path_is_a_file(cli: Command, prompts: Path) -> None:
+    """A file may be anywhere."""
+    assert Done(0, GREETING_TEXT, "") == cli("render", f"{prompts / 'support.py'}:GREETING")
+
+
+def test_a_module_may_stand_in_a_package(cli: Command, prompts: Path) -> None:
+    """A module is named with its packages."""
+    written(prompts / "inner_package" / "prompts.py", USER + "SAID = User('Hi.')\n")
+    assert Done(0, "[user]\nHi.\n", "") == cli("render", "inner_package.prompts:SAID")
+
+
+def test_a_file_imports_what_stands_beside_it(cli: Command, prompts: Path) -> None:
+    """A file imports its neighbours, also while its function runs, from wherever it is named."""
+    written(prompts / "far" / "beside_it.py", "PLAN = 'Pro'\n")
+    code = "def demo():\n    from beside_it import PLAN\n    return User(PLAN)\n"
+    written(prompts / "far" / "away.py", USER + code)
+    assert Done(0, "[user]\nPro\n", "") == cli("render", "far/away.py:demo")
+
+
+def test_a_file_is_a_module_of_its_own_name(cli: Command, prompts: Path) -> None:
+    """A file runs under its own name, so that what guards a script does not run."""
+    code = "def demo():\n    return User(__name__)\n\nif __name__ == '__main__':\n    exit()\n"
+    written(prompts / "named_so.py", USER + code)
+    assert Done(0, "[user]\nnamed_so\n", "") == cli("render", "named_so.py:demo")
+
+
+@pytest.mark.parametrize("name", ["json", "attrs", "promptdsl", "wave"])
+def test_a_file_takes_no_name_from_another_module(cli: Command, prompts: Path, name: str) -> None:
+    """A file with the name of a module that is installed leaves that one alone."""
+    before = sys.modules.get(name)
+    code = "import sys\n" + USER + "def demo():\n    return User(__name__)\n"
+    written(prompts / "apart" / f"{name}.py", code)
+    done = cli("render", f"apart/{name}.py:demo")
+    assert (Done(0, f"[user]\n{name}_\n", ""), before) == (done, sys.modules.get(name))
+
+
+def test_a_file_may_define_what_looks_up_its_module(cli: Command, prompts: Path) -> None:
+    """A dataclass with annotations as text, which looks for its module, works in a file."""
+    code = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "from typing import ClassVar\n" + USER + "@dataclass\nclass Plan:\n"
+        "    known: ClassVar[int] = 1\n    name: str\n\nSAID = User(Plan('Pro').name)\n"
+    )
+    written(prompts / "with_dataclass.py", code)
+    assert Done(0, "[user]\nPro\n", "") == cli("render", "with_dataclass.py:SAID")
+
+
+def test_a_command_leaves_the_interpreter_as_it_was(cli: Command) -> None:
+    """Neither the path of imports nor the table of modules remembers a file."""
+    before = list(sys.path), set(sys.modules)
+    cli("render", "support.py:demo")
+    assert (before[0], set[str]()) == (sys.path, {"support"} & set(sys.modules) - before[1])
+
+
+def test_a_command_leaves_nothing_in_the_folder(cli: Command, prompts: Path) -> None:
+    """Running a file writes no cache beside it."""
+    cli("render", "support.py:demo")
+    assert ["support.py"] == [file.name for file in prompts.iterdir()]
+
+
+def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> None:
+    """The encoding a file declares is the one it is read in."""
+    code = "# coding: latin-1\nfrom promptdsl import User\nSAID = User('é')\n"
+    (prompts / "encoded.py").write_bytes(code.encode("latin-1"))
+    assert Done(0, "[user]\né\n", "") == cli("render", "encoded.py:SAID")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        pytest.param(
+            "suport.py:demo",
+            "no such file: suport.py: did you mean 'support.py'?",
+            id="no file",
+        ),
+        pytest.param("no/where.py:demo", "no such file: no/where.py", id="no folder"),
+        pytest.param(
+            "no_module:demo", "no module named 'no_module', here or installed", id="module"
+        ),
+        pytest.param(
+            "support.inner:demo", "no module named 'support.inner', here or installed", id="inner"
+        ),
+        pytest.param(
+            "support.py:dmeo", "support.py has no name 'dmeo': did you mean 'demo'?", id="near name"
+        ),
+        pytest.param(
+            "support.py:x",
+            "support.py has no name 'x'; there is GREETING, RULES, anything, clicked, corrected, "
+            "demo, failing, later, leaving, loud, misplaced, needs, nothing, pictured, unknown, "
+            "waiting",
+            id="far name",
+        ),
+        pytest.param("support.py:__name", "support.py has no name '__name'", id="private name"),
+        pytest.param("-", "TARGET is file.py:name or module:name, not '-'", id="dash"),
+        pytest.param(
+            "what is this?",
+            "TARGET is file.py:name or module:name, not 'what is this?'",
+            id="words",
+        ),
+        pytest.param(
+            "support.py:Timeline",
+            "support.py:Timeline is a class: name a prompt, or a function that returns one",
+            id="class",
+        ),
+        pytest.param(
+            "support.py:later",
+            "support.py:later is asynchronous: name a function that returns a prompt",
+            id="asynchronous",
+        ),
+    ],
+)
+def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: str) -> None:
+    """A target that is not there is an error of the call, with the nearest names."""
+    done = cli("render", target)
+    assert (2, f"promptdsl render: error: {message}") == (done.code, done.err[: len(message) + 25])
+
+
+@pytest.mark.parametrize("target", ["support.py", "support.py:", "support"])
+def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None:
+    """A target without a name gets the names it may be."""
+    place = target.rstrip(":")
+    done = cli("render", target)
+    assert (
+        2,
+        f"promptdsl render: error: TARGET is file.py:name or module:name: which name of {place}; "
+        "there is GREETING, RULES, anything, clicked, corrected, demo, failing, later, leaving, "
+        "loud, misplaced, needs, nothing, pictured, unknown, waiting?\n",
+    ) == (done.code, done.err)
+
+
+def test_a_file_that_cannot_be_compiled_is_wrong(cli: Command, prompts: Path) -> None:
+    """A syntax error is at its own line."""
+    written(prompts / "broken.py", "x = 1\ndef demo(:\n")
+    assert Done(1, "", "broken.py:2: SyntaxError: invalid syntax\n") == cli(
+        "render", "broken.py:demo"
+    )
+
+
+@pytest.mark.parametrize("target", ["importing.py:demo", "importing:demo"])
+def test_an_import_that_fails_inside_is_wrong(cli: Command, prompts: Path, target: str) -> None:
+    """A module that is missing where the code imports it is a fault of the code, at its line."""
+    written(prompts / "importing.py", "import sys\nimport not_there_at_all\n")
+    done = cli("render", target)
+    assert (1, "importing.py:2: ModuleNotFoundError: No module named 'not_there_at_all'\n") == (
+        done.code,
+        done.err.removeprefix(f"{prompts}/"),
+    )

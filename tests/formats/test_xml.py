@@ -1,0 +1,99 @@
+"""Sections as XML elements."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import Grounding, Section, System, Text, User, Value, decode
+from promptdsl.encoding import body
+from promptdsl.formats.xml import XML
+from tests.hostile import HOSTILE
+from tests.reading import text
+
+FORMAT: Any = {"format": "xml"}
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        (None, "<rules>\n"),
+        ("Rules", '<rules title="Rules">\n'),
+        ("\"<a> & 'b'\n", '<rules title="&quot;&lt;a&gt; &amp; &#39;b&#39;&#10;">\n'),
+        ("", '<rules title="">\n'),
+    ],
+)
+@pytest.mark.parametrize("value", [False, True])
+@pytest.mark.parametrize("level", [2, 3, 10])
+def test_opening(title: str | None, expected: str, value: bool, level: int) -> None:
+    """An element is named by the section's id, its title is an attribute, on any level."""
+    assert expected == XML.opening("rules", title, level, value=value)
+
+
+def test_closing() -> None:
+    """An element is closed by its name on a line of its own, so its text must not close it."""
+    assert ("\n</rules>", True) == (XML.closing("rules"), XML.fenced)
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (System(Section("a", "x", title="A")), '<a title="A">\nx\n</a>'),
+        (System(Section("a", "x")), "<a>\nx\n</a>"),
+        (Section("a", "x"), "<a>\nx\n</a>"),
+        (User(Section("a", "x")), "<a>\nx\n</a>"),
+        (
+            System("1", Section("a", "2", Section("b", "3"), "4"), "5"),
+            "1\n\n<a>\n2\n\n<b>\n3\n</b>\n\n4\n</a>\n\n5",
+        ),
+        (Grounding("g", Section("a", "<x>")), "<context>\n<a>\n&lt;x&gt;\n</a>\n</context>"),
+    ],
+)
+def test_in_every_turn(turn: User, expected: str) -> None:
+    """A section is an element in every turn, wherever it stands."""
+    assert expected == text(turn, transformation=FORMAT)
+
+
+@pytest.mark.parametrize(
+    "nothing", [Section("a", ""), Section("a", None), Section("a", Section("b", ""))]
+)
+def test_empty(nothing: Section) -> None:
+    """An element without content is left out, tags and all."""
+    assert "1\n\n2" == text(System("1", nothing, "2"), transformation=FORMAT)
+
+
+def test_author_text_stays_in_its_element() -> None:
+    """Text cannot open or close the elements it stands in; other tags are as written."""
+    assert "<a>\n&lt;/a> </b>\n\n<b>\n&lt;/a> &lt;/B > <c>\n</b>\n\n</b>\n</a>" == text(
+        System(Section("a", "</a> </b>", Section("b", "</a> </B > <c>"), "</b>")),
+        transformation=FORMAT,
+    )
+
+
+PLACES: dict[str, Any] = {
+    "system": lambda v: System(Section("rules", Text("a ", Value(v), " b"))),
+    "loose": lambda v: Section("rules", Value(v)),
+    "user": lambda v: User(Section("rules", Value(v))),
+    "nested": lambda v: System(Section("outer", Section("rules", Value(v)))),
+}
+every_place = pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+
+
+@every_place
+def test_values(place: Any) -> None:
+    """A value in an element is encoded for its body: nothing outside its place changes."""
+    start, end = text(place("WORD"), transformation=FORMAT).split("WORD")
+    values = [value for value in HOSTILE if value]
+    expected = [start + body(value) + end for value in values]
+    assert expected == [text(place(value), transformation=FORMAT) for value in values]
+
+
+@every_place
+@given(value=st.text(min_size=1))
+def test_any_value(place: Any, value: str) -> None:
+    """Any value in an element can be read back, and holds no tag."""
+    start, end = text(place("WORD"), transformation=FORMAT).split("WORD")
+    whole = text(place(value), transformation=FORMAT)
+    inner = whole.removeprefix(start).removesuffix(end)
+    assert (start + inner + end, value, 0) == (whole, decode(inner), inner.count("<"))

@@ -1,0 +1,312 @@
+"""Merge: neighbours of one role become one message, their blocks side by side."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    History,
+    Image,
+    Message,
+    Origin,
+    Source,
+    System,
+    TextBlock,
+    Timeline,
+    ToolMessage,
+    ToolUse,
+    User,
+    render,
+)
+from promptdsl.passes.merge import merge
+from promptdsl.tree import Node
+from tests.reading import did_nothing, line, said, timeline
+
+
+def recorded(*roles: str) -> History:
+    """Return a recording of one word for every role."""
+    return History([Message(role, f"{role}!") for role in roles])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([User("a"), User("b"), User("c")], [("user", "a", "b", "c")]),
+        ([User("a", "b"), User("c")], [("user", "ab", "c")]),
+        ([Assistant("a"), Assistant("b")], [("assistant", "a", "b")]),
+        ([Developer("a"), Developer("b")], [("developer", "a", "b")]),
+        (
+            [User("a"), Assistant("b"), User("c")],
+            [("user", "a"), ("assistant", "b"), ("user", "c")],
+        ),
+        ([User("a"), recorded("user")], [("user", "a", "user!")]),
+        ([recorded("user"), User("a")], [("user", "user!", "a")]),
+        ([recorded("user", "user")], [("user", "user!", "user!")]),
+        ([recorded("user"), recorded("user")], [("user", "user!", "user!")]),
+        (
+            [recorded("user", "assistant", "assistant", "user"), User("a")],
+            [("user", "user!"), ("assistant", "assistant!", "assistant!"), ("user", "user!", "a")],
+        ),
+        ([User("a"), User(""), User("b")], [("user", "a", "b")]),
+    ],
+)
+def test_neighbours(content: list[Node], expected: list[Any]) -> None:
+    """Neighbours of one role are one message of all their blocks, in order."""
+    assert expected == said(*content)
+
+
+def test_a_call_beside_words() -> None:
+    """Assistant turns merge also when one of them calls a tool."""
+    assert [("assistant", "a", "b", ("call", "x", "t")), ("tool", ("result", "x", "r"))] == said(
+        Assistant("a"), Assistant("b", ToolUse("t", {}, id="x")), ToolMessage("x", "r")
+    )
+
+
+def test_media_keep_their_place() -> None:
+    """An attachment stays between the texts it was written between."""
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    assert [("user", "a", picture, "b")] == said(
+        User("a", Image.from_url("https://example.org/a.png")), User("b")
+    )
+
+
+def test_tool_results_stay_apart() -> None:
+    """Every tool result is a message of its own."""
+    calls = Assistant(ToolUse("t", {}, id="a"), ToolUse("t", {}, id="b"))
+    assert [("tool", ("result", "a", "1")), ("tool", ("result", "b", "2"))] == said(
+        calls, ToolMessage("a", "1"), ToolMessage("b", "2")
+    )[1:]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([User("a"), User("b", merge=False), User("c")], ["a", "b", "c"]),
+        ([User("a", merge=False), User("b")], ["a", "b"]),
+        ([Assistant("a"), Assistant("b", merge=False)], ["a", "b"]),
+        ([User("a", merge=False), User("b", merge=False)], ["a", "b"]),
+    ],
+)
+def test_merge_false(content: list[Node], expected: list[str]) -> None:
+    """A turn with ``merge=False`` is a message of its own."""
+    assert expected == ["".join(message[1:]) for message in said(*content)]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([User("a", name="x"), User("b", name="x")], [("user", "a", "b")]),
+        ([User("a", name="x"), User("b", name="y")], [("user", "a"), ("user", "b")]),
+        ([User("a", name="x"), User("b")], [("user", "a"), ("user", "b")]),
+    ],
+)
+def test_speakers_stay_apart(content: list[Node], expected: list[Any]) -> None:
+    """Turns of different speakers are different messages."""
+    assert expected == said(*content)
+
+
+def test_switched_off() -> None:
+    """With merge_consecutive off every turn is a message."""
+    tree = [System("s"), User("a"), User("b"), recorded("user", "user")]
+    assert [
+        ("system", "s"),
+        ("user", "a"),
+        ("user", "b"),
+        ("user", "user!"),
+        ("user", "user!"),
+    ] == (said(*tree, transformation={"merge_consecutive": False}))
+
+
+# Kinds.
+
+KINDS: dict[str, Any] = {
+    "written": lambda text: Developer(text),
+    "recorded": lambda text: History([Message("user", "u"), Message("developer", text)]),
+    "recorded_system": lambda text: History([Message("user", "u"), Message("system", text)]),
+    "event": lambda text: Event(text),
+    "request": lambda text: Ephemeral(text),
+}
+
+
+def kinds(*content: Any, role: str = "developer") -> list[str]:
+    """Return the kinds of the messages that are not a user's, events and requests in a role."""
+    roles = {"role_mapping": {"event": role, "ephemeral": role}}
+    messages = render(Timeline(*content), transformation=roles).messages
+    return [message.kind for message in messages if message.role != "user"]
+
+
+@pytest.mark.parametrize("one", KINDS)
+@pytest.mark.parametrize("two", ["written", "event", "request"])
+def test_developer_messages_merge_with_their_own_kind(one: str, two: str) -> None:
+    """Developer messages of different kinds stay apart, those of one kind merge."""
+    expected = [one] if one == two else [one, two]
+    assert expected == kinds(User("u"), KINDS[one]("1"), KINDS[two]("2"))
+
+
+@pytest.mark.parametrize("one", ["event", "request"])
+@pytest.mark.parametrize("two", ["event", "request"])
+def test_system_messages_merge_with_their_own_kind(one: str, two: str) -> None:
+    """So do events and request-only turns that are mapped to system."""
+    expected = ["written", one] if one == two else ["written", one, two]
+    assert expected == kinds(
+        System("s"), User("u"), KINDS[one]("1"), KINDS[two]("2"), role="system"
+    )
+
+
+@pytest.mark.parametrize("role", ["developer", "system"])
+def test_recorded_instructions_merge_with_their_own_kind(role: Any) -> None:
+    """Two recorded instructions of one role are one message, of two roles two."""
+    history = [Message("user", "u"), Message(role, "1"), Message(role, "2"), Message("system", "3")]
+    assert (2 if role == "system" else 3) == len(render(History(history)).messages)
+
+
+def test_users_merge_with_what_is_mapped_to_user() -> None:
+    """An event or request-only turn mapped to user is in one message with its neighbours."""
+    assert [("user", "a", "<event>\nb\n</event>", "<context>\nc\n</context>", "d")] == said(
+        User("a"), Event("b"), Ephemeral("c"), User("d")
+    )
+
+
+def test_what_is_request_only_in_part() -> None:
+    """A message of which a part is request-only is marked so: it is not there next time."""
+    assert ["request", "written"] == [
+        message.kind
+        for message in render(Timeline(User("a"), Ephemeral("c"), Assistant("b"))).messages
+    ]
+
+
+def test_merging_is_after_role_mapping() -> None:
+    """What is mapped elsewhere keeps its neighbours apart."""
+    assert [("user", "a"), ("developer", "<event>\nb\n</event>"), ("user", "c")] == said(
+        User("a"), Event("b"), User("c"), transformation={"role_mapping": {"event": "developer"}}
+    )
+
+
+# Sources.
+
+
+def test_ids_and_metadata_stay() -> None:
+    """Ids and metadata of all parts are in the sources, with their lines."""
+    first = line() + 1
+    tree = Timeline(
+        User("a", id="one", metadata={"n": 1}),
+        User("b"),
+        User("c", id="three", metadata={"n": 3}),
+    )
+    [message] = render(tree).messages
+    assert (
+        Origin("one", Source(__file__, first + 1), "one", {"n": 1}),
+        Origin("user[1]", Source(__file__, first + 2), None, {}),
+        Origin("three", Source(__file__, first + 3), "three", {"n": 3}),
+    ) == message.sources
+
+
+def test_ids_and_metadata_of_a_recording_stay() -> None:
+    """So are those of recorded messages, with the line of their History."""
+    items = [
+        {"role": "user", "content": "a", "id": "one", "metadata": {"n": 1}},
+        {"role": "user", "content": "b", "id": "two", "metadata": {"n": 2}},
+    ]
+    history, written = History(items), line()
+    [message] = render(history).messages
+    assert (
+        Origin("history[0]", Source(__file__, written), "one", {"n": 1}),
+        Origin("history[1]", Source(__file__, written), "two", {"n": 2}),
+    ) == message.sources
+
+
+def test_ids_and_metadata_of_messages_stay() -> None:
+    """So are those of recorded messages that are given as values."""
+    items = [Message("user", "a", id="one", metadata={"n": 1}), Message("user", "b", id="two")]
+    [message] = render(History(items)).messages
+    assert [("one", {"n": 1}), ("two", {})] == [(o.id, dict(o.metadata)) for o in message.sources]
+
+
+# What is sent.
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (["a", "b"], "a\n\nb"),
+        (["a", "", "b"], "a\n\nb"),
+        (["", "a"], "a"),
+        ([" ", "a"], " \n\na"),
+        (["a\n", "b"], "a\n\n\nb"),
+    ],
+)
+def test_texts_join_with_a_blank_line(parts: list[str], expected: str) -> None:
+    """Where a target wants a string, texts join with a blank line and empty ones are skipped."""
+    payload: Any = render(Timeline(*map(User, parts)), provider="openai").payload()
+    assert [{"role": "user", "content": expected}] == payload["messages"]
+
+
+def test_boundaries_survive() -> None:
+    """Where a target takes blocks, every part is a block of its own."""
+    payload: Any = render(Timeline(User("a"), User("b")), provider="anthropic").payload()
+    blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert [{"role": "user", "content": blocks}] == payload["messages"]
+
+
+def test_the_recording_never_changes() -> None:
+    """Merging leaves the recorded messages as they were."""
+    messages = [Message("user", "a"), Message("user", "b")]
+    render(Timeline(History(messages), User("c")))
+    assert [(TextBlock("a"),), (TextBlock("b"),)] == [message.content for message in messages]
+
+
+TURNS = st.lists(st.sampled_from(["user", "assistant", "developer", "event", "recorded"]))
+
+
+def turn(role: str, number: int) -> Node:
+    """Return a turn that says its number."""
+    if role == "recorded":
+        return History([Message("user", str(number))])
+    return {"user": User, "assistant": Assistant, "developer": Developer, "event": Event}[role](
+        str(number)
+    )
+
+
+@given(TURNS)
+def test_any_turns(roles: list[str]) -> None:
+    """Merging any turns keeps every block in its order, and leaves no neighbours of one role."""
+    tree = timeline(*(turn(role, number) for number, role in enumerate(roles)))
+    merged = render(tree).messages
+    apart = render(tree, transformation={"merge_consecutive": False}).messages
+    assert [b for m in apart for b in m.content] == [b for m in merged for b in m.content]
+    assert [] == [m for m, n in zip(merged, merged[1:], strict=False) if m.role == n.role]
+
+
+# The pass.
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Timeline(System("s"), User("u"), Assistant("a")),
+        Timeline(History([Message("user", "u"), Message("assistant", "a")])),
+        Timeline(Assistant(ToolUse("t", {}, id="a")), ToolMessage("a", "x")),
+    ],
+)
+def test_nothing_to_do(tree: Timeline) -> None:
+    """A tree without neighbours of one role is the same object afterwards."""
+    assert did_nothing("merge", tree)
+
+
+def test_switched_off_it_does_nothing() -> None:
+    """With merging off any tree is the same object afterwards."""
+    assert did_nothing(
+        "merge", Timeline(User("a"), User("b")), transformation={"merge_consecutive": False}
+    )
+
+
+def test_other_turns_stay_as_they_are() -> None:
+    """A turn without a neighbour of its role is the same object afterwards."""
+    tree = Timeline(User("a"), User("b"), Assistant("c"))
+    assert tree.content[2] is merge(tree, enabled=True).content[1]

@@ -1,0 +1,537 @@
+"""Pair: every call has one result before the next assistant turn, or something is done about it."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Grounding,
+    History,
+    Message,
+    PairingError,
+    PendingToolCalls,
+    PromptError,
+    Section,
+    System,
+    TextBlock,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolResultBlock,
+    ToolUse,
+    ToolUseBlock,
+    Turn,
+    User,
+    UserAction,
+    render,
+)
+from promptdsl.passes.pair import INTERRUPTED, pair
+from promptdsl.tree import Node
+from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.reading import Said, did_nothing, line, said, timeline
+
+Content = list[Node]
+FILLED = (INTERRUPTED, "error", "interrupted")
+
+
+def calls(*ids: str, words: tuple[str, ...] = ()) -> Assistant:
+    """Return an assistant turn of words and calls."""
+    return Assistant(*words, *(ToolUse("look_up", {}, id=id) for id in ids))
+
+
+def recorded_calls(*ids: str, words: tuple[str, ...] = ()) -> History:
+    """Return the same as a recording."""
+    texts = [TextBlock(word) for word in words]
+    made = [ToolUseBlock(id, "look_up", "{}") for id in ids]
+    return History([Message("assistant", [*texts, *made])])
+
+
+def result(id: str) -> ToolMessage:
+    """Return a tool's answer."""
+    return ToolMessage(id, "rain")
+
+
+def recorded_result(id: str) -> History:
+    """Return the same as a recording."""
+    return History([Message("tool", [ToolResultBlock(id, (TextBlock("rain"),))])])
+
+
+def called(*ids: str, words: tuple[str, ...] = ()) -> Said:
+    """Return the message of calls."""
+    return ("assistant", *words, *(("call", id, "look_up") for id in ids))
+
+
+def answered(id: str, *said_: str) -> Said:
+    """Return the message of a result."""
+    return ("tool", ("result", id, *(said_ or ("rain",))))
+
+
+both_forms = pytest.mark.parametrize(
+    ("make", "answer"), [(calls, result), (recorded_calls, recorded_result)]
+)
+Make = Callable[..., Node]
+
+
+# What pairs.
+
+
+@both_forms
+def test_pairs(make: Make, answer: Make) -> None:
+    """Calls and their results stay as they were written."""
+    tree = [User("u"), make("a", "b"), answer("a"), answer("b"), make("c"), answer("c")]
+    assert [
+        ("user", "u"),
+        called("a", "b"),
+        answered("a"),
+        answered("b"),
+        called("c"),
+        answered("c"),
+    ] == said(*tree)
+
+
+def test_results_may_come_in_another_order() -> None:
+    """The results of one turn's calls may come in any order."""
+    tree = [calls("a", "b"), result("b"), result("a"), Assistant("done")]
+    assert [called("a", "b"), answered("b"), answered("a"), ("assistant", "done")] == said(*tree)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [ToolMessage("a", "rain"), ToolMessage("b", "rain")],
+        [User(ToolResult("a", "rain"), ToolResult("b", "rain"))],
+        [User(ToolResult("a", "rain")), User(ToolResult("b", "rain"))],
+        [Turn("tool", ToolResult("a", "rain"), ToolResult("b", "rain"))],
+        [ToolMessage("a", "rain"), User(ToolResult("b", "rain"))],
+    ],
+)
+def test_every_form_of_a_result(answers: Content) -> None:
+    """However a result is written, it is a tool message of its own."""
+    assert [called("a", "b"), answered("a"), answered("b")] == said(calls("a", "b"), *answers)
+
+
+def test_words_beside_results() -> None:
+    """What a user says beside results comes behind them."""
+    tree = [calls("a", "b"), User(ToolResult("a", "rain"), "And?", ToolResult("b", "rain"))]
+    assert [called("a", "b"), answered("a"), answered("b"), ("user", "And?")] == said(*tree)
+
+
+@both_forms
+def test_an_id_that_comes_back(make: Make, answer: Make) -> None:
+    """An id may come back in a later turn; the messages keep it."""
+    tree = [
+        make("a"),
+        answer("a"),
+        make("a"),
+        answer("a"),
+        make("a", "b"),
+        answer("b"),
+        answer("a"),
+    ]
+    assert [
+        called("a"),
+        answered("a"),
+        called("a"),
+        answered("a"),
+        called("a", "b"),
+        answered("b"),
+        answered("a"),
+    ] == said(*tree)
+
+
+REPEATED = [
+    User("u"),
+    calls("a"),
+    result("a"),
+    calls("a"),
+    result("a"),
+    calls("a_2"),
+    result("a_2"),
+]
+
+
+def test_a_target_that_takes_it() -> None:
+    """OpenAI takes an id that comes back, so it is kept."""
+    payload = render(Timeline(*REPEATED), provider="openai").to_openai()
+    results = [m["tool_call_id"] for m in payload["messages"] if m["role"] == "tool"]
+    assert ["a", "a", "a_2"] == results
+
+
+def test_a_target_that_does_not() -> None:
+    """For Anthropic the first keeps its id, the n-th gets ``_n``, on both sides."""
+    payload: Any = render(Timeline(*REPEATED), provider="anthropic").to_anthropic()
+    blocks = [block for message in payload["messages"] for block in message["content"]]
+    made = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    given_ = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+    assert (["a", "a_2", "a_2_2"], made) == (made, given_)
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["fc.1:a"], ["fc_1_a"]),
+        (["fc.1:a", "fc_1_a"], ["fc_1_a", "fc_1_a_2"]),
+        (["a", "a", "a"], ["a", "a_2", "a_3"]),
+        (["é"], ["_"]),
+    ],
+)
+def test_ids_are_mended(ids: list[str], expected: list[str]) -> None:
+    """For Anthropic an id of other characters is mended, and stays unique."""
+    tree = [User("u"), *(turn for id in ids for turn in (calls(id), result(id)))]
+    payload: Any = render(Timeline(*tree), provider="anthropic").to_anthropic()
+    blocks = [block for message in payload["messages"] for block in message["content"]]
+    assert expected == [block["id"] for block in blocks if block["type"] == "tool_use"]
+
+
+@given(st.lists(st.sampled_from(["a", "a_2", "a.2", "b", "é", "x" * 70]), min_size=1, max_size=8))
+def test_a_new_id_depends_on_earlier_turns_only(ids: list[str]) -> None:
+    """Any run of calls is sent with ids that later calls do not change."""
+    tree = [User("u"), *(turn for id in ids for turn in (calls(id), result(id)))]
+    whole: Any = render(Timeline(*tree), model="claude-opus-5-5")
+    check_anthropic(whole.payload(), whole.facts)
+    part: Any = render(Timeline(*tree[:-2]), model="claude-opus-5-5")
+    assert part.payload()["messages"] == whole.payload()["messages"][: len(tree) - 2]
+
+
+# Errors.
+
+
+def test_a_call_without_a_result() -> None:
+    """A call that is not answered before the next turn is an error with its line and that turn's."""
+    first = line() + 1
+    tree = Timeline(
+        User("u"),
+        Assistant(
+            ToolUse("look_up", {}, id="a"),
+            ToolUse("look_up", {}, id="b"),
+        ),
+        ToolMessage("a", "rain"),
+        User("v"),
+    )
+    with pytest.raises(PairingError, match="the call 'b' has no result") as caught:
+        render(tree)
+    assert (f"{__file__}:{first + 4}", f"{__file__}:{first + 7}") == caught.value.at
+
+
+def test_a_recorded_call_without_a_result() -> None:
+    """A recorded call that is not answered is an error with the line of its History."""
+    made = Message("assistant", [ToolUseBlock("a", "look_up", "{}")])
+    call, written = History([made]), line()
+    with pytest.raises(PairingError, match="the call 'a' has no result") as caught:
+        render(timeline(call, User("v")))
+    assert f"{__file__}:{written}" == caught.value.at[0]
+
+
+def test_a_result_without_a_call() -> None:
+    """A result that answers no call is an error with its line."""
+    orphan, written = ToolMessage("a", "rain"), line()
+    with pytest.raises(PairingError, match="the result 'a' answers no open call") as caught:
+        render(timeline(User("u"), orphan))
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([calls("a"), User("v"), result("a")], "the call 'a' has no result"),
+        ([calls("a"), Assistant("x")], "the call 'a' has no result"),
+        ([calls("a"), calls("b"), result("a"), result("b")], "the call 'a' has no result"),
+        ([recorded_calls("a"), Assistant("x")], "the call 'a' has no result"),
+        ([calls("a"), History([Message("assistant", "x")])], "the call 'a' has no result"),
+        ([calls("a"), Developer("d"), User("u")], "the call 'a' has no result"),
+        ([calls("a"), Event("e"), Assistant("x")], "the call 'a' has no result"),
+        ([calls("a"), User(ToolResult("b", "x"))], "the result 'b' answers no open call"),
+        ([calls("a"), result("a"), result("a")], "the result 'a' answers no open call"),
+        ([calls("a"), recorded_result("a"), recorded_result("a")], "the result 'a' answers no"),
+        ([result("a"), calls("a")], "the result 'a' answers no open call"),
+        ([calls("a"), result("a"), Assistant("x"), result("a")], "the result 'a' answers no open"),
+        ([calls("a"), User(ToolResult("a", "x"), ToolResult("a", "y"))], "the result 'a' answers"),
+        ([calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
+        ([recorded_calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
+        ([calls("a", "b"), User(ToolResult("a", "x"), "more"), result("b")], "the call 'b' has no"),
+    ],
+)
+def test_what_does_not_pair(content: Content, message: str) -> None:
+    """A call without exactly one result in the next turns is an error, and so is a stray result."""
+    with pytest.raises(PairingError, match=message):
+        render(Timeline(*content))
+
+
+# Calls that wait for their results.
+
+WAITING: dict[str, Content] = {
+    "nothing": [],
+    "an event": [Event(UserAction("left"))],
+    "an ephemeral": [Ephemeral("e")],
+    "a grounding": [Grounding("g", "g", position="end")],
+    "a developer turn": [Developer("d")],
+    "several": [Event("e"), Developer("d"), Ephemeral("x"), Event("f")],
+    "system content": [Section("late", "s")],
+}
+every_wait = pytest.mark.parametrize("behind", WAITING.values(), ids=WAITING)
+every_target = pytest.mark.parametrize("target", ["openai", "openai_compatible", "anthropic"])
+every_mode = pytest.mark.parametrize("make", [calls, recorded_calls])
+
+
+@every_wait
+@every_mode
+@pytest.mark.parametrize("target", [None, "openai", "openai_compatible", "anthropic"])
+def test_the_last_calls_may_wait(behind: Content, make: Make, target: str | None) -> None:
+    """Rendering never fails for the last calls of a conversation, whatever stands behind them."""
+    rendered = render(Timeline(User("u"), make("a", "b"), *behind), provider=target)
+    assert called("a", "b") in [(m.role, *map(_short, m.content)) for m in rendered.messages]
+
+
+@every_target
+def test_waiting_is_no_loss(target: str) -> None:
+    """Calls that wait are no loss, so a strict render takes them too."""
+    assert () == render(Timeline(User("u"), calls("a")), provider=target, strict=True).losses
+
+
+def _short(block: Any) -> Any:
+    return ("call", block.id, block.name) if isinstance(block, ToolUseBlock) else block
+
+
+@every_wait
+@every_target
+def test_a_payload_cannot_wait(behind: Content, target: str) -> None:
+    """The payload raises for calls that wait, with the line of their turn."""
+    uses = [ToolUse("look_up", {}, id=id) for id in ("a", "b")]
+    made, written = Assistant(*uses), line()
+    rendered = render(Timeline(User("u"), made, *behind), provider=target)
+    with pytest.raises(PendingToolCalls, match="not answered yet: 'a', 'b'") as caught:
+        rendered.payload()
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+@pytest.mark.parametrize(
+    ("target", "method"),
+    [
+        ("openai", "to_openai"),
+        ("anthropic", "to_anthropic"),
+        (None, "to_openai"),
+        (None, "to_anthropic"),
+    ],
+)
+def test_no_method_waits(target: str | None, method: str) -> None:
+    """Every ``to_x`` raises as ``payload`` does, also when rendered for no target."""
+    rendered = render(Timeline(User("u"), calls("a")), provider=target)
+    with pytest.raises(PendingToolCalls):
+        getattr(rendered, method)()
+
+
+def test_part_of_the_results() -> None:
+    """With one of two results there, the other is what is waited for."""
+    rendered = render(Timeline(User("u"), calls("a", "b"), result("b")), provider="openai")
+    with pytest.raises(PendingToolCalls, match="not answered yet: 'a'\n"):
+        rendered.payload()
+    assert [("user", "u"), called("a", "b"), answered("b")] == said(
+        User("u"), calls("a", "b"), result("b")
+    )
+
+
+def test_pending_is_a_pairing_error() -> None:
+    """Calls that wait are an error of the pairing family."""
+    assert issubclass(PendingToolCalls, PairingError)
+
+
+def test_waiting_calls_of_an_id_that_came_back() -> None:
+    """An answer to an earlier call of the same id is none to the one that waits."""
+    tree = Timeline(User("u"), calls("a"), result("a"), calls("a"))
+    with pytest.raises(PendingToolCalls, match="'a'"):
+        render(tree, provider="anthropic").payload()
+
+
+# fill.
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            [calls("a"), User("v")],
+            [called("a"), answered("a", *FILLED), ("user", "v")],
+        ),
+        (
+            [calls("a", "b", words=("hm",)), result("b"), User("v")],
+            [called("a", "b", words=("hm",)), answered("b"), answered("a", *FILLED), ("user", "v")],
+        ),
+        (
+            [recorded_calls("a", "b"), recorded_result("a"), Assistant("x")],
+            [called("a", "b"), answered("a"), answered("b", *FILLED), ("assistant", "x")],
+        ),
+        ([calls("a")], [called("a"), answered("a", *FILLED)]),
+        (
+            [calls("a"), Developer("d")],
+            [called("a"), answered("a", *FILLED), ("developer", "d")],
+        ),
+        (
+            [calls("a"), calls("b"), result("b")],
+            [called("a"), answered("a", *FILLED), called("b"), answered("b")],
+        ),
+        ([User("u"), result("a")], [("user", "u")]),
+        ([calls("a"), result("a"), result("a")], [called("a"), answered("a")]),
+        (
+            [calls("a"), User(ToolResult("a", "rain"), ToolResult("a", "mud"))],
+            [called("a"), answered("a")],
+        ),
+        (
+            [calls("a"), User("v"), result("a")],
+            [called("a"), answered("a", *FILLED), ("user", "v")],
+        ),
+        (
+            [calls("a"), User(ToolResult("x", "?"), "v")],
+            [called("a"), answered("a", *FILLED), ("user", "v")],
+        ),
+    ],
+)
+def test_fill(content: Content, expected: list[Said]) -> None:
+    """``fill`` answers a call with an error of type interrupted; a stray result goes."""
+    assert expected == said(*content, transformation={"tool_pairing": "fill"})
+
+
+# prune.
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([User("u"), calls("a"), User("v")], [("user", "u", "v")]),
+        (
+            [User("u"), calls("a", words=("hm",)), User("v")],
+            [("user", "u"), ("assistant", "hm"), ("user", "v")],
+        ),
+        (
+            [calls("a", "b", words=("hm",)), result("b"), User("v")],
+            [called("b", words=("hm",)), answered("b"), ("user", "v")],
+        ),
+        (
+            [recorded_calls("a", "b", words=("hm",)), recorded_result("a"), Assistant("x")],
+            [called("a", words=("hm",)), answered("a"), ("assistant", "x")],
+        ),
+        ([User("u"), recorded_calls("a"), User("v")], [("user", "u", "v")]),
+        ([User("u"), calls("a")], [("user", "u")]),
+        ([User("u"), calls("a", words=("hm",))], [("user", "u"), ("assistant", "hm")]),
+        ([User("u"), result("a")], [("user", "u")]),
+        ([User("u"), recorded_result("a")], [("user", "u")]),
+        ([calls("a"), result("a"), result("a")], [called("a"), answered("a")]),
+        (
+            [calls("a"), User(ToolResult("a", "rain"), ToolResult("a", "mud"))],
+            [called("a"), answered("a")],
+        ),
+        ([User("u"), calls("a"), User("v"), result("a")], [("user", "u", "v")]),
+        ([User("u"), User(ToolResult("x", "?"), "v")], [("user", "u", "v")]),
+    ],
+)
+def test_prune(content: Content, expected: list[Said]) -> None:
+    """``prune`` takes out calls and results that have no counterpart, and keeps the words."""
+    assert expected == said(*content, transformation={"tool_pairing": "prune"})
+
+
+# Any conversation.
+
+MODES = st.sampled_from(["fill", "prune"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("user"), st.just(())),
+        st.tuples(st.just("assistant"), st.just(())),
+        st.tuples(st.just("event"), st.just(())),
+        st.tuples(
+            st.sampled_from(["calls", "recorded_calls"]),
+            st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True),
+        ),
+        st.tuples(
+            st.sampled_from(["results", "recorded_results", "user_results", "mixed"]),
+            st.lists(st.sampled_from("abc"), min_size=1, max_size=3),
+        ),
+    ),
+    max_size=10,
+)
+
+
+def written(step: str, ids: Any) -> list[Node]:
+    """Return the turns of a step."""
+    match step:
+        case "user":
+            return [User("u")]
+        case "assistant":
+            return [Assistant("a")]
+        case "event":
+            return [Event("e")]
+        case "calls":
+            return [calls(*ids)]
+        case "recorded_calls":
+            return [recorded_calls(*ids, words=("hm",))]
+        case "results":
+            return [result(id) for id in ids]
+        case "recorded_results":
+            return [recorded_result(id) for id in ids]
+        case "user_results":
+            return [User(*(ToolResult(id, "rain") for id in ids))]
+        case _:
+            return [User(*(ToolResult(id, "rain") for id in ids), "And?")]
+
+
+@given(STEPS, MODES)
+def test_any_conversation_is_repaired(steps: list[tuple[str, Any]], mode: str) -> None:
+    """Whatever the calls and results of a conversation, both targets take what is repaired."""
+    tree = timeline(User("first"), *(turn for step in steps for turn in written(*step)))
+    mended = {"tool_pairing": mode}
+    check_openai(render(tree, provider="openai", transformation=mended).payload())
+    claude = render(tree, model="claude-opus-5-5", transformation=mended)
+    check_anthropic(claude.payload(), claude.facts)
+
+
+@given(STEPS)
+def test_any_conversation_pairs_or_is_refused(steps: list[tuple[str, Any]]) -> None:
+    """A conversation is refused as it stands, or both targets take it as soon as nothing waits."""
+    tree = timeline(User("first"), *(turn for step in steps for turn in written(*step)))
+    assert outcome(tree, "openai") == outcome(tree, "anthropic")
+
+
+def outcome(tree: Node, target: Literal["openai", "anthropic"]) -> str:
+    """Return what comes of a conversation: the name of an error, or nothing when it is taken."""
+    try:
+        rendered = render(tree, provider=target)
+        payload = rendered.payload()
+    except PromptError as error:
+        return type(error).__name__
+    if target == "openai":
+        check_openai(payload)
+    else:
+        check_anthropic(payload, rendered.facts)
+    return ""
+
+
+# The pass.
+
+
+@pytest.mark.parametrize("mode", ["error", "fill", "prune"])
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Timeline(System("s"), User("u"), Assistant("a")),
+        Timeline(User("u"), calls("a"), result("a"), Assistant("done")),
+        Timeline(History([Message("user", "u"), Message("assistant", "a")])),
+    ],
+)
+def test_nothing_to_do(tree: Timeline, mode: str) -> None:
+    """A tree in which everything pairs is the same object afterwards."""
+    assert did_nothing("pair", tree, transformation={"tool_pairing": mode})
+
+
+@pytest.mark.parametrize("mode", ["fill", "prune"])
+def test_other_turns_stay_as_they_are(mode: Any) -> None:
+    """A turn that pairs is the same object afterwards."""
+    tree = Timeline(calls("x"), result("x"), calls("a", words=("hm",)))
+    assert tree.content[:2] == pair(tree, mode=mode).content[:2]
+    assert [True, True] == [
+        a is b for a, b in zip(tree.content[:2], pair(tree, mode=mode).content[:2], strict=True)
+    ]

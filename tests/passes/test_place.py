@@ -1,0 +1,584 @@
+"""Place: request-only turns at their position, and nothing inside a batch of tool calls."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Grounding,
+    History,
+    Message,
+    PlacementError,
+    Section,
+    System,
+    TextBlock,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolResultBlock,
+    ToolUse,
+    ToolUseBlock,
+    Turn,
+    User,
+    UserAction,
+    Value,
+    render,
+)
+from promptdsl.config import resolve
+from promptdsl.passes.place import place
+from promptdsl.tree import Node
+from tests.reading import Said, did_nothing, line, said, text
+
+APART = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
+
+
+def ctx(content: str, attributes: str = "") -> str:
+    """Return a text in the fence of request-only content."""
+    return f"<context{attributes}>\n{content}\n</context>"
+
+
+def placed(*content: Any, **config: Any) -> list[Said]:
+    """Return the messages, events and request-only turns in a role of their own."""
+    return said(*content, transformation={**APART, **config})
+
+
+def call(id: str) -> Assistant:
+    """Return an assistant turn of one call."""
+    return Assistant(ToolUse("look_up", {}, id=id))
+
+
+def left() -> Event:
+    """Return an event."""
+    return Event(UserAction("left"))
+
+
+LEFT = '<event type="user_action">\nUser left\n</event>'
+CALLED = ("assistant", ("call", "a", "look_up"))
+ANSWERED = ("tool", ("result", "a", "rain"))
+RAIN = TextBlock("rain")
+
+
+# The fence.
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (lambda: Ephemeral("x"), "<context>\nx\n</context>"),
+        (lambda: Ephemeral("x", type="time"), '<context type="time">\nx\n</context>'),
+        (lambda: Ephemeral("x", title="Now"), '<context title="Now">\nx\n</context>'),
+        (
+            lambda: Ephemeral("x", title="Now", type="time"),
+            '<context type="time" title="Now">\nx\n</context>',
+        ),
+        (
+            lambda: Ephemeral("x", title='"<&>\n'),
+            '<context title="&quot;&lt;&amp;&gt;&#10;">\nx\n</context>',
+        ),
+        (lambda: Ephemeral("x", type="'"), '<context type="&#39;">\nx\n</context>'),
+        (lambda: Ephemeral("x", title=Value("'")), '<context title="&#39;">\nx\n</context>'),
+        (lambda: Grounding("g", "x"), "<context>\nx\n</context>"),
+        (lambda: Grounding("g", "x", title="Now"), '<context title="Now">\nx\n</context>'),
+        (
+            lambda: Ephemeral("x", Section("s", "y", title="Y")),
+            "<context>\nx\n\n## Y\ny\n</context>",
+        ),
+    ],
+)
+def test_the_fence(turn: Any, expected: str) -> None:
+    """Request-only content stands in a fence that tells its type and title."""
+    assert expected == text(turn())
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "expected"),
+    [
+        (("<now>", "</now>"), "<now>\nTitle\n\nx\n</now>"),
+        ("NOW: ", "NOW: Title\n\nx"),
+        (None, "Title\n\nx"),
+    ],
+)
+def test_other_delimiters(delimiter: Any, expected: str) -> None:
+    """Another delimiter has no attributes; the title is said inside of it."""
+    assert expected == text(
+        Ephemeral("x", title="Title"), transformation={"delimiters": {"ephemeral": delimiter}}
+    )
+
+
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+@pytest.mark.parametrize("turn", [Ephemeral("x"), Grounding("g", "x")])
+def test_the_role_that_is_asked_for(role: str, turn: Node) -> None:
+    """A request-only turn is sent in the role the configuration asks for."""
+    [message] = render(turn, transformation={"role_mapping": {"ephemeral": role}}).messages
+    assert (role, "request") == (message.role, message.kind)
+
+
+@pytest.mark.parametrize(
+    ("model", "role"),
+    [
+        ("claude-opus-5-5", "developer"),
+        ("claude-3-haiku", "developer"),
+        ("gpt-5", "developer"),
+        ("gpt-4", "developer"),
+        ("gpt-3.5-turbo", "user"),
+        ("llama-4", "user"),
+        (None, "user"),
+    ],
+)
+def test_the_role_of_a_target(model: str | None, role: str) -> None:
+    """Every provider and model has its role for request-only turns."""
+    [message] = render(Ephemeral("x"), model=model).messages
+    assert role == message.role
+
+
+def test_events_and_request_only_turns_have_roles_of_their_own() -> None:
+    """The roles of events and of request-only turns are set apart from each other."""
+    roles = {"role_mapping": {"event": "developer", "ephemeral": "system"}}
+    assert [("user", "u"), ("developer", LEFT), ("system", ctx("x"))] == said(
+        User("u"), left(), Ephemeral("x"), transformation=roles
+    )
+
+
+# Positions.
+
+
+def around(entry: Node, **config: Any) -> list[Said]:
+    """Return the messages of a conversation that an entry is written into the middle of."""
+    conversation = [
+        System("s"),
+        User("one"),
+        Assistant("two"),
+        entry,
+        User("three"),
+        left(),
+        Assistant("four"),
+    ]
+    return placed(*conversation, **config)
+
+
+ONE = [("user", "one"), ("assistant", "two")]
+THREE = [("user", "three"), ("developer", LEFT), ("assistant", "four")]
+X = [("developer", ctx("x"))]
+S = [("system", "s")]
+AT = {
+    "flow": S + ONE + X + THREE,
+    "after_system": S + X + ONE + THREE,
+    "start": S + X + ONE + THREE,
+    "before_user": S + ONE + X + THREE,
+    "end": S + ONE + THREE + X,
+}
+
+
+@pytest.mark.parametrize(("position", "expected"), AT.items())
+def test_the_position_that_is_configured(position: str, expected: list[Said]) -> None:
+    """An ephemeral stands where the configuration says."""
+    assert expected == around(Ephemeral("x"), ephemeral_position=position)
+
+
+@pytest.mark.parametrize(("position", "expected"), AT.items())
+@pytest.mark.parametrize("configured", AT)
+def test_its_own_position_wins(position: str, expected: list[Said], configured: str) -> None:
+    """An ephemeral's own position wins over the configuration."""
+    entry = Ephemeral("x", position=position)
+    assert expected == around(entry, ephemeral_position=configured)
+
+
+@pytest.mark.parametrize("configured", AT)
+def test_a_grounding_stands_before_the_user(configured: str) -> None:
+    """A grounding stands before the last turn of a user, whatever is configured for ephemerals."""
+    assert AT["before_user"] == around(Grounding("g", "x"), ephemeral_position=configured)
+
+
+@pytest.mark.parametrize(("position", "expected"), AT.items())
+def test_only_its_own_position_moves_a_grounding(position: str, expected: list[Said]) -> None:
+    """A grounding's own position moves it."""
+    assert expected == around(Grounding("g", "x", position=position))
+
+
+def test_all_positions_in_order() -> None:
+    """The order is system, after_system, start, the conversation, end."""
+    tree = [
+        Ephemeral("5", position="end"),
+        Ephemeral("2", position="start"),
+        Ephemeral("1", position="after_system"),
+        User("a"),
+        Ephemeral("3"),
+        Ephemeral("4", position="before_user"),
+        Assistant("b"),
+        User("c"),
+        System("s"),
+    ]
+    expected = [
+        ("system", "s"),
+        ("developer", ctx("1"), ctx("2")),
+        ("user", "a"),
+        ("developer", ctx("3")),
+        ("assistant", "b"),
+        ("developer", ctx("4")),
+        ("user", "c"),
+        ("developer", ctx("5")),
+    ]
+    assert expected == placed(*tree)
+
+
+@pytest.mark.parametrize("position", ["after_system", "start", "before_user", "end"])
+def test_the_order_within_a_position(position: str) -> None:
+    """Within a position the lower order comes first, then the one written first."""
+    entries = [
+        Ephemeral("d", position=position, order=1),
+        Ephemeral("b", position=position),
+        Ephemeral("a", position=position, order=-0.5),
+        Grounding("g", "c", position=position),
+    ]
+    [message] = [m for m in placed(User("u"), *entries) if m[0] == "developer"]
+    assert ("developer", ctx("a"), ctx("b"), ctx("c"), ctx("d")) == message
+
+
+def test_the_order_says_nothing_of_the_flow() -> None:
+    """What stays in the flow stays where it was written, whatever its order."""
+    assert [("developer", ctx("a")), ("user", "u"), ("developer", ctx("b"))] == placed(
+        Ephemeral("a", order=2), User("u"), Ephemeral("b", order=1)
+    )
+
+
+# Anchors.
+
+
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+def test_an_event_is_no_turn_of_a_user(role: str) -> None:
+    """before_user is before the last turn a user wrote, not before an event mapped to user."""
+    roles = {"role_mapping": {"event": role, "ephemeral": "developer"}}
+    first, *_ = said(User("u"), Assistant("a"), left(), Grounding("g", "x"), transformation=roles)
+    assert ("developer", ctx("x")) == first
+
+
+def test_a_request_only_turn_is_no_turn_of_a_user() -> None:
+    """before_user is not before a request-only turn that is mapped to user."""
+    assert [("user", ctx("x"), "u"), ("assistant", "a"), ("user", ctx("late"))] == said(
+        User("u"), Assistant("a"), Ephemeral("late"), Grounding("g", "x")
+    )
+
+
+def test_a_developer_turn_is_no_turn_of_a_user() -> None:
+    """before_user is not before a developer turn."""
+    assert [("developer", ctx("x")), ("user", "u"), ("developer", "d")] == placed(
+        User("u"), Developer("d"), Grounding("g", "x")
+    )
+
+
+@pytest.mark.parametrize("generic", [User("v"), Turn("user", "v")])
+def test_the_last_of_several(generic: Node) -> None:
+    """before_user is directly before the last turn of a user, also behind another one."""
+    assert [("user", "u"), ("developer", ctx("x")), ("user", "v")] == placed(
+        Grounding("g", "x"), User("u"), generic
+    )
+
+
+def test_a_user_turn_of_results_is_not_what_a_user_wrote() -> None:
+    """A user turn that holds only tool results is a tool's answer, not a user's words."""
+    tree = [User("u"), call("a"), User(ToolResult("a", "rain")), Grounding("g", "x")]
+    assert [("developer", ctx("x")), ("user", "u"), CALLED, ANSWERED] == placed(*tree)
+
+
+def test_a_recorded_turn_of_results_is_not_what_a_user_wrote() -> None:
+    """The same holds for a recorded user message that holds only tool results."""
+    recorded = [
+        Message("user", "u"),
+        Message("assistant", [ToolUseBlock("a", "look_up", "{}")]),
+        Message("user", [ToolResultBlock("a", (RAIN,))]),
+    ]
+    first, *_ = placed(History(recorded), Grounding("g", "x"))
+    assert ("developer", ctx("x")) == first
+
+
+RECORDED = [
+    Message("user", "one"),
+    Message("assistant", "two"),
+    Message("user", "three"),
+    Message("assistant", "four"),
+]
+
+
+@pytest.mark.parametrize("tail", [[], [Assistant("five")], [left()]])
+def test_the_user_of_a_recording(tail: list[Node]) -> None:
+    """The last turn of a user may stand inside a recording, which is then parted."""
+    messages = placed(Grounding("g", "x"), History(RECORDED), *tail)
+    assert [("user", "one"), ("assistant", "two"), *X, ("user", "three")] == messages[:4]
+
+
+def test_a_recording_that_begins_with_it() -> None:
+    """The last turn of a user may be the first of a recording."""
+    assert [*X, ("user", "one"), ("assistant", "two")] == placed(
+        Grounding("g", "x"), History(RECORDED[:2])
+    )
+
+
+@pytest.mark.parametrize("position", ["after_system", "start"])
+def test_without_a_system_message(position: str) -> None:
+    """Without system content an entry after it stands first, once."""
+    assert [*X, ("user", "u"), ("assistant", "a")] == placed(
+        User("u"), Assistant("a"), Ephemeral("x", position=position)
+    )
+
+
+@pytest.mark.parametrize("content", [[], [System("s")], [Assistant("a")], [System("s"), left()]])
+@pytest.mark.parametrize("position", AT)
+def test_without_a_user(content: list[Node], position: str) -> None:
+    """Without a turn of a user an entry stands in the messages once."""
+    messages = placed(*content, Ephemeral("x", position=position))
+    assert 1 == str(messages).count("context>\\nx")
+
+
+@pytest.mark.parametrize("position", AT)
+def test_alone(position: str) -> None:
+    """A request-only turn alone is the whole prompt."""
+    assert X == placed(Ephemeral("x", position=position))
+
+
+# Batches of tool calls.
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (lambda: left(), ("developer", LEFT)),
+        (lambda: Ephemeral("x"), ("developer", ctx("x"))),
+        (lambda: Grounding("g", "x", position="flow"), ("developer", ctx("x"))),
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+def test_an_entry_inside_a_batch(entry: Any, expected: Said, role: str) -> None:
+    """An event or request-only turn written inside a batch stands behind its last result."""
+    roles = {"role_mapping": {"event": role, "ephemeral": role}}
+    tree = [
+        User("u"),
+        Assistant(ToolUse("look_up", {}, id="a"), ToolUse("look_up", {}, id="b")),
+        entry(),
+        ToolMessage("a", "rain"),
+        ToolMessage("b", "mud"),
+        Assistant("done"),
+    ]
+    assert [
+        ("user", "u"),
+        ("assistant", ("call", "a", "look_up"), ("call", "b", "look_up")),
+        ("tool", ("result", "a", "rain")),
+        ("tool", ("result", "b", "mud")),
+        (role, expected[1]),
+        ("assistant", "done"),
+    ] == said(*tree, transformation=roles)
+
+
+def test_between_two_results() -> None:
+    """Between two results of a batch is inside of it; entries keep their order behind it."""
+    tree = [
+        Assistant(ToolUse("look_up", {}, id="a"), ToolUse("look_up", {}, id="b")),
+        Event("1"),
+        ToolMessage("a", "rain"),
+        Event("2"),
+        ToolMessage("b", "mud"),
+        Event("3"),
+    ]
+    *_, last = placed(*tree)
+    fenced = [f"<event>\n{number}\n</event>" for number in (1, 2, 3)]
+    assert ("developer", *fenced) == last
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        lambda: ToolMessage("a", "rain"),
+        lambda: User(ToolResult("a", "rain")),
+        lambda: Turn("tool", ToolResult("a", "rain")),
+        lambda: History([Message("tool", [ToolResultBlock("a", (RAIN,))])]),
+    ],
+)
+@pytest.mark.parametrize(
+    "calls",
+    [
+        lambda: Assistant(ToolUse("look_up", {}, id="a")),
+        lambda: History([Message("assistant", [ToolUseBlock("a", "look_up", "{}")])]),
+    ],
+)
+def test_every_form_of_a_batch(calls: Any, answers: Any) -> None:
+    """Written or recorded, calls and results are a batch that nothing stands in."""
+    assert [CALLED, ANSWERED, ("developer", LEFT)] == placed(calls(), left(), answers())
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_a_recorded_instruction_inside_a_batch(role: str) -> None:
+    """A recorded instruction inside a batch stands behind its last result."""
+    history = History(
+        [
+            Message("user", "u"),
+            Message("assistant", [ToolUseBlock("a", "look_up", "{}")]),
+            Message(role, "late"),  # type: ignore[arg-type]
+            Message("tool", [ToolResultBlock("a", (RAIN,))]),
+            Message("assistant", "done"),
+        ]
+    )
+    assert [
+        ("user", "u"),
+        CALLED,
+        ANSWERED,
+        ("developer", "late"),
+        ("assistant", "done"),
+    ] == placed(history)
+
+
+def test_a_recorded_event_inside_a_batch() -> None:
+    """A recorded event inside a batch stands behind its last result."""
+    history = History(
+        [
+            Message("assistant", [ToolUseBlock("a", "look_up", "{}")]),
+            {"role": "event", "content": [{"type": "user_action", "action": "left"}]},
+            Message("tool", [ToolResultBlock("a", (RAIN,))]),
+            Message("assistant", "done"),
+        ]
+    )
+    assert [CALLED, ANSWERED, ("developer", LEFT), ("assistant", "done")] == placed(history)
+
+
+def test_a_developer_turn_inside_a_batch() -> None:
+    """A developer turn written inside a batch is an error that names both lines."""
+    first = line() + 1
+    tree = Timeline(
+        call("a"),
+        Developer("d"),
+        ToolMessage("a", "rain"),
+    )
+    with pytest.raises(PlacementError, match="a Developer turn stands between") as caught:
+        render(tree)
+    assert (f"{__file__}:{first + 2}", f"{__file__}:{first + 3}") == caught.value.at
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [Assistant(ToolUse("t", {}, id="a"), ToolUse("t", {}, id="b"))],
+        [History([Message("assistant", [ToolUseBlock(id, "t", "{}") for id in "ab"])])],
+    ],
+)
+def test_a_developer_turn_between_two_results(content: list[Node]) -> None:
+    """A developer turn between two results of a batch is an error too."""
+    tree = [*content, ToolMessage("a", "1"), left(), Developer("d"), ToolMessage("b", "2")]
+    with pytest.raises(PlacementError, match="a Developer turn stands between"):
+        render(Timeline(*tree))
+
+
+@pytest.mark.parametrize(
+    "entry", [Developer("x"), Event("x"), Ephemeral("x"), Grounding("g", "x", position="end")]
+)
+def test_behind_a_batch_that_waits(entry: Node) -> None:
+    """Behind the last calls of a conversation, which have no result yet, anything may stand."""
+    *_, called, last = placed(User("u"), call("a"), entry)
+    assert (CALLED, "developer") == (called, last[0])
+
+
+def test_a_grounding_before_words_beside_a_result() -> None:
+    """A grounding never comes between a call and its result, also where the user said more."""
+    tree = [User("u"), call("a"), User(ToolResult("a", "rain"), "And?"), Grounding("g", "x")]
+    assert [("user", "u"), CALLED, ANSWERED] == placed(*tree)[:3]
+    assert 1 == str(placed(*tree)).count("context>\\nx")
+
+
+@pytest.mark.parametrize("position", AT)
+def test_a_position_inside_a_waiting_batch(position: str) -> None:
+    """No position breaks a batch of which one result is still missing."""
+    tree = [
+        User("u"),
+        Assistant(ToolUse("look_up", {}, id="a"), ToolUse("look_up", {}, id="b")),
+        Ephemeral("x", position=position),
+        ToolMessage("a", "rain"),
+    ]
+    messages = placed(*tree)
+    calls = [message[0] for message in messages].index("assistant")
+    assert ("tool", ("result", "a", "rain")) == messages[calls + 1]
+
+
+# Any conversation.
+
+ENTRIES = st.sampled_from(
+    ["event", "flow", "after_system", "start", "before_user", "end", "grounding"]
+)
+STEPS = st.sampled_from(["user", "assistant", "batch", "open", "results", "system", "record"])
+
+
+def entry(kind: str, name: str) -> Node:
+    """Return an entry that is no part of the conversation."""
+    if kind == "event":
+        return Event(name)
+    return Grounding(name, name) if kind == "grounding" else Ephemeral(name, position=kind)
+
+
+def conversation(steps: list[str], entries: dict[int, list[str]]) -> list[Node]:
+    """Return turns for steps; the entries of a number stand behind the turn of that number."""
+    turns: list[list[Node]] = []
+    for number, step in enumerate(steps):
+        id = f"c{number}"
+        results = [Message("tool", [ToolResultBlock(id, (RAIN,))])]
+        turns += {
+            "user": [[User(f"u{number}")]],
+            "assistant": [[Assistant(f"a{number}")]],
+            "system": [[System(f"s{number}")]],
+            "record": [[History([Message("user", f"u{number}"), Message("assistant", "x")])]],
+            "batch": [[call(id)], [ToolMessage(id, "rain")]],
+            "open": [[call(id)], [User(ToolResult(id, "rain"), "And?")]],
+            "results": [[call(id)], [History(results)]],
+        }[step]
+    for number, kinds in entries.items():
+        found = [entry(kind, f"e{number}-{n}") for n, kind in enumerate(kinds)]
+        turns.insert(min(number, len(turns)), found)
+    return [turn for run in turns for turn in run]
+
+
+@given(
+    st.lists(STEPS), st.dictionaries(st.integers(0, 9), st.lists(ENTRIES, min_size=1, max_size=3))
+)
+def test_any_conversation(steps: list[str], entries: dict[int, list[str]]) -> None:
+    """Every entry stands in the messages once, and every result directly behind its calls."""
+    messages = placed(*conversation(steps, entries), merge_consecutive=False)
+    names = [f"e{n}-{k}" for n, kinds in entries.items() for k in range(len(kinds))]
+    texts = [message[1] for message in messages if message[0] == "developer"]
+    assert sorted(names) == sorted(text.split("\n")[1] for text in texts)
+    roles = "".join(message[0][0] for message in messages)
+    calls = [n for n, m in enumerate(messages) if m[0] == "assistant" and m[1][0] == "call"]
+    assert ["t"] * len(calls) == [roles[n + 1] for n in calls]
+
+
+@given(
+    st.lists(STEPS), st.dictionaries(st.integers(0, 9), st.lists(ENTRIES, min_size=1, max_size=3))
+)
+def test_the_conversation_keeps_its_order(steps: list[str], entries: dict[int, list[str]]) -> None:
+    """Without its entries, any conversation is the messages it would be without them."""
+    alone = placed(*conversation(steps, {}), merge_consecutive=False)
+    among = placed(*conversation(steps, entries), merge_consecutive=False)
+    assert alone == [message for message in among if message[0] != "developer"]
+
+
+# The pass.
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Timeline(System("s"), User("u")),
+        Timeline(User("u"), Assistant(ToolUse("t", {}, id="a")), ToolMessage("a", "x")),
+        Timeline(User("u"), Event("x")),
+        Timeline(History(RECORDED)),
+    ],
+)
+def test_nothing_to_do(tree: Timeline) -> None:
+    """A tree in which everything stands where it belongs is the same object afterwards."""
+    assert did_nothing("place", tree)
+
+
+def test_other_turns_stay_as_they_are() -> None:
+    """A turn that is not moved is the same object afterwards."""
+    tree = Timeline(Ephemeral("x", position="end"), User("u"))
+    assert tree.content[1] is place(tree, config=resolve([])).content[0]

@@ -1,0 +1,147 @@
+"""What is installed: built, installed and run from another folder, without the network."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+from collections import Counter
+from pathlib import Path
+from sysconfig import get_path
+from zipfile import ZipFile
+
+import pytest
+
+from promptdsl.library import templates_root
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATE = "events/user_action.md.j2"
+
+LOCATE = "import promptdsl; print(promptdsl.__file__)"
+SHOW = f"""
+import sys
+from promptdsl.library import templates_root
+
+sys.stdout.write((templates_root() / {TEMPLATE!r}).read_text("utf-8"))
+"""
+SAY = """
+from promptdsl.library import event_text
+
+print(event_text("user_action", {"action": "left", "target": None, "actor": None, "details": ()}))
+"""
+ROOT_OF_TEMPLATES = "from promptdsl.library import templates_root; print(templates_root())"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a source distribution and of the wheel built from that."""
+    folder = tmp_path_factory.mktemp("dist")
+    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    """Return the wheel."""
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds nothing but the installed wheel."""
+    target = tmp_path_factory.mktemp("target")
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index")
+    _run(*pip, "--no-compile", "--target", target, wheel)
+    return target
+
+
+@pytest.fixture(scope="module")
+def editable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of a fresh environment with an editable install of the project."""
+    folder = tmp_path_factory.mktemp("editable")
+    venv.create(folder, with_pip=False)
+    paths = {"base": str(folder), "platbase": str(folder)}
+    # What is installed here is seen there, without a network; the path of this project is not.
+    Path(get_path("purelib", "venv", paths), "here.pth").write_text(get_path("purelib") + "\n")
+    python = Path(get_path("scripts", "venv", paths), "python")
+    pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index")
+    _run(python, *pip, "--no-build-isolation", "--ignore-installed", "--editable", ROOT)
+    return python
+
+
+def test_an_installed_wheel_is_what_runs(installed: Path, tmp_path: Path) -> None:
+    """With the wheel on the path, the package that is imported is the installed one."""
+    found = _run(sys.executable, "-c", LOCATE, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert f"{installed / 'promptdsl' / '__init__.py'}\n" == found
+
+
+def test_an_installed_wheel_holds_the_templates(installed: Path, tmp_path: Path) -> None:
+    """A template printed from an installed wheel is the one of the source tree, to the byte."""
+    shown = _run(sys.executable, "-c", SHOW, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert (templates_root() / TEMPLATE).read_text("utf-8") == shown
+
+
+def test_an_installed_wheel_renders(installed: Path, tmp_path: Path) -> None:
+    """A template is rendered from an installed wheel."""
+    said = _run(sys.executable, "-c", SAY, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert "User left\n" == said
+
+
+def test_an_editable_install_uses_the_source_tree(editable: Path, tmp_path: Path) -> None:
+    """An editable install imports the package from the source tree."""
+    found = _run(editable, "-c", LOCATE, cwd=tmp_path)
+    assert f"{ROOT / 'promptdsl' / '__init__.py'}\n" == found
+
+
+def test_an_editable_install_finds_the_templates(editable: Path, tmp_path: Path) -> None:
+    """An editable install reads the templates of the source tree, not a copy of them."""
+    found = _run(editable, "-c", ROOT_OF_TEMPLATES, cwd=tmp_path)
+    assert f"{ROOT / 'templates'}\n" == found
+
+
+def test_an_editable_install_renders(editable: Path, tmp_path: Path) -> None:
+    """A template is rendered from an editable install."""
+    assert "User left\n" == _run(editable, "-c", SAY, cwd=tmp_path)
+
+
+def test_a_wheel_holds_the_package_alone(wheel: Path) -> None:
+    """A wheel holds the package and its metadata: no tests, no benchmarks, no examples."""
+    tops = {name.partition("/")[0] for name in ZipFile(wheel).namelist()}
+    assert {"promptdsl", f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"} == tops
+
+
+def test_a_wheel_holds_every_file_of_the_package_once(wheel: Path) -> None:
+    """A wheel holds every source, data and template file, each of them once."""
+    package = [path.relative_to(ROOT) for path in _files(ROOT / "promptdsl")]
+    templates = ["promptdsl" / path.relative_to(ROOT) for path in _files(ROOT / "templates")]
+    names = [name for name in ZipFile(wheel).namelist() if name.startswith("promptdsl/")]
+    assert Counter(path.as_posix() for path in (*package, *templates)) == Counter(names)
+
+
+@pytest.mark.parametrize("path", ["LICENSE", "README.md", f"templates/{TEMPLATE}"])
+def test_a_source_distribution_can_be_built_from(built: Path, path: str) -> None:
+    """A source distribution holds what a wheel is built from."""
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        kept = [name for name in files.getnames() if name.partition("/")[2] == path]
+    assert [f"{archive.name.removesuffix('.tar.gz')}/{path}"] == kept
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+
+
+def _run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
+    """Return what a command prints; it knows no path but those it is given."""
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=known | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done.stdout
