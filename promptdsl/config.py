@@ -269,7 +269,7 @@ Transformation: TypeAlias = ConfigLike | Callable[[str | None, str | None], Conf
 """A configuration, or a function of model and provider that returns one or ``None``."""
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Resolved:
     """The configuration that holds, every value set."""
 

@@ -78,7 +78,8 @@ def cell(value: str) -> str:
 
 def title(text: str) -> str:
     """Return the author's title on one line: every line end a reference, all else as written."""
-    return _TITLE.sub(_reference, _exact(text))
+    text = _exact(text)
+    return text if text.isprintable() else _TITLE.sub(_reference, text)
 
 
 def json_text(value: object) -> str:

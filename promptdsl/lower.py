@@ -14,7 +14,6 @@ from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
 from promptdsl.sources import Source
 from promptdsl.tree import (
-    DEFAULTS,
     RESULT,
     SHIFT,
     SPOKEN,
@@ -49,19 +48,25 @@ def lower(
     plain = 0 if config.guard_conversation else SPOKEN
     for turn in root.content:
         blocks = None
-        if turn.mask & plain and turn.options is DEFAULTS:
+        if turn.mask & plain:
             role, content = turn.role, turn.content
-            text = content[0] if len(content) == 1 else None
-            if type(text) is Text and len(text.content) == 1:
-                text = text.content[0]
-            if type(text) is str and text and role != "tool":
-                if text.isascii() or is_whole(text):
-                    number = counts[role]
-                    counts[role] = number + 1
-                    messages.append(spoken(role, text, turn.at, number))
+            child = content[0] if len(content) == 1 else None
+            kind = type(child)
+            if kind is Text and len(child.content) == 1:
+                child = child.content[0]
+                kind = type(child)
+            if kind is str and child and role != "tool":
+                try:
+                    # What has no UTF-8 form holds a lone surrogate, which is not sent.
+                    child.isascii() or child.encode()
+                except UnicodeEncodeError:
+                    state.lower(turn)
                     continue
-            else:
-                blocks = _plain(content)
+                number = counts[role]
+                counts[role] = number + 1
+                messages.append(spoken(role, child, turn.at, number))
+                continue
+            blocks = (child.block,) if kind is Call else _plain(content)
         if blocks is None:
             state.lower(turn)
             continue

@@ -89,27 +89,30 @@ def render(
     root = _root(tree)
     request = _Request(model, provider, transformation, tuple(media_roots), strict)
     lost: list[Node] = []
-    stages = [Stage("written", root)]
+    stages: list[tuple[str, Node]] = [("written", root)]
     ready = partial(settle, roots=request.roots, replaced=lost.append)
+    passed: Node = root
     for name, run in before_target(audience=audience, settle=ready):
-        stages.append(Stage(name, run(stages[-1].tree)))
-    replaced = tuple(
+        passed = run(passed)
+        stages.append((name, passed))
+    replaced = tuple([
         Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent", "", node.source)
         for node in lost
-    )
+    ])
     return _for_target(request, tuple(stages), replaced)
 
 
-def _for_target(request: _Request, stages: tuple[Stage, ...], losses: tuple[Loss, ...]) -> "Rendered":
+def _for_target(
+    request: _Request, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]) -> "Rendered":
     """Return the result of the passes that depend on the target, and of its adapter."""
     facts = facts_for(request.model, request.provider)
-    root = cast("Root", stages[0].tree)
+    root = cast("Root", stages[0][1])
     config = _config(request, facts, root)
-    tree = stages[-1].tree
+    tree = stages[-1][1]
     passed = list(stages)
     for name, run in for_target(config):
         tree = run(tree)
-        passed.append(Stage(name, tree))
+        passed.append((name, tree))
     messages, lowered = lower(tree, form=FORMATS[config.format], config=config, roots=request.roots)
     ready: list[Any] = []
     if facts.provider is not None:
@@ -202,14 +205,14 @@ class Rendered:
     losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
-    _stages: tuple[Stage, ...]
+    _stages: tuple[tuple[str, Node], ...]
     _request: _Request
     _ready: list[Any]
     _before: tuple[Loss, ...]
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the tree as written and after every pass; one a pass left alone is the same."""
-        return self._stages
+        return tuple(Stage(name, tree) for name, tree in self._stages)
 
     def explain(self) -> dict[str, tuple[Any, str]]:
         """Return for every configuration value what holds and the name of the layer that set it."""
@@ -217,7 +220,7 @@ class Rendered:
 
     def outline(self) -> str:
         """Return the parts of what is sent, a line each, with their sizes and where they were written."""
-        return outline(self._stages[-1].tree)
+        return outline(self._stages[-1][1])
 
     def payload(self) -> dict[str, Any]:
         """Return the request arguments for the target, content only.
@@ -256,7 +259,7 @@ class Rendered:
         provider = self.facts.provider
         if provider is None:
             request = attrs.evolve(self._request, provider=target)
-            before = next(i for i, stage in enumerate(self._stages) if stage.name == "expand")
+            before = next(i for i, stage in enumerate(self._stages) if stage[0] == "expand")
             return _for_target(request, self._stages[: before + 1], self._before).payload()
         if METHODS[provider] != METHODS[target]:
             raise TargetError(

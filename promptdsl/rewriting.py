@@ -5,7 +5,22 @@ from operator import is_
 from typing import Any
 
 from promptdsl.errors import PlacementError
-from promptdsl.tree import DEEP, NAMED, SURFACE, TEXT, Child, Fragment, N, Node, bits, label, make
+from promptdsl.tree import (
+    DEEP,
+    NAMED,
+    NOTE,
+    SURFACE,
+    TEXT,
+    Child,
+    Fragment,
+    N,
+    Node,
+    Note,
+    bits,
+    implied,
+    label,
+    make,
+)
 
 
 def replace(node: N, **changes: Any) -> N:
@@ -29,7 +44,8 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
-    return replace(node, content=content, mask=node.mask & ~DEEP | bits(node.mask & SURFACE, covering(content)))
+    own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
+    return replace(node, content=content, mask=node.mask & ~DEEP | own | covering(content))
 
 
 def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:

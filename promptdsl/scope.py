@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from threading import current_thread, enumerate as threads, get_ident
+from threading import current_thread, get_ident
+from threading import enumerate as threads
 from typing import Any, TypeAlias
 
 from promptdsl.errors import PlacementError, ScopeError
@@ -16,6 +17,7 @@ from promptdsl.sources import Source, author
 from promptdsl.tree import BARE, CLOSED, FAILED, OPEN, PLACED, Node, label
 
 _modules = sys.modules
+_EVENTS = "asyncio.events"
 NOT_BARE = ~BARE
 
 
@@ -30,28 +32,31 @@ OPENED: ContextVar[Frame | None] = ContextVar("promptdsl_open", default=None)
 
 def running_task() -> Any:
     """Return the asyncio task that runs here, ``None`` outside of one; asyncio is not imported."""
-    events = _modules.get("asyncio.events")
+    events = _modules.get(_EVENTS)
     if events is None:
         return None
     loop = events._get_running_loop()
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
-def join(component: Any, frame: Frame) -> None:
-    """Put a new component into the block that is open; in ``detached()`` it stays on its own."""
+def join(component: Any, frame: Frame, mask: int) -> None:
+    """Put a new component into the block that is open, and set its mask.
+
+    In ``detached()`` it stays on its own.
+    """
     block, _, thread, task, refuses = frame
     if block is None:
+        component.mask = mask
         return
-    mask = component.mask
-    if thread != get_ident() or task is not running_task():
+    if thread != get_ident() or task is not (running_task() if _EVENTS in _modules else None):
         raise _foreign(component, frame)
+    component.mask = mask | PLACED
     if mask & refuses:
         raise misplaced(component, block)
     try:
         block.content.append(component)
     except AttributeError:
         raise _closed(component, block) from None
-    component.mask = mask | PLACED
 
 
 def put(node: Node, frame: Frame) -> None:
@@ -81,7 +86,8 @@ def enter(component: Any) -> Any:
         raise _elsewhere(component)
     else:
         frame = (component, top, get_ident(), running_task(), component._refuses)
-    component.content = [*component.content]
+    content = component.content
+    component.content = [*content] if content else []
     component.mask = mask & NOT_BARE | OPEN
     OPENED.set(frame)
     return component
@@ -131,17 +137,18 @@ def fail(component: Any, below: Frame | None) -> None:
     component.content = tuple(component.content)
     component.mask |= FAILED
     if component.mask & PLACED:
-        take_out([component], below)
+        take_out(component, below)
 
 
-def take_out(components: list[Any], frame: Frame | None) -> None:
-    """Remove components from whichever open block holds them."""
-    unwanted = {id(component) for component in components}
+def take_out(component: Any, frame: Frame | None) -> None:
+    """Remove a component from the open block that holds it: most often the innermost, at its end."""
     while frame is not None and frame[0] is not None:
-        block, frame, *_ = frame
-        entries = block.content
-        if type(entries) is list:
-            entries[:] = [entry for entry in entries if id(entry) not in unwanted]
+        entries = frame[0].content
+        for index in range(len(entries) - 1, -1, -1):
+            if entries[index] is component:
+                del entries[index]
+                return
+        frame = frame[1]
 
 
 def detached() -> AbstractContextManager[None]:

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from operator import is_
-
 from typing import Any
 
 import attrs

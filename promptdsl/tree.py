@@ -16,43 +16,46 @@ from promptdsl.errors import ContentError, ScopeError
 from promptdsl.messages import Kind, Role
 from promptdsl.sources import Position, Source, author, source_of
 
-# What a node is, at its own level.
-TURN = 1 << 0
-REQUEST = 1 << 1
-RECORDED = 1 << 2
-SECTION = 1 << 3
-TEXT = 1 << 4
-MEDIA = 1 << 5
-CALL = 1 << 6
-RESULT = 1 << 7
-REASONING = 1 << 8
-EVENT = 1 << 9
-NOTE = 1 << 10
-SYSTEM = 1 << 11
-DEVELOPER = 1 << 12
-HAPPENING = 1 << 13
-ROOT = 1 << 14
-NAMED = 1 << 15
-FRAGMENT = 1 << 16
-AUDIENCE = 1 << 17
-CACHE = 1 << 18
-SPOKEN = 1 << 19
-SURFACE = (1 << 20) - 1
-SHIFT = 20
-DEEP = SURFACE << SHIFT
+# A mask has 30 bits, because whole numbers of up to 30 bits are the fast ones.
+# What a node is, at its own level; the first eight are also looked for below a node.
+MEDIA = 1 << 0
+CALL = 1 << 1
+RESULT = 1 << 2
+EVENT = 1 << 3
+REQUEST = 1 << 4
+RECORDED = 1 << 5
+FRAGMENT = 1 << 6
+DEVELOPER = 1 << 7
+TURN = 1 << 8
+SECTION = 1 << 9
+TEXT = 1 << 10
+HAPPENING = 1 << 11
+SYSTEM = 1 << 12
+NAMED = 1 << 13
+SPOKEN = 1 << 14
+SURFACE = (1 << 15) - 1
+ROOT = TURN | HAPPENING
+"""No place takes both, so a root stands nowhere."""
+
+# What stands at a node or anywhere below it.
+SHIFT = 15
+LIFTED = (1 << 8) - 1
+AUDIENCE = 1 << 23
+CACHE = 1 << 24
+DEEP = LIFTED << SHIFT | AUDIENCE | CACHE
 
 # What state a component is in, before it is a node.
-PLACED = 1 << 40
-OPEN = 1 << 41
-CLOSED = 1 << 42
-FAILED = 1 << 43
-BARE = 1 << 44
+PLACED = 1 << 25
+OPEN = 1 << 26
+CLOSED = 1 << 27
+FAILED = 1 << 28
+BARE = 1 << 29
 BUSY = PLACED | OPEN | FAILED
 
 
 def bits(surface: int, below: int = 0) -> int:
     """Return the mask of a node that is ``surface`` and holds what ``below`` (a mask) tells."""
-    return surface | surface << SHIFT | below & DEEP
+    return surface | (surface & LIFTED) << SHIFT | below & DEEP
 
 
 @attrs.frozen
@@ -69,6 +72,15 @@ class Options:
 
 
 DEFAULTS = Options()
+
+
+def implied(options: Options) -> int:
+    """Return the bits of a mask that options bring."""
+    mask = NAMED if options.id is not None else 0
+    if options.audience != "all":
+        mask |= AUDIENCE
+    return mask | CACHE if options.cache else mask
+
 
 Child = Any
 """A child is an exact ``str`` or a :class:`Node`; spelled loosely because nodes nest in nodes."""
@@ -237,6 +249,10 @@ class Note(Node):
     """What only people read."""
 
     __slots__ = ()
+
+
+NOTE = FRAGMENT << SHIFT | AUDIENCE
+"""A note is nothing at its own level, and is dissolved like a fragment."""
 
 
 class Text(Node):

@@ -59,7 +59,7 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
     for index, turn in enumerate(messages):
         role, text = turn.role, turn.plain
         # What conversations mostly consist of is written here, without a call.
-        if text and role in SPOKEN and turn.details is NO_DETAILS:
+        if text and turn.details is NO_DETAILS and (role in SPOKEN or (role == "system" and not out)):
             out.append({"role": role, "content": text})
             continue
         content = turn.content

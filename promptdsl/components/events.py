@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from promptdsl import tree
-from promptdsl.blocks import SystemEventBlock, StateChangeBlock, UserActionBlock
+from promptdsl.blocks import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text
 from promptdsl.errors import ContentError
@@ -89,4 +89,4 @@ def _place(component: Any, block: Any) -> None:
     component.block = block
     top = OPENED.get()
     if top is not None:
-        join(component, top)
+        join(component, top, component.mask)

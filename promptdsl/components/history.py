@@ -57,7 +57,7 @@ def _keep(
     component.items = _snapshot(component, messages)
     top = OPENED.get()
     if top is not None:
-        join(component, top)
+        join(component, top, component.mask)
     return component
 
 

@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Never, Self, TypeVar
 
@@ -109,5 +108,5 @@ def _placed(component: I, block: ImageBlock) -> I:
     component.block = block
     top = OPENED.get()
     if top is not None:
-        join(component, top)
+        join(component, top, component.mask)
     return component

@@ -23,11 +23,8 @@ from promptdsl.tree import (
     CALL,
     DEFAULTS,
     HAPPENING,
-
-    REASONING,
     REQUEST,
     RESULT,
-    SHIFT,
     Node,
     Request,
     Value,
@@ -46,11 +43,11 @@ class RequestBlock(Block, Request):
     __slots__ = ()
     _node = Request
     _own = bits(REQUEST)
-    _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING | CACHE << SHIFT
+    _forbids = ROOTED | CALL | RESULT | HAPPENING | CACHE
     _refuses = ROOTED
 
     def _advice(self, node: Node) -> str:
-        if node.mask & CACHE << SHIFT:
+        if node.mask & CACHE:
             return "what is sent once cannot be cached: leave cache=True out"
         return "a turn never stands inside a request-only turn: write it beside it"
 

@@ -20,19 +20,15 @@ from promptdsl.errors import ContentError, ScopeError
 from promptdsl.scope import OPENED, join, put
 from promptdsl.sources import author
 from promptdsl.tree import (
-    AUDIENCE,
     BARE,
     BUSY,
     CALL,
     DEEP,
-
     FRAGMENT,
     HAPPENING,
     NAMED,
     NOTE,
-    REASONING,
     RESULT,
-    ROOT,
     SECTION,
     Node,
     Options,
@@ -43,7 +39,7 @@ from promptdsl.tree import (
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-_PART_FORBIDS = ROOTED | CALL | RESULT | REASONING | HAPPENING
+_PART_FORBIDS = ROOTED | CALL | RESULT | HAPPENING
 
 
 class Section(Block, tree.Section):
@@ -88,11 +84,13 @@ class Section(Block, tree.Section):
             # The fast path: an id that was checked before, and one string or nothing.
             self.title = title
             self.content = content
-            self.mask = _SECTION_TEXT if content else _SECTION_BARE
             self.options = known
+            mask = _SECTION_TEXT if content else _SECTION_BARE
             top = OPENED.get()
-            if top is not None:
-                join(self, top)
+            if top is None:
+                self.mask = mask
+            else:
+                join(self, top, mask)
 
     def _keywords(self) -> frozenset[str]:
         return (self._accepts | {"title"}) - {"id"}
@@ -103,7 +101,7 @@ class Section(Block, tree.Section):
         return f"put the {label(node)} directly in its turn"
 
 
-_SECTION_TEXT = Section._own | TEXT_BITS & DEEP
+_SECTION_TEXT = Section._own
 _SECTION_BARE = Section._own | BARE
 _OPTIONS: dict[str, Options] = {}
 _MOST = 1_000
@@ -132,7 +130,6 @@ class Fragment(Block, tree.Fragment):
     __slots__ = ()
     _node = tree.Fragment
     _own = bits(FRAGMENT)
-    _forbids = ROOT
 
     if TYPE_CHECKING:
 
@@ -150,7 +147,7 @@ class Note(Block, tree.Note):
 
     __slots__ = ()
     _node = tree.Note
-    _own = bits(NOTE | AUDIENCE)
+    _own = NOTE
     _forbids = _PART_FORBIDS
     _refuses = ROOTED
 

@@ -35,23 +35,22 @@ class Text(Written, tree.Text):
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
         self.at = (frame.f_code, frame.f_lasti)
-        self.mask = TEXT_BITS
         self.options = DEFAULTS
-        if options:
-            retract(parts)
-            refuse_options(self, options)
-        if len(parts) == 1 and type(parts[0]) is str:
+        if len(parts) == 1 and type(parts[0]) is str and not options:
             self.content = parts
         else:
             self.content = ()
             try:
+                refuse_options(self, options)
                 self.content = _parts(self, parts)
             except PromptError:
                 retract(parts)
                 raise
         top = OPENED.get()
-        if top is not None:
-            join(self, top)
+        if top is None:
+            self.mask = TEXT_BITS
+        else:
+            join(self, top, TEXT_BITS)
 
 
 def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
@@ -102,7 +101,7 @@ class Value(Written, tree.Value):
             raise error.located(self.source) from None
         top = OPENED.get()
         if top is not None:
-            join(self, top)
+            join(self, top, self.mask)
 
 
 def dedent(text: str) -> str:

@@ -11,7 +11,7 @@ from promptdsl.components.writing import Block, Content, Written, begin, refuse_
 from promptdsl.errors import ContentError, DataError
 from promptdsl.json_text import write_json
 from promptdsl.scope import OPENED, join
-from promptdsl.tree import BARE, CALL, DEFAULTS, HAPPENING, REASONING, RESULT, Node, bits
+from promptdsl.tree import BARE, CALL, DEFAULTS, HAPPENING, RESULT, Node, bits
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -34,7 +34,6 @@ class ToolUse(Written, tree.Call):
         frame = _getframe(1)
         self.at = (frame.f_code, frame.f_lasti)
         self.content = ()
-        self.mask = _CALL
         self.options = DEFAULTS
         if options:
             refuse_options(self, options, ("id",))
@@ -42,8 +41,10 @@ class ToolUse(Written, tree.Call):
             input = _arguments(self, name, input, id)
         self.block = tool_use_block(id, name, input)
         top = OPENED.get()
-        if top is not None:
-            join(self, top)
+        if top is None:
+            self.mask = _CALL
+        else:
+            join(self, top, _CALL)
 
 
 def _arguments(component: ToolUse, name: object, input: object, id: object) -> str:
@@ -73,7 +74,7 @@ class ToolResult(Block, tree.Result):
     __slots__ = ()
     _node = tree.Result
     _own = bits(RESULT)
-    _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING
+    _forbids = ROOTED | CALL | RESULT | HAPPENING
     _refuses = ROOTED
 
     if TYPE_CHECKING:

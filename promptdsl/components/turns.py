@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptdsl import tree
+from promptdsl.blocks import ERROR_TYPES
 from promptdsl.components.writing import (
     TEXT_BITS,
     Block,
@@ -13,7 +14,6 @@ from promptdsl.components.writing import (
     retract,
     unknown_option,
 )
-from promptdsl.blocks import ERROR_TYPES
 from promptdsl.config import as_layer
 from promptdsl.errors import (
     ContentError,
@@ -36,7 +36,6 @@ from promptdsl.tree import (
     FRAGMENT,
     HAPPENING,
     MEDIA,
-    REASONING,
     RECORDED,
     REQUEST,
     RESULT,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from promptdsl.config import Transformation
 
 TURN_OPTIONS = frozenset({"id", "metadata", "tags", "audience", "cache"})
-ROOTED = TURN | REQUEST | RECORDED | ROOT
+ROOTED = TURN | REQUEST | RECORDED
 """What stands directly in a timeline only, so never inside a turn or a part of one."""
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -76,9 +75,8 @@ class Timeline(Block, Root):
 
     __slots__ = ()
     _node = Root
-    _own = bits(ROOT)
-    _forbids = TEXT | MEDIA | CALL | RESULT | REASONING | HAPPENING | ROOT
-    _refuses = ROOT
+    _own = ROOT
+    _forbids = TEXT | MEDIA | CALL | RESULT | HAPPENING
 
     if TYPE_CHECKING:
 
@@ -121,7 +119,7 @@ class Timeline(Block, Root):
 
     def _advice(self, node: Node) -> str:
         name = label(node)
-        if node.mask & (tree.CALL | tree.REASONING):
+        if node.mask & tree.CALL:
             return f"put it in an Assistant: Assistant({name}(...))"
         if node.mask & tree.RESULT:
             return "write ToolMessage(tool_use_id, ...), or put it in a User"
@@ -165,7 +163,6 @@ class TurnBlock(Block, tree.Turn):
 
 def _writes(role: Role, own: int) -> Callable[..., None]:
     """Return the ``__init__`` of a turn: what its class fixes is bound here, once."""
-    text_mask = own | TEXT_BITS & DEEP
     bare_mask = own | BARE
 
     def __init__(self: Any, *content: Any, **options: Any) -> None:
@@ -178,11 +175,13 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
         # The fast path: one string or nothing, so nothing to scan and nothing to check.
         self.at = (frame.f_code, frame.f_lasti)
         self.content = content
-        self.mask = text_mask if content else bare_mask
         self.options = DEFAULTS
+        mask = own if content else bare_mask
         top = OPENED.get()
-        if top is not None:
-            join(self, top)
+        if top is None:
+            self.mask = mask
+        else:
+            join(self, top, mask)
 
     return __init__
 
@@ -194,7 +193,7 @@ class System(TurnBlock):
     _node = tree.Turn
     _role = "system"
     _own = bits(TURN | SYSTEM)
-    _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING | MEDIA | MEDIA << SHIFT
+    _forbids = ROOTED | CALL | RESULT | HAPPENING | MEDIA | MEDIA << SHIFT
 
     if TYPE_CHECKING:
 
@@ -219,7 +218,7 @@ class Developer(TurnBlock):
     _node = tree.Turn
     _role = "developer"
     _own = bits(TURN | DEVELOPER)
-    _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING
+    _forbids = ROOTED | CALL | RESULT | HAPPENING
 
     if TYPE_CHECKING:
 
@@ -244,7 +243,7 @@ class User(TurnBlock):
     _node = tree.Turn
     _role = "user"
     _own = bits(TURN | SPOKEN)
-    _forbids = ROOTED | CALL | REASONING | HAPPENING
+    _forbids = ROOTED | CALL | HAPPENING
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
     if TYPE_CHECKING:
@@ -300,7 +299,7 @@ class Event(TurnBlock):
     _node = tree.Turn
     _role = "event"
     _own = bits(TURN | tree.EVENT)
-    _forbids = ROOTED | CALL | RESULT | REASONING
+    _forbids = ROOTED | CALL | RESULT
 
     if TYPE_CHECKING:
 
@@ -325,7 +324,7 @@ class ToolResults(TurnBlock):
     _node = tree.Turn
     _role = "tool"
     _own = bits(TURN)
-    _forbids = ROOTED | CALL | REASONING | HAPPENING | TEXT | MEDIA | SECTION
+    _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION
 
     def _advice(self, node: Node) -> str:
         return "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
@@ -341,7 +340,7 @@ class ToolMessage(Block, ToolTurn):
     __slots__ = ()
     _node = ToolTurn
     _own = bits(TURN | SPOKEN, bits(RESULT))
-    _forbids = ROOTED | CALL | RESULT | REASONING | HAPPENING
+    _forbids = ROOTED | CALL | RESULT | HAPPENING
     _refuses = ROOTED
     _accepts = TURN_OPTIONS | {"name"}
 
@@ -379,11 +378,12 @@ class ToolMessage(Block, ToolTurn):
                 # The fast path; a tool may answer with nothing at all.
                 self.at = (frame.f_code, frame.f_lasti)
                 self.content = content
-                self.mask = _TOOL_TEXT if content else ToolMessage._own
                 self.options = DEFAULTS
                 top = OPENED.get()
-                if top is not None:
-                    join(self, top)
+                if top is None:
+                    self.mask = _TOOL
+                else:
+                    join(self, top, _TOOL)
                 return
             self.at = (frame.f_code, frame.f_lasti)
             check_result(self, content)
@@ -398,7 +398,7 @@ class ToolMessage(Block, ToolTurn):
         return _advice_for(node, "a tool's answer is text and media")
 
 
-_TOOL_TEXT = ToolMessage._own | TEXT_BITS & DEEP
+_TOOL = ToolMessage._own
 
 
 RESULT_OPTIONS = frozenset({"is_error", "error_type"})
@@ -435,7 +435,7 @@ def _check_result(component: Any) -> None:
 def _advice_for(node: Node, otherwise: str) -> str:
     if node.mask & (TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
-    if node.mask & (CALL | REASONING):
+    if node.mask & CALL:
         return f"only an Assistant turn holds a {label(node)}"
     if node.mask & RESULT:
         return "only a User or tool turn holds a ToolResult"

@@ -14,14 +14,20 @@ import attrs
 
 from promptdsl.blocks import EMPTY
 from promptdsl.encoding import text_of
-from promptdsl.errors import ContentError, OptionError, PlacementError, PromptError, ScopeError, nearest
+from promptdsl.errors import (
+    ContentError,
+    OptionError,
+    PlacementError,
+    PromptError,
+    ScopeError,
+    nearest,
+)
+from promptdsl.rewriting import unique_ids
 from promptdsl.scope import OPENED, check_owner, enter, fail, is_owner, join, leave, misplaced
-from promptdsl.sources import Position, source_of
+from promptdsl.sources import Position
 from promptdsl.tree import (
-    AUDIENCE,
     BARE,
     BUSY,
-    CACHE,
     CLOSED,
     DEEP,
     DEFAULTS,
@@ -30,6 +36,7 @@ from promptdsl.tree import (
     NAMED,
     OPEN,
     PLACED,
+    SPOKEN,
     SURFACE,
     TEXT,
     Fragment,
@@ -38,16 +45,18 @@ from promptdsl.tree import (
     Text,
     Value,
     bits,
+    implied,
     label,
     make,
 )
-from promptdsl.rewriting import unique_ids
 
 Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | None | bool"
 """What may be given as content. Of the booleans only ``False``, which is skipped."""
 
 TEXT_BITS = bits(TEXT)
 NOT_OPEN = ~OPEN
+NOT_BARE = ~BARE
+NOT_SPOKEN = ~SPOKEN
 UNFIT = BARE | OPEN | NAMED
 SHOWN = SURFACE | DEEP
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
@@ -100,9 +109,8 @@ class Block(Written):
             fail(self, leave(self, raised=kind is not None))
             return
         OPENED.set(top[1])
-        self.mask = self.mask & NOT_OPEN | CLOSED
         try:
-            seal(self, tuple(self.content))
+            seal(self, tuple(self.content), self.mask & NOT_OPEN | CLOSED)
         except PromptError:
             fail(self, top[1])
             raise
@@ -115,21 +123,21 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any], at:
     """Fill a new block component from its arguments and options, and place it."""
     component.at = at
     component.content = ()
-    component.mask = component._own | BARE
     component.options = DEFAULTS
+    component.mask = component._own | BARE
     if args or options:
         try:
             if options:
                 component.options = options_of(component, options)
             if args:
-                component.mask &= ~BARE
-                seal(component, args if _are_finished(args) else tuple(gather(component, args)))
+                finished = args if _are_finished(args) else tuple(gather(component, args))
+                seal(component, finished, component.mask & NOT_BARE)
         except PromptError:
             retract(args)
             raise
     top = OPENED.get()
     if top is not None:
-        join(component, top)
+        join(component, top, component.mask)
 
 
 def _are_finished(args: tuple[Any, ...]) -> bool:
@@ -145,8 +153,8 @@ def _are_finished(args: tuple[Any, ...]) -> bool:
     return not mask & (BUSY | BARE)
 
 
-def seal(component: Any, content: tuple[Any, ...]) -> None:
-    """Freeze the children of a component and set its content and mask.
+def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
+    """Freeze the children of a component and set its content and mask, of which ``own`` is a part.
 
     Raises :class:`PlacementError` for a child that may not stand here.
     """
@@ -162,7 +170,6 @@ def seal(component: Any, content: tuple[Any, ...]) -> None:
     if mask & (component._forbids | UNFIT):
         _check(component, content, mask)
     component.content = content
-    own = component.mask
     component.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
 
 
@@ -450,12 +457,8 @@ def options_of(component: Any, given: Mapping[str, Any]) -> Options:
                 f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
             )
     options = attrs.evolve(DEFAULTS, **{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
-    surface = NAMED if options.id is not None else 0
-    if options.audience != "all":
-        surface |= AUDIENCE
-    if options.cache:
-        surface |= CACHE
-    component.mask |= bits(surface)
+    # What has options of its own is not plain speech any more.
+    component.mask = component.mask & NOT_SPOKEN | implied(options)
     return options
 
 

@@ -7,7 +7,6 @@ from promptdsl.rewriting import replace, unique_ids, with_content
 from promptdsl.tree import (
     CACHE,
     MEDIA,
-
     RECORDED,
     SECTION,
     SYSTEM,
@@ -89,7 +88,7 @@ def _turn(message: Any, node: Recorded) -> Node:
     content = tuple(_item(block, node) for block in message.content)
     mask = bits(TURN | SYSTEM, bits(TEXT))
     if any(getattr(block, "cache", None) for block in message.content):
-        mask |= bits(CACHE)
+        mask |= CACHE
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
     return make(
         Turn, content, mask=mask, at=node.at, options=options, role="system", kind="recorded"

@@ -23,7 +23,6 @@ from promptdsl.tree import (
     FRAGMENT,
     HAPPENING,
     MEDIA,
-    NOTE,
     RECORDED,
     REQUEST,
     RESULT,
@@ -47,7 +46,7 @@ from promptdsl.tree import (
 
 Reader = Callable[[Any], tuple[Message, ...]]
 Settle = Callable[[Message, Node], Message]
-WITHIN = (FRAGMENT | NOTE | RECORDED) << SHIFT
+WITHIN = (FRAGMENT | RECORDED) << SHIFT
 
 
 def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node:

@@ -6,7 +6,7 @@ from typing import Any
 
 from promptdsl.messages import Message
 from promptdsl.rewriting import covering, replace, with_content
-from promptdsl.tree import RECORDED, TURN, Merged, Node, Recorded, Turn, bits, make
+from promptdsl.tree import RECORDED, SHIFT, TURN, Merged, Node, Recorded, Turn, bits, make
 
 
 def merge(root: Node, *, enabled: bool) -> Node:
@@ -24,6 +24,13 @@ def merge(root: Node, *, enabled: bool) -> Node:
 
 def _has_neighbours(root: Node) -> bool:
     before = None
+    if not root.mask & RECORDED << SHIFT:
+        for child in root.content:
+            role = child.role
+            if role == before and role != "tool":
+                return True
+            before = role
+        return False
     for child in root.content:
         if child.mask & RECORDED:
             for message in child.items:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.config import Resolved
 from promptdsl.encoding import attribute, field
@@ -14,7 +13,6 @@ from promptdsl.tree import (
     CALL,
     DEVELOPER,
     EVENT,
-    RECORDED,
     REQUEST,
     RESULT,
     SHIFT,

@@ -1,9 +1,9 @@
 """Select: leave out what is for another audience."""
 
 from promptdsl.rewriting import rewrite
-from promptdsl.tree import AUDIENCE, SHIFT, Node, Note
+from promptdsl.tree import AUDIENCE, Node, Note
 
-WITHIN = AUDIENCE << SHIFT
+WITHIN = AUDIENCE
 
 
 def select(root: Node, *, audience: str) -> Node:

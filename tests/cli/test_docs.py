@@ -1,23 +1,36 @@
-"""The reference of the command."""
+"""The reference of the command shows what the command prints."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
 
-REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+REFERENCE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
+SHOWN = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE)
+PROMPTS = "\n".join(re.findall(r"^```python\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE))
 
 
-@pytest.mark.parametrize("command", ["promptdsl --help", "promptdsl render --help"])
-def test_the_reference_shows_the_help(
-    cli: Command, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    """The reference shows the help of every command as it is: copy it over when it changes."""
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make help as wide as it is in the reference, and without colours."""
     monkeypatch.setenv("COLUMNS", "90")
     monkeypatch.setenv("NO_COLOR", "1")
-    shown = re.search(
-        rf"```console\n\$ {command}\n(.*?)```", REFERENCE.read_text("utf-8"), re.DOTALL
-    )
-    assert [cli(*command.split()[1:]).out] == ([shown[1]] if shown else [])
+
+
+@pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_the_reference_shows_what_is_printed(
+    cli: Command, prompts: Path, command: str, shown: str
+) -> None:
+    """What stands under a command in the reference is what it prints: copy it when it changes."""
+    (prompts / "support.py").write_text(PROMPTS, "utf-8")
+    assert shown == cli(*shlex.split(command)[1:]).out
+
+
+def test_the_reference_shows_every_help() -> None:
+    """The reference holds the help of the whole command and of each of its commands."""
+    assert ["promptdsl --help", "promptdsl render --help"] == [
+        command for command, _ in SHOWN if "--help" in command
+    ]

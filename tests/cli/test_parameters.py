@@ -136,6 +136,9 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
             "support.py:demo has no parameter 'x'; there is count, plan, question",
         ),
         (["support.py:demo", "-p", "count=two"], "-p count=two: count is int"),
+        (["typed.py:flag", "-p", "on=maybe"], "-p on=maybe: on is bool"),
+        (["typed.py:either", "-p", "on=maybe"], "-p on=maybe: on is int or bool"),
+        (["typed.py:LARGEST"], "typed.py:LARGEST does not say which parameters it takes"),
         (
             ["support.py:needs"],
             "support.py:needs needs question, plan: -p question=... -p plan=...",
@@ -169,6 +172,10 @@ def test_arguments_that_do_not_fit_are_said(
     cli: Command, prompts: Path, options: list[str], message: str
 ) -> None:
     """Arguments that cannot be read, are not known or are missing are errors of the call."""
+    (prompts / "typed.py").write_text(
+        "def flag(on: bool): ...\n\ndef either(on: int | bool | None): ...\n\nLARGEST = max\n",
+        "utf-8",
+    )
     (prompts / "list.json").write_text("[]", "utf-8")
     (prompts / "broken.json").write_text('{\n "a": x}', "utf-8")
     (prompts / "bytes.json").write_bytes(b"\xff")

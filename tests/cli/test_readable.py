@@ -170,7 +170,7 @@ def test_a_configuration_is_read_as_it_is_written() -> None:
 
     layer: Any = {
         "delimiters": {
-            "event": {"user_action": ("<did>\n", "</did>"), "text": "NB: "},
+            "event": {"user_action": ("<did>\n", "</did>"), "text": "NB:"},
             "ephemeral": None,
         },
         "format_block": shout,
@@ -180,7 +180,7 @@ def test_a_configuration_is_read_as_it_is_written() -> None:
     name = "test_a_configuration_is_read_as_it_is_written.<locals>.shout"
     assert [
         ["delimiters.event.user_action", "<did>\\n ... </did>", "render"],
-        ["delimiters.event.text", "NB: ", "render"],
+        ["delimiters.event.text", "NB:", "render"],
         ["delimiters.ephemeral", "None", "render"],
         ["format_block", name, "render"],
     ] == [row for row in rows if row[-1] == "render"]

@@ -1,5 +1,6 @@
 """Finding TARGET in files and modules."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -154,6 +155,20 @@ def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None
         "there is GREETING, RULES, anything, clicked, corrected, demo, failing, later, leaving, "
         "loud, misplaced, needs, nothing, pictured, unknown, waiting?\n",
     ) == (done.code, done.err)
+
+
+def test_a_name_with_a_dot_is_a_file_as_well(cli: Command, prompts: Path) -> None:
+    """A file whose name is no module's is run all the same."""
+    written(prompts / "the.prompt.py", USER + "SAID = User('Hi.')\n")
+    assert Done(0, "[user]\nHi.\n", "") == cli("render", "the.prompt.py:SAID")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="every file can be read")
+def test_a_file_that_cannot_be_read_is_said(cli: Command, prompts: Path) -> None:
+    """A file without the right to read it is an error of the call."""
+    (prompts / "support.py").chmod(0)
+    note = "promptdsl render: error: cannot read support.py: Permission denied\n"
+    assert Done(2, "", note) == cli("render", "support.py:demo")
 
 
 def test_a_file_that_cannot_be_compiled_is_wrong(cli: Command, prompts: Path) -> None:

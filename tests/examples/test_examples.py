@@ -41,7 +41,7 @@ def test_the_messages_are_these(
 ) -> None:
     """An example says what its snapshot says."""
     main(["render", target(name), "--for", "messages", *MODEL])
-    assert snapshot(name=name, extension_class=TextFile) == capsys.readouterr().out
+    assert snapshot(extension_class=TextFile) == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "openai_compatible"])
@@ -79,5 +79,5 @@ def test_it_takes_another_question(
     name: str, parameter: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What an example asks can be given on the command line."""
-    main(["render", target(name), "-p", f"{parameter}=Is it Friday?"])
+    main(["render", target(name), "-p", f"{parameter}=Is it Friday?", "--for", "text", *MODEL])
     assert "[user]\nIs it Friday?\n" == capsys.readouterr().out[-21:]

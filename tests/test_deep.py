@@ -1,0 +1,278 @@
+"""Trees 10,000 levels deep and 1,000,000 siblings wide: nothing recurses, nothing is quadratic."""
+
+import copy
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Fragment,
+    Grounding,
+    Note,
+    PlacementError,
+    Section,
+    System,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolUse,
+    User,
+    include,
+    render,
+)
+from promptdsl.tree import Node, walk
+from tests.places import raised, said
+
+DEEP = 10_000
+WIDE = 1_000_000
+MANY = 100_000
+
+
+@pytest.fixture(autouse=True)
+def shallow_stack() -> Iterator[None]:
+    """Leave little room to recurse, so that any recursion over a tree fails."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+def nested(innermost: Any = "end") -> Section:
+    """Return sections in sections, each with a text of its own."""
+    part = Section("s0", innermost)
+    for number in range(1, DEEP):
+        part = Section(f"s{number}", f"text {number}", part, title=f"Title {number}")
+    return part
+
+
+def in_blocks() -> Timeline:
+    """Return the same as ``nested()`` in a System, written as blocks."""
+    with Timeline() as tree, ExitStack() as blocks:
+        blocks.enter_context(System())
+        for number in range(DEEP - 1, 0, -1):
+            blocks.enter_context(Section(f"s{number}", f"text {number}", title=f"Title {number}"))
+        Section("s0", "end")
+    return tree
+
+
+@pytest.fixture(scope="module")
+def deep() -> Timeline:
+    """Return a prompt whose system turn is very deep."""
+    return Timeline(System(nested()), User("q"))
+
+
+def test_deep_trees_are_built_by_blocks() -> None:
+    """Blocks in blocks and calls in calls build the same tree, however deep."""
+    assert Timeline(System(nested())) == in_blocks()
+
+
+def test_deep_trees_are_compared(deep: Timeline) -> None:
+    """A difference at the very bottom is found."""
+    assert deep == Timeline(System(nested()), User("q"))
+    assert deep != Timeline(System(nested("other end")), User("q"))
+
+
+def test_deep_trees_are_hashed(deep: Timeline) -> None:
+    """Equal trees have equal hashes, however deep."""
+    assert hash(deep) == hash(Timeline(System(nested()), User("q")))
+
+
+def test_deep_trees_are_printed(deep: Timeline) -> None:
+    """``repr()`` closes as many parentheses as it opens."""
+    text = repr(deep)
+    assert (DEEP + 3, DEEP + 3) == (text.count("("), text.count(")"))
+
+
+def test_deep_trees_are_copied(deep: Timeline) -> None:
+    """A copy is equal, however deep."""
+    assert deep == copy.deepcopy(deep) == copy.copy(deep)
+
+
+def test_deep_trees_are_saved(deep: Timeline) -> None:
+    """A tree that was saved and loaded is equal, however deep."""
+    assert deep == pickle.loads(pickle.dumps(deep))
+
+
+def test_deep_trees_are_walked(deep: Timeline) -> None:
+    """Every level is reached."""
+    assert DEEP + 1 == max(depth for _, depth in walk(deep))
+
+
+def test_deep_trees_render_as_markdown(deep: Timeline) -> None:
+    """Every section stands in the text, the titles at most six levels deep."""
+    (text,) = said(deep)[0][1]
+    levels = [f"{'#' * min(DEEP - n + 1, 6)} Title {n}\ntext {n}" for n in range(DEEP - 1, 0, -1)]
+    assert "\n\n".join([*levels, "end"]) == text
+
+
+def test_deep_trees_render_as_xml(deep: Timeline) -> None:
+    """Every section is a tag, opened and closed in order."""
+    (text,) = said(deep, transformation={"format": "xml"})[0][1]
+    opened = [f'<s{n} title="Title {n}">\ntext {n}\n\n' for n in range(DEEP - 1, 0, -1)]
+    closed = [f"\n</s{n}>" for n in range(DEEP)]
+    assert "".join([*opened, "<s0>\nend", *closed]) == text
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_deep_trees_become_payloads(deep: Timeline, provider: str) -> None:
+    """A deep system turn is one text of the payload."""
+    payload = render(deep, provider=provider).payload()
+    assert {"role": "user"}.items() <= payload["messages"][-1].items()
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda part: Developer(part),
+        lambda part: User(part),
+        lambda part: Event(part),
+        lambda part: Ephemeral(part),
+        lambda part: Grounding("facts", part),
+    ],
+)
+def test_deep_parts_render_in_every_turn(turn: Callable[[Node], Node]) -> None:
+    """A deep part renders wherever it may stand."""
+    texts = said(Timeline(turn(nested()), User("q")))
+    assert DEEP - 1 == sum(text.count(" Title ") for _, blocks in texts for text in blocks)
+
+
+def test_deep_parts_render_in_tool_results() -> None:
+    """A deep part renders as a tool's answer, too."""
+    with Timeline() as tree:
+        User("q")
+        Assistant(ToolUse("t", {}, id="1"), ToolUse("t", {}, id="2"))
+        ToolMessage("1", nested())
+        User(ToolResult("2", nested()))
+    answers = [m.content[0] for m in render(tree).messages if m.role == "tool"]
+    texts = [block.content[0].text for block in answers]  # type: ignore[union-attr]
+    assert [DEEP - 1] * 2 == [text.count(" Title ") for text in texts]
+
+
+def deep_fragment(innermost: Node) -> Node:
+    """Return a part in fragments in fragments."""
+    part = innermost
+    for _ in range(DEEP):
+        part = Fragment(part)
+    return part
+
+
+def test_deep_fragments_dissolve() -> None:
+    """Turns, sections and texts render as if they stood in no fragment."""
+    tree = Timeline(
+        deep_fragment(Section("a", "x")), deep_fragment(User(deep_fragment(Section("b", "y"))))
+    )
+    assert [("system", ["x"]), ("user", ["y"])] == said(tree)
+
+
+def test_ids_are_unique_through_deep_fragments() -> None:
+    """Siblings in fragments of any depth cannot share an id."""
+
+    def write() -> None:
+        System(deep_fragment(Section("a", "x")), deep_fragment(Section("a", "y")))
+
+    assert "the id 'a' is used twice in one System" == raised(PlacementError, write).what
+
+
+def test_deep_placement_errors_find_the_culprit() -> None:
+    """What may not stand in a turn is found in fragments of any depth."""
+
+    def write() -> None:
+        System(deep_fragment(ToolUse("t", {}, id="1")))
+
+    assert "a ToolUse cannot stand in a System" == raised(PlacementError, write).what
+
+
+def test_deep_audiences_are_selected() -> None:
+    """What is for people is left out at any depth."""
+    note = Note("for people")
+    tree = Timeline(System(nested(note)), User("q"))
+    assert "for people" not in said(tree)[0][1][0]
+    assert said(tree, audience="people")[0][1][0].endswith("for people")
+
+
+def test_deep_empty_sections_yield_nothing() -> None:
+    """Sections in sections with nothing at the bottom come to no message at all."""
+    part = Section("s", "")
+    for number in range(DEEP):
+        part = Section(f"s{number}", part)
+    assert [("user", ["q"])] == said(Timeline(System(part), User("q")))
+
+
+def test_deep_blocks_that_raise_leave_nothing() -> None:
+    """An exception that leaves ten thousand blocks takes all of them away."""
+    with Timeline() as tree, System("before"):
+        with pytest.raises(KeyError), ExitStack() as blocks:
+            for number in range(DEEP):
+                blocks.enter_context(Section(f"s{number}"))
+            raise KeyError
+        Text("after")
+    assert [("system", ["before\n\nafter"])] == said(tree)
+
+
+# Wide.
+
+
+@pytest.fixture(scope="module")
+def wide() -> Timeline:
+    """Return a prompt with a million texts in its system turn."""
+    with Timeline() as tree:
+        with System():
+            for _ in range(WIDE):
+                Text("t")
+        User("q")
+    return tree
+
+
+def test_wide_trees_render(wide: Timeline) -> None:
+    """Every text stands in the message, a blank line between them."""
+    assert [("system", ["\n\n".join(["t"] * WIDE)]), ("user", ["q"])] == said(wide)
+
+
+def test_wide_trees_are_printed(wide: Timeline) -> None:
+    """``repr()`` shows every sibling."""
+    assert WIDE == repr(wide).count("Text('t')")
+
+
+def test_wide_trees_are_saved_copied_and_compared(wide: Timeline) -> None:
+    """A tree that was saved and loaded is equal, and so are its hash and its copy."""
+    loaded = pickle.loads(pickle.dumps(wide))
+    assert wide == loaded
+    assert hash(wide) == hash(loaded)
+    assert wide is copy.deepcopy(wide)
+
+
+def test_a_part_stands_in_a_tree_very_often() -> None:
+    """One part as an argument many times, and included as many times, is the same tree."""
+    part = Text("t")
+    with System() as block:
+        for _ in range(MANY):
+            include(part)
+    assert System(*[part] * MANY) == block
+
+
+def test_a_million_strings_are_one_text() -> None:
+    """Neighbouring strings of a call join in linear time."""
+    assert [("user", ["t" * WIDE])] == said(User(*["t"] * WIDE))
+
+
+def test_many_numbers_are_one_text() -> None:
+    """Neighbouring numbers and strings join in linear time inside of a Text, too."""
+    assert [("user", ["1t" * MANY])] == said(User(Text(*[1, "t"] * MANY)))
+
+
+def test_many_named_siblings_are_checked() -> None:
+    """Ids are looked up, not searched: the last of very many siblings is found to be a twin."""
+
+    def write() -> None:
+        System(*[Section(f"s{number}", "x") for number in range(MANY)], Section("s0", "y"))
+
+    assert "the id 's0' is used twice in one System" == raised(PlacementError, write).what

@@ -1,0 +1,300 @@
+"""Lower: the finished tree becomes messages."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Grounding,
+    History,
+    Image,
+    ImageBlock,
+    MediaError,
+    MediaSource,
+    Message,
+    Origin,
+    Section,
+    Source,
+    System,
+    Text,
+    TextBlock,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolResultBlock,
+    ToolUse,
+    ToolUseBlock,
+    Turn,
+    User,
+    UserAction,
+    Value,
+    render,
+)
+from promptdsl.config import resolve
+from promptdsl.formats.markdown import MARKDOWN
+from promptdsl.lower import lower
+from promptdsl.tree import Node
+from tests.reading import line, said, timeline
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
+    "3a7e9b550000000a4944415478da636000000002000148afa4710000000049454e44ae426082"
+)
+
+
+def messages(*content: Any, **request: Any) -> tuple[Message, ...]:
+    """Return the messages of a timeline of this content."""
+    return render(timeline(*content), **request).messages
+
+
+# Turns.
+
+
+def test_every_turn() -> None:
+    """Every turn becomes a message of its role, in order."""
+    tree = [
+        System("s"),
+        User("u"),
+        Developer("d"),
+        Assistant("a", ToolUse("look_up", {"q": 1}, id="c")),
+        ToolMessage("c", "rain", name="look_up"),
+        Assistant("done"),
+    ]
+    assert (
+        Message("system", [TextBlock("s")]),
+        Message("user", [TextBlock("u")]),
+        Message("developer", [TextBlock("d")]),
+        Message("assistant", [TextBlock("a"), ToolUseBlock("c", "look_up", '{"q": 1}')]),
+        Message("tool", [ToolResultBlock("c", (TextBlock("rain"),), "look_up")]),
+        Message("assistant", [TextBlock("done")]),
+    ) == messages(*tree)
+
+
+@pytest.mark.parametrize("role", ["system", "developer", "user", "assistant", "event"])
+def test_a_turn_of_any_role(role: str) -> None:
+    """A generic turn becomes what the turn of its role becomes."""
+    own = {"system": System, "developer": Developer, "user": User, "assistant": Assistant}
+    written = own.get(role, Event)("x")
+    assert messages(written) == messages(Turn(role, "x"))
+
+
+def test_a_generic_ephemeral() -> None:
+    """A generic request-only turn takes the options of an Ephemeral."""
+    tree = [User("u"), Turn("ephemeral", "x", title="T", position="start")]
+    assert messages(User("u"), Ephemeral("x", title="T", position="start")) == messages(*tree)
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        System(""),
+        User(""),
+        User("", Text("")),
+        User(None),
+        User(False),
+        Assistant(""),
+        Developer(Section("s", "")),
+        Event(""),
+        Ephemeral(""),
+        Grounding("g", None),
+        History([]),
+        History([Message("user", "")]),
+    ],
+)
+def test_a_turn_without_content(nothing: Node) -> None:
+    """A turn that ends up empty makes no message."""
+    assert [("user", "u")] == said(nothing, User("u"))
+
+
+def test_an_empty_answer() -> None:
+    """A tool may answer with nothing; its result is there all the same."""
+    assert ("tool", ("result", "c")) == said(Assistant(ToolUse("t", {}, id="c")), ToolMessage("c"))[
+        1
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (ToolMessage("c", "x"), ToolResultBlock("c", (TextBlock("x"),))),
+        (
+            ToolMessage("c", "x", is_error=True, error_type="timeout_error"),
+            ToolResultBlock("c", (TextBlock("x"),), None, True, "timeout_error"),
+        ),
+        (User(ToolResult("c", "x", "y")), ToolResultBlock("c", (TextBlock("xy"),))),
+        (
+            User(ToolResult("c", "x", is_error=True)),
+            ToolResultBlock("c", (TextBlock("x"),), None, True),
+        ),
+        (
+            ToolMessage("c", "x", Section("s", "y", title="S")),
+            ToolResultBlock("c", (TextBlock("x"), TextBlock("## S\ny"))),
+        ),
+        (
+            ToolMessage("c", "x", Image.from_url("https://example.org/a.png")),
+            ToolResultBlock(
+                "c",
+                (TextBlock("x"), ImageBlock(MediaSource("url", "https://example.org/a.png"))),
+            ),
+        ),
+    ],
+)
+def test_answers(answer: Node, expected: ToolResultBlock) -> None:
+    """A tool's answer keeps its parts, its flag and the type of its error."""
+    assert (expected,) == messages(Assistant(ToolUse("t", {}, id="c")), answer)[1].content
+
+
+def test_the_arguments_of_a_call() -> None:
+    """The arguments of a call are the JSON text that was given, to the byte."""
+    given_ = '{ "b":1,"a" : "\\u00e9" }'
+    [message] = messages(Assistant(ToolUse("t", given_, id="c")))
+    assert (ToolUseBlock("c", "t", given_),) == message.content
+
+
+# Ids, names, metadata, marks.
+
+
+def test_ids_survive() -> None:
+    """Ids, names and metadata of turns are those of their messages."""
+    tree = [
+        System("s", id="one", metadata={"n": 1}),
+        User("u", id="two", name="ada", metadata={"n": 2}),
+        Event(UserAction("left"), id="three"),
+        Assistant("a", id="four", tags=("x",)),
+    ]
+    roles = {"role_mapping": {"event": "developer"}}
+    assert [
+        ("one", None, {"n": 1}),
+        ("two", "ada", {"n": 2}),
+        ("three", None, {}),
+        ("four", None, {}),
+    ] == [(m.id, m.name, dict(m.metadata)) for m in messages(*tree, transformation=roles)]
+
+
+def test_where_messages_are_from() -> None:
+    """Every message has the address, file and line of each turn it was made of."""
+    first = line() + 1
+    tree = timeline(
+        Section("rules", "r"),
+        System("s"),
+        User("u"),
+        Assistant("a", id="answer"),
+        User("v"),
+        Event("e"),
+        System("t", id="late"),
+    )
+    assert [
+        [("rules", first + 1), ("system[0]", first + 2), ("late", first + 7)],
+        [("user[0]", first + 3)],
+        [("answer", first + 4)],
+        [("user[1]", first + 5), ("event[0]", first + 6)],
+    ] == [
+        [(o.address, o.source and o.source.line) for o in m.sources] for m in render(tree).messages
+    ]
+
+
+def test_where_recorded_messages_are_from() -> None:
+    """A recorded message is from a place in its History, which is from a line."""
+    items = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}]
+    history, written = History.from_openai(items), line()
+    expected = [(Origin(f"history[{n}]", Source(__file__, written)),) for n in range(2)]
+    assert expected == [m.sources for m in messages(User("x"), Assistant("y"), history)[2:]]
+
+
+def test_sources_take_no_part_in_equality() -> None:
+    """The same prompt written elsewhere comes to equal messages."""
+    one = messages(User("u"))
+    two = messages(User("u"))
+    assert (one, False) == (two, one[0].sources == two[0].sources)
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (User("a", cache=True), [TextBlock("a", "default")]),
+        (User(Text("a"), Text("b"), cache=True), [TextBlock("a"), TextBlock("b", "default")]),
+        (Developer("a", cache=True), [TextBlock("a", "default")]),
+        (System("a", cache=True), [TextBlock("a", "default")]),
+        (
+            User(Section("s", "a", cache=True), "b"),
+            [TextBlock("a", "default"), TextBlock("b")],
+        ),
+        (
+            Assistant("a", ToolUse("t", "{}", id="c"), cache=True),
+            [TextBlock("a"), ToolUseBlock("c", "t", "{}", "default")],
+        ),
+    ],
+)
+def test_cache_marks(turn: Node, expected: Any) -> None:
+    """A cache mark stands on the last block of what is marked."""
+    [message] = messages(turn)
+    assert tuple(expected) == message.content
+
+
+# Attachments.
+
+
+def test_a_picture(tmp_path: Path) -> None:
+    """A picture from a path is read when the prompt is rendered."""
+    path = tmp_path / "dot.png"
+    tree = timeline(User("Look:", Image.from_path(path, title="A dot", detail="low")))
+    path.write_bytes(PNG)
+    [message] = render(tree).messages
+    assert (
+        TextBlock("Look:"),
+        ImageBlock(Image.from_bytes(PNG).block.source, "A dot", "low"),
+    ) == message.content
+
+
+def test_a_picture_that_is_missing(tmp_path: Path) -> None:
+    """A file that is not there is an error with the line of the attachment."""
+    picture, written = Image.from_path(tmp_path / "dot.png"), line()
+    with pytest.raises(MediaError, match="No such file") as caught:
+        render(timeline(User("Look:", picture)))
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+def test_a_picture_in_an_answer(tmp_path: Path) -> None:
+    """A picture in a tool's answer is read too."""
+    (tmp_path / "dot.png").write_bytes(PNG)
+    answer = ToolMessage("c", Image.from_path(tmp_path / "dot.png"))
+    [block] = messages(Assistant(ToolUse("t", {}, id="c")), answer)[1].content
+    assert "base64" == block.content[0].source.kind  # type: ignore[union-attr]
+
+
+# Lower itself.
+
+
+def test_the_fast_path_and_the_slow_one() -> None:
+    """A turn says the same whether it is plain or has options."""
+    plain = [User("u"), Assistant("a", ToolUse("t", "{}", id="c")), ToolMessage("c", "x")]
+    slow = [
+        User("u", tags=("t",)),
+        Assistant("a", ToolUse("t", "{}", id="c"), tags=("t",)),
+        ToolMessage("c", "x", tags=("t",)),
+    ]
+    assert messages(*plain) == messages(*slow)
+
+
+@pytest.mark.parametrize("part", [Text, lambda text: Text(Value(text))])
+@given(texts=st.lists(st.sampled_from(["a", "", "é", "<b>", "\n  x"]), min_size=1))
+def test_any_texts_are_kept(part: Any, texts: list[str]) -> None:
+    """Any texts of a user are blocks as they were written, empty ones aside."""
+    expected = [TextBlock(text) for text in texts if text]
+    turns = messages(User(*map(part, texts)))
+    assert expected == [block for turn in turns for block in turn.content]
+
+
+def test_lower_takes_a_tree() -> None:
+    """Lower turns a finished tree into messages and losses."""
+    tree = Timeline(User("u"), Assistant("a\ud800"))
+    said_, losses = lower(tree, form=MARKDOWN, config=resolve([]))
+    assert (Message("user", "u"), Message("assistant", "a\ufffd")) == said_
+    assert [("content", "assistant[0]")] == [(loss.kind, loss.path) for loss in losses]

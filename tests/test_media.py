@@ -1,0 +1,318 @@
+"""Attachments: what their bytes are, and which files may be read."""
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import History, Image, MediaError, MediaSource, User, render
+from promptdsl.media import MAX_BYTES, check_url, of_bytes, read_path, sniff
+from promptdsl.tree import Node
+from tests.places import places, raised
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
+JPEG = b"\xff\xd8\xff\xe0" + bytes(8)
+ENCODED = base64.b64encode(PNG).decode()
+
+
+def source(tree: Node, **options: object) -> MediaSource:
+    """Return where the bytes of the first block of the first message are."""
+    return render(tree, **options).messages[0].content[0].source  # type: ignore[arg-type, union-attr]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (PNG, "image/png"),
+        (JPEG, "image/jpeg"),
+        (b"GIF87a....", "image/gif"),
+        (b"GIF89a....", "image/gif"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "audio/wav"),
+        (b"RIFF\x00\x00\x00\x00AVI LIST", None),
+        (b"%PDF-1.7\n", "application/pdf"),
+        (b"ID3\x04", "audio/mpeg"),
+        (b"\xff\xfb\x90", "audio/mpeg"),
+        (b"OggS\x00", "audio/ogg"),
+        (b"fLaC\x00", "audio/flac"),
+        (b"\x00\x00\x00\x1cftypavif", "image/avif"),
+        (b"\x00\x00\x00\x1cftypheic", "image/heic"),
+        (b"\x00\x00\x00\x1cftypisom", "video/mp4"),
+        (b"<svg></svg>", None),
+        (b"", None),
+        (PNG[:7], None),
+        (b" " + PNG, None),
+    ],
+)
+def test_bytes_tell_their_type(data: bytes, expected: str | None) -> None:
+    """The first bytes tell what an attachment is, or nothing does."""
+    assert expected == sniff(data)
+
+
+@given(st.binary())
+def test_any_bytes_can_be_looked_at(data: bytes) -> None:
+    """Whatever the bytes are, they tell a media type or none."""
+    assert sniff(data) is None or "/" in str(sniff(data))
+
+
+@given(st.binary())
+def test_bytes_arrive_as_they_are(data: bytes) -> None:
+    """Whatever follows the first bytes of a picture is sent to the byte."""
+    image = source(User(Image.from_bytes(PNG + data)))
+    assert ("image/png", PNG + data) == (image.media_type, base64.b64decode(image.value))
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "expected"),
+    [
+        (PNG, None, "image/png"),
+        (PNG, "image/png", "image/png"),
+        (JPEG, "image/jpg", "image/jpeg"),
+        (b"<svg></svg>", "image/svg+xml", "image/svg+xml"),
+    ],
+)
+def test_a_type_is_declared_or_told(data: bytes, declared: str | None, expected: str) -> None:
+    """A type may be left out where the bytes tell it, and is believed where they do not."""
+    assert expected == of_bytes(data, declared).media_type
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "what", "fix"),
+    [
+        (b"", None, "the attachment is empty", "give its bytes"),
+        (b"", "image/png", "the attachment is empty", "give its bytes"),
+        (
+            b"<svg></svg>",
+            None,
+            "the bytes do not tell their media type",
+            'say it: media_type="image/png"',
+        ),
+        (
+            PNG,
+            "image/jpeg",
+            "the attachment is declared image/jpeg, but its bytes are image/png",
+            'write media_type="image/png", or leave it out',
+        ),
+    ],
+)
+def test_bytes_that_are_wrong_are_refused(
+    data: bytes, declared: str | None, what: str, fix: str
+) -> None:
+    """No bytes, unknown bytes and bytes of another type are errors that say what to write."""
+    error = raised(MediaError, lambda: of_bytes(data, declared))
+    assert (what, fix) == (error.what, error.fix)
+
+
+def test_too_many_bytes_are_refused() -> None:
+    """More bytes than any provider takes are an error that names the limit."""
+    error = raised(MediaError, lambda: of_bytes(PNG + bytes(MAX_BYTES)))
+    assert f"the attachment has {MAX_BYTES + len(PNG):,} bytes, the limit is 33,554,432" == error.what
+
+
+def test_bytes_are_checked_where_they_are_written() -> None:
+    """An error about bytes has the line of the picture."""
+
+    def write() -> None:
+        Image.from_bytes(
+            PNG,
+            "image/jpeg",
+        )
+
+    assert places(write, 1) == raised(MediaError, write).at
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/x.png",
+        "http://example.com",
+        "HTTPS://EXAMPLE.COM",
+        "data:image/png;base64,AAAA",
+        "gs://bucket/x",
+        "s3://bucket/x",
+    ],
+)
+def test_addresses_are_passed_on(url: str) -> None:
+    """An address is sent as it is; nothing is fetched."""
+    assert url == check_url(url)
+    assert MediaSource("url", url) == source(User(Image.from_url(url)))
+
+
+@pytest.mark.parametrize(
+    "url", ["", "x.png", "/tmp/x.png", "file:///x.png", "ftp://x", "javascript:x", " https://x"]
+)
+def test_other_addresses_are_refused(url: str) -> None:
+    """An address no provider fetches is an error at its line that names what it may start with."""
+
+    def write() -> None:
+        Image.from_url(url)
+
+    error = raised(MediaError, write)
+    assert places(write, 1) == error.at
+    assert "it starts with one of http://, https://" in error.fix
+
+
+# Files.
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    """Return a file that is a picture."""
+    path = tmp_path / "x.png"
+    path.write_bytes(PNG)
+    return path
+
+
+def recorded(path: object) -> History:
+    """Return a recorded conversation with a picture in a file."""
+    block = {"type": "image", "source": {"type": "path", "path": str(path)}}
+    return History([{"role": "user", "content": [block]}])
+
+
+@pytest.mark.parametrize("form", [str, Path])
+def test_a_path_written_in_code_is_read(picture: Path, form: type) -> None:
+    """A file named in code is read when the prompt is rendered, wherever it is."""
+    assert MediaSource("base64", ENCODED, "image/png") == source(User(Image.from_path(form(picture))))
+
+
+def test_a_path_is_read_when_rendered(picture: Path) -> None:
+    """What is in the file at the time of rendering is sent, every time."""
+    tree = User(Image.from_path(picture))
+    first = source(tree)
+    picture.write_bytes(JPEG)
+    assert ("image/png", "image/jpeg") == (first.media_type, source(tree).media_type)
+
+
+def test_a_relative_path_is_read(picture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is one from the working directory."""
+    monkeypatch.chdir(picture.parent)
+    assert ENCODED == source(User(Image.from_path("x.png"))).value
+
+
+def test_a_missing_file_is_an_error_at_its_line(tmp_path: Path) -> None:
+    """A file that is not there is told by its name, with the line of the picture."""
+
+    def write() -> Node:
+        return User(Image.from_path(tmp_path / "x.png"))
+
+    error = raised(MediaError, lambda: render(write()))
+    assert places(write, 1) == error.at
+    assert f"cannot read {str(tmp_path / 'x.png')!r}: No such file or directory" == error.what
+
+
+def test_a_file_of_another_type_is_an_error_at_its_line(picture: Path) -> None:
+    """A declared type is compared with the bytes of the file."""
+
+    def write() -> Node:
+        return User(Image.from_path(picture, media_type="image/gif"))
+
+    assert places(write, 1) == raised(MediaError, lambda: render(write())).at
+
+
+def test_an_empty_file_is_refused(picture: Path) -> None:
+    """A file with nothing in it is no attachment."""
+    picture.write_bytes(b"")
+    error = raised(MediaError, lambda: render(User(Image.from_path(picture))))
+    assert "the attachment is empty" == error.what
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    """A folder is not read."""
+    error = raised(MediaError, lambda: render(User(Image.from_path(tmp_path))))
+    assert f"{str(tmp_path)!r} is not a regular file" == error.what
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """A named pipe is refused at once, instead of waiting for somebody to write."""
+    os.mkfifo(tmp_path / "pipe")
+    error = raised(MediaError, lambda: render(User(Image.from_path(tmp_path / "pipe"))))
+    assert "is not a regular file" in error.what
+
+
+def test_a_device_is_refused() -> None:
+    """A device is not read, which could go on for ever."""
+    error = raised(MediaError, lambda: render(User(Image.from_path(os.devnull))))
+    assert f"{os.devnull!r} is not a regular file" == error.what
+
+
+def test_a_large_file_is_refused(picture: Path) -> None:
+    """A file over the limit is refused by its size, and the error names the limit."""
+    os.truncate(picture, MAX_BYTES + 1)
+    error = raised(MediaError, lambda: render(User(Image.from_path(picture))))
+    assert f"{str(picture)!r} has 33,554,433 bytes, the limit is 33,554,432" == error.what
+
+
+@pytest.mark.parametrize("name", ["\x00", "a\x00b", "x" * 5_000])
+def test_a_path_that_is_none_is_refused(name: str) -> None:
+    """A name no file can have is an error like that of a missing file."""
+    error = raised(MediaError, lambda: render(User(Image.from_path(name))))
+    assert error.what.startswith("cannot read ")
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    """Links that lead to each other are an error, not an endless search."""
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    error = raised(MediaError, lambda: render(User(Image.from_path(tmp_path / "a"))))
+    assert error.what.startswith("cannot read ")
+
+
+def test_a_path_in_data_is_refused(picture: Path) -> None:
+    """A path that came in a recording is not read unless its folder was declared."""
+
+    def write() -> Node:
+        return recorded(picture)
+
+    error = raised(MediaError, lambda: render(write()))
+    assert places(write, 1) == error.at
+    assert f"the path {str(picture)!r} came in data and lies under no declared media root" == error.what
+    assert "declare the folder: render(..., media_roots=[folder])" == error.fix
+
+
+@pytest.mark.parametrize("form", [str, Path])
+def test_a_path_in_data_is_read_under_a_declared_root(picture: Path, form: type) -> None:
+    """A path that came in a recording is read when it lies under a media root."""
+    roots = [form(picture.parent / "other"), form(picture.parent)]
+    assert ENCODED == source(recorded(picture), media_roots=roots).value
+
+
+@pytest.mark.parametrize("name", ["root/../x.png", "root/link.png", "root/link/x.png", "rooted.png"])
+def test_a_path_in_data_does_not_leave_its_root(picture: Path, name: str) -> None:
+    """Dots, links and names that begin alike lead out of no media root."""
+    folder = picture.parent
+    (folder / "root").mkdir()
+    (folder / "root" / "link.png").symlink_to(picture)
+    (folder / "root" / "link").symlink_to(folder)
+    (folder / "rooted.png").write_bytes(PNG)
+    error = raised(
+        MediaError, lambda: render(recorded(folder / name), media_roots=[folder / "root"])
+    )
+    assert "lies under no declared media root" in error.what
+
+
+def test_a_link_inside_a_root_is_read(picture: Path) -> None:
+    """A link that stays under its media root is followed."""
+    (picture.parent / "link.png").symlink_to(picture)
+    tree = recorded(picture.parent / "link.png")
+    assert ENCODED == source(tree, media_roots=[picture.parent]).value
+
+
+def test_a_root_is_no_leave_to_read_the_missing(tmp_path: Path) -> None:
+    """A path under a media root that is not there is an error like any other."""
+    error = raised(MediaError, lambda: render(recorded(tmp_path / "x"), media_roots=[tmp_path]))
+    assert error.what.startswith("cannot read ")
+
+
+def test_a_source_keeps_who_named_it_out_of_equality() -> None:
+    """The same path is the same source, in code and in data; only reading it differs."""
+    assert MediaSource("path", "x") == MediaSource("path", "x", from_data=True)
+
+
+def test_reading_a_path_keeps_what_was_declared(picture: Path) -> None:
+    """The type in a source is compared with the bytes, not lost."""
+    error = raised(MediaError, lambda: read_path(MediaSource("path", str(picture), "audio/wav"), ()))
+    assert "the attachment is declared audio/wav, but its bytes are image/png" == error.what

@@ -1,0 +1,788 @@
+"""Rendering: what a prompt comes to, for no target and for each."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs.exceptions import FrozenInstanceError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    ConfigError,
+    ContentError,
+    Developer,
+    Ephemeral,
+    Event,
+    Fragment,
+    Grounding,
+    History,
+    Image,
+    LossError,
+    Message,
+    MessageTransformationConfig,
+    OptionError,
+    Rendered,
+    ScopeError,
+    Section,
+    System,
+    TargetError,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolUse,
+    User,
+    UserAction,
+    Value,
+    detached,
+    include,
+    render,
+)
+from promptdsl.tree import Node
+from tests.reading import heard, line, said
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
+    "3a7e9b550000000a4944415478da636000000002000148afa4710000000049454e44ae426082"
+)
+TARGETS = ["openai", "openai_compatible", "anthropic"]
+every_target = pytest.mark.parametrize("target", TARGETS)
+
+
+def support(question: str = "Why?") -> Timeline:
+    """Return a prompt with one of everything."""
+    with Timeline() as timeline:
+        with System():
+            Section("role", "You are a support agent.")
+            with Section("rules", title="Rules"):
+                Text("Never promise refunds.")
+        History([Message("user", "Hello."), Message("assistant", "Hello!")])
+        with Event():
+            UserAction("opened", target="invoice 1881")
+        with Grounding("account", title="Account"):
+            Text("Plan: ", Value("<pro>"))
+        User(question)
+        Assistant("Let me see.", ToolUse("look_up", {"invoice": 1881}, id="c1"))
+        ToolMessage("c1", '{"paid": false}')
+    return timeline
+
+
+def test_a_whole_prompt() -> None:
+    """A prompt comes to the messages its author reads off it."""
+    assert [
+        ("system", "You are a support agent.\n\n## Rules\nNever promise refunds."),
+        ("user", "Hello."),
+        ("assistant", "Hello!"),
+        (
+            "user",
+            '<event type="user_action">\nUser opened: invoice 1881\n</event>',
+            '<context title="Account">\nPlan: &lt;pro&gt;\n</context>',
+            "Why?",
+        ),
+        ("assistant", "Let me see.", ("call", "c1", "look_up")),
+        ("tool", ("result", "c1", '{"paid": false}')),
+    ] == heard(render(support()).messages)
+
+
+def test_call_style() -> None:
+    """Written with calls or with blocks, a prompt is the same."""
+    called = Timeline(
+        System(
+            Section("role", "You are a support agent."),
+            Section("rules", Text("Never promise refunds."), title="Rules"),
+        ),
+        History([Message("user", "Hello."), Message("assistant", "Hello!")]),
+        Event(UserAction("opened", target="invoice 1881")),
+        Grounding("account", Text("Plan: ", Value("<pro>")), title="Account"),
+        User("Why?"),
+        Assistant("Let me see.", ToolUse("look_up", {"invoice": 1881}, id="c1")),
+        ToolMessage("c1", '{"paid": false}'),
+    )
+    assert render(support()).messages == render(called).messages
+
+
+# What is rendered.
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (System("s"), [("system", "s")]),
+        (User("u"), [("user", "u")]),
+        (Assistant("a"), [("assistant", "a")]),
+        (Event("e"), [("user", "<event>\ne\n</event>")]),
+        (Ephemeral("e"), [("user", "<context>\ne\n</context>")]),
+        (Grounding("g", "e"), [("user", "<context>\ne\n</context>")]),
+        (Section("s", "x", title="S"), [("system", "## S\nx")]),
+        (Fragment(User("u"), Assistant("a")), [("user", "u"), ("assistant", "a")]),
+        (Fragment(Section("s", "x")), [("system", "x")]),
+        (History([Message("user", "u")]), [("user", "u")]),
+    ],
+)
+def test_a_part_alone(part: Node, expected: Any) -> None:
+    """A turn, a section or a fragment alone is rendered as a prompt of its own."""
+    assert expected == heard(render(part).messages)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("text", "not str"),
+        (None, "not NoneType"),
+        ([User("u")], "not list"),
+        (support, "not function"),
+        (Text("t"), r"render\(\) takes a Timeline"),
+        (Value("t"), r"render\(\) takes a Timeline"),
+        (Image.from_url("https://example.org/a.png"), r"render\(\) takes a Timeline"),
+    ],
+)
+def test_what_cannot_be_rendered(tree: Any, message: str) -> None:
+    """Something else is refused with the line of the call."""
+    with pytest.raises(ContentError, match=message) as caught:
+        render(tree)
+    assert f"{__file__}:{line() - 1}" == caught.value.at[0]
+
+
+def test_rendering_inside_an_open_block() -> None:
+    """A part can be rendered while another prompt is being written."""
+    with Timeline() as timeline:
+        User("u")
+        with detached():
+            part = Section("s", "x")
+        inner = heard(render(part).messages)
+    assert [("system", "x")] == inner
+    assert [("user", "u")] == heard(render(timeline).messages)
+
+
+def test_a_prompt_that_is_still_open() -> None:
+    """A prompt that is still being written cannot be rendered."""
+    with Timeline() as timeline:
+        User("u")
+        with pytest.raises(ScopeError, match="still open"):
+            render(timeline)
+
+
+def test_a_prompt_that_failed() -> None:
+    """A prompt whose block raised cannot be rendered."""
+    with pytest.raises(KeyError), Timeline() as timeline:
+        raise KeyError
+    with pytest.raises(ScopeError, match="raised"):
+        render(timeline)
+
+
+def test_an_unknown_audience() -> None:
+    """An audience there is none of is refused with the line of the call."""
+    with pytest.raises(OptionError, match="did you mean 'model'") as caught:
+        render(User("u"), audience="modell")
+    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+
+
+@pytest.mark.parametrize("provider", ["openi", "gemini"])
+def test_an_unknown_provider(provider: str) -> None:
+    """A provider without an adapter is refused."""
+    with pytest.raises(TargetError, match=f"unknown provider {provider!r}"):
+        render(User("u"), provider=provider)
+
+
+def test_twice() -> None:
+    """A tree can be rendered any number of times, for any target, to the same messages."""
+    tree = support()
+    first = render(tree, model="claude-opus-5-5")
+    render(tree, provider="openai").payload()
+    assert first.messages == render(tree, model="claude-opus-5-5").messages
+    assert first.payload() == render(tree, model="claude-opus-5-5").payload()
+
+
+def test_a_detached_part_serves_two_prompts() -> None:
+    """A detached part can stand in two prompts, twice in one, and inside a with block."""
+    rules = Section("rules", "never", title="Rules")
+    with Timeline() as other:
+        with System("b"):
+            include(rules)
+    assert [("system", "a\n\n## Rules\nnever"), ("user", "## Rules\nnever")] == said(
+        System("a", rules), User(rules)
+    )
+    assert [("system", "b\n\n## Rules\nnever")] == heard(render(other).messages)
+
+
+def test_a_function_is_a_component() -> None:
+    """A plain function that writes into the open block is a component."""
+
+    def greeting(name: str) -> None:
+        Text("Hello, ", Value(name))
+
+    with Timeline() as timeline, System():
+        greeting("Ada")
+        greeting("Bob")
+    assert [("system", "Hello, Ada\n\nHello, Bob")] == heard(render(timeline).messages)
+
+
+# Immutable.
+
+
+@pytest.mark.parametrize(
+    "name", ["messages", "losses", "config", "facts", "_stages", "_ready", "anything"]
+)
+def test_a_result_cannot_be_changed(name: str) -> None:
+    """Nothing of a result can be set or deleted."""
+    rendered = render(support())
+    with pytest.raises(FrozenInstanceError):
+        setattr(rendered, name, ())
+    with pytest.raises(FrozenInstanceError):
+        delattr(rendered, name)
+
+
+def test_what_it_holds_cannot_be_changed() -> None:
+    """What a result holds are tuples of frozen values."""
+    rendered = render(support(), provider="openai")
+    with pytest.raises(FrozenInstanceError):
+        rendered.messages[0].role = "user"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        rendered.messages[0].content[0].text = "x"  # type: ignore[misc, union-attr]
+    with pytest.raises(FrozenInstanceError):
+        rendered.config.format = "xml"  # type: ignore[misc]
+    assert (tuple, tuple, tuple) == tuple(
+        map(type, (rendered.messages, rendered.losses, rendered.stages()))
+    )
+
+
+def spoil(value: Any) -> None:
+    """Change every container in plain data."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        waiting.extend(item.values() if isinstance(item, dict) else item)
+        waiting = [inner for inner in waiting if isinstance(inner, dict | list)]
+        item.clear()
+
+
+@pytest.mark.parametrize(
+    "request_", [{"provider": target} for target in TARGETS] + [{"model": "claude-opus-5-5"}]
+)
+def test_every_payload_is_fresh(request_: dict[str, str]) -> None:
+    """Whatever is done to a payload, the next one is as the first was."""
+    rendered = render(support(), **request_)  # type: ignore[arg-type]
+    first = rendered.payload()
+    kept = json.dumps(first)
+    spoil(first)
+    second = rendered.payload()
+    assert kept == json.dumps(second)
+    spoil(second)
+    assert kept == json.dumps(rendered.payload())
+
+
+def test_an_explanation_is_fresh() -> None:
+    """Whatever is done to an explanation, the next one is as the first was."""
+    rendered = render(User("u"))
+    rendered.explain().clear()
+    assert "format" in rendered.explain()
+
+
+# Stages.
+
+STAGES = ["written", "select", "expand", "consolidate", "narrate", "place", "pair", "merge"]
+
+
+@pytest.mark.parametrize("target", [None, *TARGETS])
+def test_the_stages(target: str | None) -> None:
+    """There is a stage for the tree as written and for every pass, in the order of the passes."""
+    assert STAGES == [name for name, _ in render(support(), provider=target).stages()]
+
+
+def test_the_first_stage_is_the_prompt() -> None:
+    """The first stage is the very tree that was rendered."""
+    tree = support()
+    assert tree is render(tree).stages()[0].tree
+
+
+def changes(*content: Any, **transformation: Any) -> list[str]:
+    """Return the stages in which the tree became another object."""
+    stages = render(Timeline(*content), transformation=transformation).stages()
+    return [
+        after.name
+        for before, after in zip(stages, stages[1:], strict=False)
+        if before.tree is not after.tree
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([System("s"), User("u"), Assistant("a")], []),
+        ([User("u", audience="people"), User("v")], ["select"]),
+        ([Fragment(User("u"))], ["expand"]),
+        ([History([Message("user", "u")])], ["expand"]),
+        ([User("u"), System("s")], ["consolidate"]),
+        ([User("u"), Assistant("a"), Event("e")], ["narrate"]),
+        ([User("u"), Assistant("a"), Ephemeral("e")], ["place"]),
+        ([User("u"), User("v")], ["merge"]),
+    ],
+)
+def test_a_pass_that_did_nothing(content: list[Node], expected: list[str]) -> None:
+    """A pass that has nothing to do leaves the tree the same object."""
+    assert expected == changes(*content)
+
+
+def test_pairing_that_repairs() -> None:
+    """The stage of pairing is another tree when something was repaired."""
+    tree = [User("u"), Assistant("a", ToolUse("t", {}, id="c"))]
+    assert ([], ["pair"]) == (changes(*tree), changes(*tree, tool_pairing="prune"))
+
+
+def test_rendering_never_changes_the_tree() -> None:
+    """The tree is equal before and after, every part of it the same object."""
+    tree = support()
+    parts = tree.content
+    render(tree, model="claude-opus-5-5").payload()
+    assert (support(), True) == (tree, parts is tree.content)
+
+
+# Configuration.
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "own", "asked", "expected"),
+    [
+        (None, None, None, None, ("user", "library")),
+        (None, "anthropic", None, None, ("developer", "provider anthropic")),
+        ("gpt-5", None, None, None, ("developer", "provider openai")),
+        ("gpt-3.5-turbo", None, None, None, ("user", "model gpt-3.5")),
+        ("gpt-3.5-turbo", None, "developer", None, ("developer", "Timeline")),
+        ("gpt-3.5-turbo", None, "developer", "system", ("system", "render")),
+        (None, "anthropic", None, "user", ("user", "render")),
+        (None, None, "system", None, ("system", "Timeline")),
+    ],
+)
+def test_each_layer_wins_over_the_one_before(
+    model: str | None,
+    provider: str | None,
+    own: str | None,
+    asked: str | None,
+    expected: tuple[str, str],
+) -> None:
+    """The layers are library, provider, model, Timeline, render; explain says which one did."""
+    layers = [None if role is None else {"role_mapping": {"event": role}} for role in (own, asked)]
+    tree = Timeline(Event("e"), transformation=layers[0])
+    rendered = render(tree, model=model, provider=provider, transformation=layers[1])
+    assert expected == rendered.explain()["role_mapping.event"]
+    assert expected[0] == rendered.messages[0].role
+
+
+def test_nested_values_merge_key_by_key() -> None:
+    """A layer that sets one nested value lets the others through."""
+    own: Any = {
+        "delimiters": {"event": {"user_action": "DID "}},
+        "role_mapping": {"event": "system"},
+    }
+    asked: Any = {"delimiters": {"ephemeral": "NOW "}, "role_mapping": {"ephemeral": "developer"}}
+    tree = Timeline(Event(UserAction("left")), Ephemeral("e"), Event("t"), transformation=own)
+    assert [
+        ("system", "DID User left"),
+        ("developer", "NOW e"),
+        ("system", "<event>\nt\n</event>"),
+    ] == heard(render(tree, transformation=asked).messages)
+
+
+def test_a_layer_may_be_a_function() -> None:
+    """A function of model and provider is called at its own place in the order."""
+    asked: list[tuple[str | None, str | None]] = []
+
+    def own(model: str | None, provider: str | None) -> MessageTransformationConfig:
+        asked.append((model, provider))
+        return MessageTransformationConfig(format="xml", merge_consecutive=False)
+
+    tree = Timeline(User("a"), User("b"), Section("s", "x"), transformation=own)
+    rendered = render(tree, model="gpt-5", transformation=lambda m, p: {"format": "markdown"})
+    assert [("system", "x"), ("user", "a"), ("user", "b")] == heard(rendered.messages)
+    assert [("gpt-5", "openai")] == asked
+    assert (("markdown", "render"), (False, "Timeline")) == (
+        rendered.explain()["format"],
+        rendered.explain()["merge_consecutive"],
+    )
+
+
+def test_every_value_is_explained() -> None:
+    """The explanation has every value and who set it."""
+    assert {"library", "render"} == {
+        layer for _, layer in render(User("u"), transformation={"format": "xml"}).explain().values()
+    }
+
+
+@pytest.mark.parametrize(
+    ("transformation", "message"),
+    [
+        ({"merge": True}, "unknown key 'merge'"),
+        ({"role_mapping": {"event": "wizard"}}, "unknown role_mapping.event 'wizard'"),
+        ({"ephemeral_position": "before"}, "did you mean 'before_user'"),
+        ({"tool_pairing": "fix"}, "unknown tool_pairing 'fix'"),
+        (lambda model, provider: {"format": "html"}, "unknown format 'html'"),
+    ],
+)
+def test_a_configuration_with_a_mistake(transformation: Any, message: str) -> None:
+    """An unknown key or value is an error."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        render(User("u"), transformation=transformation)
+    assert () != caught.value.at
+
+
+# Targets.
+
+
+def test_no_target() -> None:
+    """Rendered for no target there is no payload."""
+    with pytest.raises(TargetError, match="rendered for no target") as caught:
+        render(support()).payload()
+    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+
+
+@pytest.mark.parametrize(
+    ("target", "method"),
+    [("openai", "to_anthropic"), ("openai_compatible", "to_anthropic"), ("anthropic", "to_openai")],
+)
+def test_another_target(target: str, method: str) -> None:
+    """Another adapter's method is an error that says how to render for it."""
+    rendered = render(support(), provider=target)
+    with pytest.raises(
+        TargetError, match=r"render\(tree, provider='(openai|anthropic)'\)"
+    ) as caught:
+        getattr(rendered, method)()
+    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+
+
+@pytest.mark.parametrize(
+    ("target", "method"),
+    [("openai", "to_openai"), ("openai_compatible", "to_openai"), ("anthropic", "to_anthropic")],
+)
+def test_its_own_method(target: str, method: str) -> None:
+    """The target's own method is its payload."""
+    rendered = render(support(), provider=target)
+    assert rendered.payload() == getattr(rendered, method)()
+
+
+@pytest.mark.parametrize(
+    ("target", "method"), [("openai", "to_openai"), ("anthropic", "to_anthropic")]
+)
+def test_a_method_without_a_target(target: str, method: str) -> None:
+    """Rendered for no target, a method gives what rendering for its target gives."""
+    own: Any = {"merge_consecutive": False, "format": "xml"}
+    expected = render(support(), provider=target, transformation=own).payload()
+    assert expected == getattr(render(support(), transformation=own), method)()
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "gpt-5"])
+def test_a_model_names_its_provider(model: str) -> None:
+    """With only a model, its name tells the target."""
+    assert {"claude-opus-5-5": "anthropic", "gpt-5": "openai"}[model] == (
+        render(User("u"), model=model).facts.provider
+    )
+
+
+@pytest.mark.parametrize("method", ["to_openai", "to_anthropic"])
+def test_a_method_goes_on_from_the_expanded_stage(tmp_path: Path, method: str) -> None:
+    """A method without a target reads no recording a second time."""
+    path = tmp_path / "dot.png"
+    path.write_bytes(PNG)
+    picture = {"type": "image", "source": {"type": "path", "path": str(path)}}
+    history = History([{"role": "user", "content": ["Look:", picture]}])
+    rendered = render(history, media_roots=[tmp_path])
+    path.unlink()
+    assert 2 == len(getattr(rendered, method)()["messages"][0]["content"])
+
+
+def test_a_strict_render_is_strict_for_every_target() -> None:
+    """Rendered strictly for no target, a method is as strict."""
+    rendered = render(Timeline(User("u"), Developer("d"), User("v")), strict=True)
+    assert 3 == len(rendered.to_openai()["messages"])
+    with pytest.raises(LossError, match="developer message"):
+        rendered.to_anthropic()
+
+
+def test_content_only() -> None:
+    """A payload holds content only: no model, no limit, no setting."""
+    assert {"messages"} == set(render(support(), model="gpt-5").payload())
+    assert {"system", "messages"} == set(render(support(), model="claude-opus-5-5").payload())
+
+
+def test_its_repr() -> None:
+    """A result says what it is for and how much it holds."""
+    assert "<Rendered for anthropic: 6 messages, 0 losses>" == repr(
+        render(
+            support(),
+            provider="anthropic",
+            transformation={"role_mapping": {"event": "user", "ephemeral": "user"}},
+        )
+    )
+
+
+# Losses.
+
+
+def test_where_a_loss_is_from() -> None:
+    """A loss has a kind, the address of its turn, file, line and a reason."""
+    first = line() + 1
+    tree = Timeline(
+        User("u"),
+        Developer("d"),
+        User("v", name="ada", id="q"),
+        Event("e"),
+    )
+    losses = render(tree, model="claude-opus-4-5").losses
+    assert [
+        ("role", "developer[0]", first + 2),
+        ("hint", "q", first + 3),
+        ("hint", "event[0]", first + 4),
+    ] == sorted(
+        [(loss.kind, loss.path, loss.source and loss.source.line) for loss in losses],
+        key=lambda loss: loss[2] or 0,
+    )
+    assert [] == [loss for loss in losses if not loss.why or loss.source.file != __file__]  # type: ignore[union-attr]
+
+
+NAMED = [
+    {"role": "user", "content": "u"},
+    {"role": "assistant", "content": "a"},
+    {"role": "user", "content": "v", "name": "ada"},
+]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda history: [history],
+        lambda history: [System("s"), history],
+        lambda history: [history, Assistant("w")],
+        lambda history: [Ephemeral("e", position="end"), history],
+        lambda history: [Grounding("g", "e"), history],
+    ],
+)
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        History(NAMED),
+        History([Message.from_dict(item) for item in NAMED]),
+        History.from_openai(NAMED),
+    ],
+)
+def test_where_a_recorded_loss_is_from(
+    content: Callable[[Node], list[Node]], recorded: History
+) -> None:
+    """A recorded message's loss has its place in the recording and the line of its History."""
+    losses = render(Timeline(*content(recorded)), model="claude-opus-5-5").losses
+    [loss] = [loss for loss in losses if "name" in loss.what]
+    assert ("hint", "history[2]", str(recorded.source)) == (loss.kind, loss.path, str(loss.source))
+
+
+@pytest.mark.parametrize(
+    ("tree", "model", "kinds"),
+    [
+        (support(), "gpt-5", []),
+        (Timeline(User("u"), Developer("d")), "claude-opus-5-5", []),
+        (Timeline(User("u"), Developer("d")), "claude-opus-4-5", ["role"]),
+        (Timeline(User("u"), Event("e")), "claude-opus-4-5", ["hint"]),
+        (Timeline(User("u"), Ephemeral("e")), "claude-opus-4-5", ["hint"]),
+        (Timeline(User("u\ud800")), "gpt-5", ["content"]),
+        (Timeline(Assistant("a", ToolUse("t", {}, id="c")), ToolMessage("c", "x")), "gpt-5", []),
+        (Timeline(User("u", id="q", metadata={"n": 1}, tags=("t",))), "claude-opus-5-5", []),
+    ],
+)
+def test_what_is_a_loss(tree: Timeline, model: str, kinds: list[str]) -> None:
+    """What the target cannot say is a loss at render; ids, metadata and tags are none."""
+    assert kinds == [loss.kind for loss in render(tree, model=model).losses]
+
+
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+def test_a_role_that_was_asked_for_is_no_loss(role: str) -> None:
+    """An event sent in the user turn because the author said so is no loss."""
+    mapping = {"role_mapping": {"event": "user", "ephemeral": "user"}}
+    tree = Timeline(User("u"), Event("e"), Ephemeral("x"))
+    assert () == render(tree, model="claude-opus-4-5", transformation=mapping).losses
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (Timeline(User("u"), Developer("d")), "developer message cannot be sent"),
+        (Timeline(User("u\ud800")), "a lone surrogate cannot be sent"),
+    ],
+)
+def test_strict(tree: Timeline, message: str) -> None:
+    """A strict render raises for text that is not sent, or sent in another voice, with its line."""
+    with pytest.raises(LossError, match=message) as caught:
+        render(tree, model="claude-opus-4-5", strict=True)
+    assert caught.value.at[0].startswith(f"{__file__}:")
+
+
+def test_strict_names_the_line() -> None:
+    """The line is that of the turn that loses."""
+    turn, written = Developer("d"), line()
+    with pytest.raises(LossError) as caught:
+        render(Timeline(User("u"), turn), model="claude-opus-4-5", strict=True)
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+def test_a_hint_is_not_strict() -> None:
+    """A strict render takes what is only a hint."""
+    tree = Timeline(User("u", name="ada"), Event("e"))
+    assert ["hint", "hint"] == [
+        loss.kind for loss in render(tree, model="claude-opus-4-5", strict=True).losses
+    ]
+
+
+@every_target
+def test_nothing_lost(target: str) -> None:
+    """A prompt that every target can say loses nothing anywhere."""
+    tree = Timeline(System("s"), User("u"), Assistant("a"), User("v"))
+    assert () == render(tree, provider=target, strict=True).losses
+
+
+# Instructions in mid-conversation.
+
+
+def sent(model: str, *content: Any) -> list[tuple[str, ...]]:
+    """Return role and texts of what is sent to a Claude model, the system text first."""
+    payload: Any = render(Timeline(*content), model=model).payload()
+    system = [("", *(block["text"] for block in payload.get("system", [])))]
+    return system[: "system" in payload] + [
+        (m["role"], *(block.get("text", block["type"]) for block in m["content"]))
+        for m in payload["messages"]
+    ]
+
+
+NATIVE = "claude-opus-5-5"
+FENCED = "claude-opus-4-5"
+D = "<developer>\nd\n</developer>"
+E = "<event>\ne\n</event>"
+X = "<context>\nx\n</context>"
+
+
+@pytest.mark.parametrize(
+    ("content", "native", "fenced"),
+    [
+        (
+            [User("u"), Developer("d"), Assistant("a")],
+            [("user", "u"), ("system", "d"), ("assistant", "a")],
+            [("user", "u", D), ("assistant", "a")],
+        ),
+        (
+            [User("u"), Developer("d")],
+            [("user", "u"), ("system", "d")],
+            [("user", "u", D)],
+        ),
+        (
+            [User("u"), Developer("d"), User("v")],
+            [("user", "u", D, "v")],
+            [("user", "u", D, "v")],
+        ),
+        (
+            [User("u"), Assistant("a"), Developer("d"), User("v")],
+            [("user", "u"), ("assistant", "a"), ("user", D, "v")],
+            [("user", "u"), ("assistant", "a"), ("user", D, "v")],
+        ),
+        (
+            [User("u"), Assistant("a"), Developer("d")],
+            [("user", "u"), ("assistant", "a"), ("user", D)],
+            [("user", "u"), ("assistant", "a"), ("user", D)],
+        ),
+        (
+            [User("u"), Event("e"), Developer("d"), Ephemeral("x"), Assistant("a")],
+            [("user", "u"), ("system", E, "d", X), ("assistant", "a")],
+            [("user", "u", E, D, X), ("assistant", "a")],
+        ),
+        (
+            [User("u"), Event("e"), Developer("d"), User("v"), Ephemeral("x")],
+            [("user", "u", E, D, "v"), ("system", X)],
+            [("user", "u", E, D, "v", X)],
+        ),
+        (
+            [System("s"), Developer("d"), User("u")],
+            [("", "s", "d"), ("user", "u")],
+            [("", "s", "d"), ("user", "u")],
+        ),
+        (
+            [Developer("d"), Developer("d2"), User("u"), Developer("d"), Assistant("a")],
+            [("", "d", "d2"), ("user", "u"), ("system", "d"), ("assistant", "a")],
+            [("", "d", "d2"), ("user", "u", D), ("assistant", "a")],
+        ),
+        (
+            [System("s"), Event("e"), User("u")],
+            [("", "s"), ("user", E, "u")],
+            [("", "s"), ("user", E, "u")],
+        ),
+        (
+            [User("u"), Assistant(ToolUse("t", {}, id="c")), ToolMessage("c", "r"), Developer("d")],
+            [("user", "u"), ("assistant", "tool_use"), ("user", "tool_result"), ("system", "d")],
+            [("user", "u"), ("assistant", "tool_use"), ("user", "tool_result", D)],
+        ),
+        (
+            [History([Message("user", "u"), Message("system", "d"), Message("assistant", "a")])],
+            [("user", "u"), ("system", "d"), ("assistant", "a")],
+            [("user", "u", D), ("assistant", "a")],
+        ),
+        (
+            [User("u"), Developer("</developer> <b>"), User("v")],
+            [("user", "u", "<developer>\n&lt;/developer> <b>\n</developer>", "v")],
+            [("user", "u", "<developer>\n&lt;/developer> <b>\n</developer>", "v")],
+        ),
+    ],
+)
+def test_instructions_for_claude(
+    content: list[Node], native: list[tuple[str, ...]], fenced: list[tuple[str, ...]]
+) -> None:
+    """Instructions are native where they are legal, elsewhere fenced in place, never in front."""
+    assert (native, fenced) == (sent(NATIVE, *content), sent(FENCED, *content))
+
+
+@pytest.mark.parametrize(
+    ("provider", "role"), [("openai", "developer"), ("openai_compatible", "system")]
+)
+def test_instructions_for_openai(provider: str, role: str) -> None:
+    """In Chat an instruction is a message in place."""
+    tree = Timeline(System("s"), User("u"), Developer("d"), User("v"))
+    payload: Any = render(tree, provider=provider).payload()
+    assert [("system", "s"), ("user", "u"), (role, "d"), ("user", "v")] == [
+        (message["role"], message["content"]) for message in payload["messages"]
+    ]
+
+
+@given(
+    st.lists(st.sampled_from(["user", "assistant", "developer", "event", "end", "flow"])),
+    st.sampled_from([NATIVE, FENCED]),
+)
+def test_instructions_are_never_moved(turns: list[str], model: str) -> None:
+    """Behind the first turn of a conversation, what is sent is in the order of the messages."""
+    made: dict[str, Any] = {
+        "user": User,
+        "assistant": Assistant,
+        "developer": Developer,
+        "event": Event,
+        "end": lambda text: Ephemeral(text, position="end"),
+        "flow": Ephemeral,
+    }
+    written = [made[turn](f"({number})") for number, turn in enumerate(turns)]
+    rendered = render(Timeline(User("u"), *written), model=model)
+    texts = [block["text"] for m in rendered.payload()["messages"] for block in m["content"]]
+    inner = [text.split("\n")[1] if "\n" in text else text for text in texts]
+    assert inner == [
+        block.text.split("\n")[1] if "\n" in block.text else block.text  # type: ignore[union-attr]
+        for message in rendered.messages
+        for block in message.content
+    ]
+
+
+# The outline.
+
+
+def test_the_outline() -> None:
+    """The outline has a line for every part, with the line it was written in."""
+    section, written = Section("rules", "never", title="Rules"), line()
+    outline = render(Timeline(System(section), User("u"))).outline().splitlines()
+    [row] = [row for row in outline if "section rules 'Rules'" in row]
+    assert row.endswith(f"{__file__}:{written}")
+
+
+def test_a_result_is_a_rendered() -> None:
+    """Rendering gives a Rendered."""
+    assert isinstance(render(User("u")), Rendered)
