@@ -284,7 +284,7 @@ def text_of(value: object) -> str:
             return _written(value, write)
     raise ContentError(
         f"{kind.__name__} is not text" if value is not None else "None is not text",
-        fix="write str(value), or Json(value) for its structure",
+        fix="write str(value), or json.dumps(value) for its structure",
     )
 
 
@@ -292,7 +292,9 @@ def _written(value: object, write: Callable[[Any], str]) -> str:
     try:
         return write(value)
     except ValueError as error:
-        raise ContentError(f"{type(value).__name__} is not text: {error}") from None
+        raise ContentError(
+            f"{type(value).__name__} is not text: {error}", fix="give its text, as a string"
+        ) from None
 
 
 def data_text(value: object) -> str:

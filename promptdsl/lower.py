@@ -28,7 +28,15 @@ from promptdsl.tree import (
     ToolTurn,
     Turn,
 )
-from promptdsl.wording import FENCED, INSTRUCTION, SPEECH, Voice, Wording, marked
+from promptdsl.wording import (
+    FENCED,
+    INSTRUCTION,
+    SPEECH,
+    Voice,
+    Wording,
+    marked,
+    plain_instructions,
+)
 
 Roots = Iterable[str | os.PathLike[str]]
 
@@ -64,7 +72,7 @@ def lower(
                     continue
                 number = counts[role]
                 counts[role] = number + 1
-                messages.append(spoken(role, child, turn.at, number))
+                messages.append(spoken(role, child, turn, number))
                 continue
             blocks = (child.block,) if kind is Call else _plain(content)
         if blocks is None:
@@ -75,7 +83,7 @@ def lower(
         if role == "tool":
             blocks = _answer(turn, blocks)
         if blocks:
-            messages.append(message(role, blocks, turn.at, number))
+            messages.append(message(role, blocks, turn, number))
     return tuple(messages), tuple(state.losses)
 
 
@@ -189,8 +197,12 @@ class _Lowering:
         head, number = self._address(turn)
         self.path = head if number < 0 else f"{head}[{number}]"
         origin = (head, number, turn.at, options.id, options.metadata)
-        wording = Wording(self.form, self._report, self.roots)
-        blocks = wording.write(turn, self._voice(turn))
+        voice = self._voice(turn)
+        plain = plain_instructions(turn.content, self.form) if voice is INSTRUCTION else None
+        if plain:
+            blocks: tuple[Block, ...] = (text_block(plain, "default" if options.cache else None),)
+        else:
+            blocks = Wording(self.form, self._report, self.roots).write(turn, voice)
         if isinstance(turn, ToolTurn):
             blocks = _answer(turn, blocks)
         if options.cache and blocks and turn.role != "system":

@@ -94,13 +94,16 @@ def _read_file(real: Path, name: str) -> bytes:
         descriptor = os.open(real, flags | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise MediaError(f"cannot read {name!r}: {error.strerror}") from None
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise MediaError(f"{name!r} is not a regular file")
         if status.st_size > MAX_BYTES:
             raise MediaError(f"{name!r} has {status.st_size:,} bytes, the limit is {MAX_BYTES:,}")
-        return file.read(MAX_BYTES + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 def check_url(url: str) -> str:

@@ -145,7 +145,7 @@ class Message:
         """The sources, before their lines are looked up."""
         if self._number < 0:
             return cast("tuple[RawOrigin, ...]", self._at)
-        return ((self.role, self._number, self._at, None, EMPTY),)
+        return ((self._at.head or self.role, self._number, self._at.at, None, EMPTY),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
@@ -257,7 +257,11 @@ _new = object.__new__
 def spoken(
     role: Role, text: str, at: object = (), number: int = -1, *, kind: Kind = "written"
 ) -> Message:
-    """Return a message of one text, as most are; ``at`` and ``number`` say which turn it was."""
+    """Return a message of one text, as most are.
+
+    ``at`` is the turn it is made of, which knows where it was written and how its address starts
+    (``at``, ``head``), and ``number`` which of these it is; without a number, ``at`` are its origins.
+    """
     draft: Any = _new(_Draft)
     draft.role = role
     draft.kind = kind
@@ -281,8 +285,7 @@ def message(
 ) -> Message:
     """Return a message of parts that are known to be good, built in a third of the time.
 
-    ``at`` is where its one turn was written and ``number`` which of its role it was; without a
-    number, ``at`` are its origins.
+    ``at`` and ``number`` are those of :func:`spoken`.
     """
     draft: Any = _new(_Draft)
     draft.role = role
@@ -300,10 +303,11 @@ def message(
     return draft  # type: ignore[no-any-return]
 
 
-def with_origins(message: Message, origins: tuple[RawOrigin, ...]) -> None:
-    """Say where a message that was just made is from, unless it knows."""
-    if message._number < 0 and not message._at:  # pyright: ignore[reportPrivateUsage]
-        _set(message, "_at", origins)
+def place(message: Message, at: object, number: int) -> None:
+    """Say which turn a message that was just made is from, unless it knows."""
+    if not message._at:  # pyright: ignore[reportPrivateUsage]
+        _set(message, "_at", at)
+        _set(message, "_number", number)
 
 
 def _restored(fields: dict[str, Any]) -> Message:

@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.adapters import anthropic, openai_chat
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
-from promptdsl.components.turns import Timeline
+from promptdsl.components.turns import write_timeline
 from promptdsl.components.writing import finish
 from promptdsl.config import Resolved, Transformation, resolve
 from promptdsl.errors import (
@@ -156,7 +156,7 @@ def _root(tree: object) -> Root:
             at=(author(), node.source),
         )
     with detached():
-        return cast("Root", finish(Timeline(node)))
+        return cast("Root", finish(write_timeline((node,), author())))
 
 
 def _placed(losses: tuple[Loss, ...], tree: Node) -> tuple[Loss, ...]:

@@ -33,7 +33,10 @@ def settle(message: Message, node: object, *, roots: Roots, replaced: Replaced) 
     ``node`` is the recording. Raises :class:`MediaError` for a path that is refused or cannot be read.
     """
     content = message.content
-    if all(map(_is_settled, content)):
+    for block in content:
+        if not _is_settled(block):
+            break
+    else:
         return message
     settled = tuple(settle_block(block, node, roots=roots, replaced=replaced) for block in content)
     if all(map(is_, settled, content)):
@@ -43,11 +46,11 @@ def settle(message: Message, node: object, *, roots: Roots, replaced: Replaced) 
 
 def _is_settled(block: Block) -> bool:
     """Whether a block is one of the common kinds that need nothing."""
-    if type(block) is TextBlock:
-        return is_whole(block.text)
-    if type(block) is ToolResultBlock:
-        return all(type(one) is TextBlock and is_whole(one.text) for one in block.content)
-    return type(block) is ToolUseBlock
+    kind = type(block)
+    if kind is ToolResultBlock:
+        inner = block.content
+        return len(inner) == 1 and type(inner[0]) is TextBlock and is_whole(inner[0].text)
+    return kind is ToolUseBlock or (kind is TextBlock and is_whole(block.text))
 
 
 def settle_block(block: Block, node: object, *, roots: Roots, replaced: Replaced) -> Block:

@@ -6,6 +6,7 @@ Nothing here recurses: comparing, printing, copying and saving a tree ten thousa
 """
 
 from collections.abc import Iterator, Mapping
+from types import CodeType
 from typing import Any, ClassVar, TypeVar
 
 import attrs
@@ -93,19 +94,30 @@ class Node:
     equality. ``source`` gives it as file and line.
     """
 
-    __slots__ = ("at", "content", "mask", "options")
+    __slots__ = ("code", "content", "mask", "offset", "options")
     _fields: ClassVar[tuple[str, ...]] = ()
     _node: ClassVar[type["Node"]]
+    head: ClassVar[str | None] = None
+    """What the address of its messages starts with, where that is not their role."""
 
     content: tuple[Child, ...]
     mask: int
-    at: Position | Source | None
     options: Options
+    code: CodeType | Source | None
+    """The code object that wrote this, or its file and line where the code is not at hand."""
+    offset: int
+    """Which instruction of the code did."""
 
     def __init_subclass__(cls) -> None:
         # A component is a subclass without slots of its own: its node is the class it extends.
         if "_node" not in cls.__dict__:
             cls._node = cls
+
+    @property
+    def at(self) -> Position | Source | None:
+        """Where this was written: a code object and an offset, kept apart because that is cheap."""
+        code = self.code
+        return (code, self.offset) if isinstance(code, CodeType) else code
 
     @property
     def source(self) -> Source | None:
@@ -227,6 +239,7 @@ class Recorded(Node):
 
     __slots__ = ("form", "items")
     _fields = ("items", "form")
+    head = "history"
     items: Any
     form: str
 
@@ -354,7 +367,9 @@ def make(
     node = object.__new__(cls)
     _set(node, "content", content)
     _set(node, "mask", mask)
-    _set(node, "at", at)
+    code, offset = at if isinstance(at, tuple) else (at, -1)
+    _set(node, "code", code)
+    _set(node, "offset", offset)
     _set(node, "options", options)
     for name in cls._fields:
         _set(node, name, fields[name])

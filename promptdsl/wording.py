@@ -11,13 +11,14 @@ from typing import Any
 import attrs
 
 from promptdsl.blocks import Block, Cache, ToolResultBlock, text_block
-from promptdsl.encoding import body, controls, guard, guard_prefixes, inline, whole
+from promptdsl.encoding import body, controls, guard, guard_prefixes, inline, is_whole, whole
 from promptdsl.errors import MediaError
 from promptdsl.fencing import SectionFormat
 from promptdsl.indentation import dedent_parts
 from promptdsl.settling import settle_block
 from promptdsl.sources import Source
 from promptdsl.tree import (
+    CACHE,
     Call,
     Child,
     Fence,
@@ -109,9 +110,7 @@ class Wording:
         kind = node._node
         if kind is Text:
             self._text(node.content, around.voice, node)
-        elif kind is Section:
-            return None if self._wrote_plainly(node, around) else self._entered(node, around)
-        elif kind is Fence:
+        elif kind is Section or kind is Fence:
             return self._entered(node, around)
         elif kind is Value:
             self._text((node,), around.voice, node)
@@ -136,21 +135,6 @@ class Wording:
 
     def _opened(self, node: Any, voice: Voice, level: int) -> _Open:
         return _Open(node, iter(node.content), voice, level, self._here())
-
-    def _wrote_plainly(self, node: Any, around: _Open) -> bool:
-        """Write a section of one plain instruction, as most are, without opening it."""
-        content, voice = node.content, around.voice
-        if len(content) != 1 or voice is not INSTRUCTION or self.form.fenced or node.options.cache:
-            return False
-        text = content[0]
-        if type(text) is Text and len(text.content) == 1:
-            text = text.content[0]
-        if type(text) is not str or not text or text[0] in "\r\n" or self.names:
-            return False
-        if not text.isascii() and whole(text)[1]:
-            return False
-        self._put(self._heading(node, around) + text)
-        return True
 
     def _entered(self, node: Any, around: _Open) -> _Open:
         """Write the opening of a section or a fence, whose children are to follow."""
@@ -278,6 +262,30 @@ class Wording:
             return settle_block(node.block, node, roots=self.roots, replaced=_nothing)
         except MediaError as error:
             raise error.located(node.source) from None
+
+
+def plain_instructions(content: tuple[Child, ...], form: SectionFormat) -> str | None:
+    """Return the text of strings and sections of one string, as most system content is.
+
+    ``None`` when there is more to do: values, fences, dedenting, marks, lone surrogates.
+    """
+    if form.fenced:
+        return None
+    items: list[str] = []
+    for child in content:
+        text, head = child, ""
+        if type(child) is Section:
+            title = child.title
+            if len(child.content) != 1 or child.mask & CACHE or isinstance(title, Value):
+                return None
+            text = child.content[0]
+            head = "" if title is None else form.opening("", title, 2, value=False)
+        if type(text) is Text and len(text.content) == 1:
+            text = text.content[0]
+        if type(text) is not str or not text or text[0] in "\r\n" or not is_whole(text):
+            return None
+        items.append(head + text if head else text)
+    return "\n\n".join(items)
 
 
 def marked(block: Block, cache: Cache) -> Block:

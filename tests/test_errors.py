@@ -234,6 +234,7 @@ MISTAKES: dict[str, tuple[type[PromptError], Callable[[], object]]] = {
     "a prompt inside a block": (ScopeError, lambda: in_block(lambda: User("x"), Timeline)),
     "a render of no tree": (ContentError, lambda: render("x")),  # type: ignore[arg-type]
     "a render of a text": (ContentError, lambda: render(Text("x"))),
+    "a render of loose text": (PlacementError, lambda: render(Fragment("x"))),
     "an audience that is none": (OptionError, lambda: render(User("x"), audience="model's")),
     "a payload for no target": (TargetError, lambda: render(User("x")).payload()),
     "a payload for another target": (

@@ -264,11 +264,8 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 def test_a_path_in_data_is_refused(picture: Path) -> None:
     """A path that came in a recording is not read unless its folder was declared."""
 
-    def write() -> Node:
-        return recorded(picture)
-
-    error = raised(MediaError, lambda: render(write()))
-    assert places(write, 1) == error.at
+    error = raised(MediaError, lambda: render(recorded(picture)))
+    assert places(recorded, 3) == error.at
     assert f"the path {str(picture)!r} came in data and lies under no declared media root" == error.what
     assert "declare the folder: render(..., media_roots=[folder])" == error.fix
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -199,9 +200,8 @@ def test_twice() -> None:
 def test_a_detached_part_serves_two_prompts() -> None:
     """A detached part can stand in two prompts, twice in one, and inside a with block."""
     rules = Section("rules", "never", title="Rules")
-    with Timeline() as other:
-        with System("b"):
-            include(rules)
+    with Timeline() as other, System("b"):
+        include(rules)
     assert [("system", "a\n\n## Rules\nnever"), ("user", "## Rules\nnever")] == said(
         System("a", rules), User(rules)
     )
@@ -301,11 +301,7 @@ def test_the_first_stage_is_the_prompt() -> None:
 def changes(*content: Any, **transformation: Any) -> list[str]:
     """Return the stages in which the tree became another object."""
     stages = render(Timeline(*content), transformation=transformation).stages()
-    return [
-        after.name
-        for before, after in zip(stages, stages[1:], strict=False)
-        if before.tree is not after.tree
-    ]
+    return [after.name for before, after in pairwise(stages) if before.tree is not after.tree]
 
 
 @pytest.mark.parametrize(
@@ -344,29 +340,25 @@ def test_rendering_never_changes_the_tree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "provider", "own", "asked", "expected"),
+    ("target", "own", "asked", "expected"),
     [
-        (None, None, None, None, ("user", "library")),
-        (None, "anthropic", None, None, ("developer", "provider anthropic")),
-        ("gpt-5", None, None, None, ("developer", "provider openai")),
-        ("gpt-3.5-turbo", None, None, None, ("user", "model gpt-3.5")),
-        ("gpt-3.5-turbo", None, "developer", None, ("developer", "Timeline")),
-        ("gpt-3.5-turbo", None, "developer", "system", ("system", "render")),
-        (None, "anthropic", None, "user", ("user", "render")),
-        (None, None, "system", None, ("system", "Timeline")),
+        ({}, None, None, ("user", "library")),
+        ({"provider": "anthropic"}, None, None, ("developer", "provider anthropic")),
+        ({"model": "gpt-5"}, None, None, ("developer", "provider openai")),
+        ({"model": "gpt-3.5-turbo"}, None, None, ("user", "model gpt-3.5")),
+        ({"model": "gpt-3.5-turbo"}, "developer", None, ("developer", "Timeline")),
+        ({"model": "gpt-3.5-turbo"}, "developer", "system", ("system", "render")),
+        ({"provider": "anthropic"}, None, "user", ("user", "render")),
+        ({}, "system", None, ("system", "Timeline")),
     ],
 )
 def test_each_layer_wins_over_the_one_before(
-    model: str | None,
-    provider: str | None,
-    own: str | None,
-    asked: str | None,
-    expected: tuple[str, str],
+    target: Any, own: str | None, asked: str | None, expected: tuple[str, str]
 ) -> None:
     """The layers are library, provider, model, Timeline, render; explain says which one did."""
     layers = [None if role is None else {"role_mapping": {"event": role}} for role in (own, asked)]
     tree = Timeline(Event("e"), transformation=layers[0])
-    rendered = render(tree, model=model, provider=provider, transformation=layers[1])
+    rendered = render(tree, transformation=layers[1], **target)
     assert expected == rendered.explain()["role_mapping.event"]
     assert expected[0] == rendered.messages[0].role
 
@@ -395,7 +387,7 @@ def test_a_layer_may_be_a_function() -> None:
         return MessageTransformationConfig(format="xml", merge_consecutive=False)
 
     tree = Timeline(User("a"), User("b"), Section("s", "x"), transformation=own)
-    rendered = render(tree, model="gpt-5", transformation=lambda m, p: {"format": "markdown"})
+    rendered = render(tree, model="gpt-5", transformation=lambda *_: {"format": "markdown"})
     assert [("system", "x"), ("user", "a"), ("user", "b")] == heard(rendered.messages)
     assert [("gpt-5", "openai")] == asked
     assert (("markdown", "render"), (False, "Timeline")) == (
@@ -418,7 +410,7 @@ def test_every_value_is_explained() -> None:
         ({"role_mapping": {"event": "wizard"}}, "unknown role_mapping.event 'wizard'"),
         ({"ephemeral_position": "before"}, "did you mean 'before_user'"),
         ({"tool_pairing": "fix"}, "unknown tool_pairing 'fix'"),
-        (lambda model, provider: {"format": "html"}, "unknown format 'html'"),
+        (lambda *_: {"format": "html"}, "unknown format 'html'"),
     ],
 )
 def test_a_configuration_with_a_mistake(transformation: Any, message: str) -> None:
@@ -593,8 +585,7 @@ def test_what_is_a_loss(tree: Timeline, model: str, kinds: list[str]) -> None:
     assert kinds == [loss.kind for loss in render(tree, model=model).losses]
 
 
-@pytest.mark.parametrize("role", ["user", "developer", "system"])
-def test_a_role_that_was_asked_for_is_no_loss(role: str) -> None:
+def test_a_role_that_was_asked_for_is_no_loss() -> None:
     """An event sent in the user turn because the author said so is no loss."""
     mapping = {"role_mapping": {"event": "user", "ephemeral": "user"}}
     tree = Timeline(User("u"), Event("e"), Ephemeral("x"))

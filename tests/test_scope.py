@@ -268,6 +268,22 @@ def test_a_part_is_used_any_number_of_times_in_one_tree() -> None:
     assert expected == said(tree)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda value: System("a ", value),
+        lambda value: System("a ", Text(value)),
+        lambda value: System(Text("a ", value)),
+        lambda value: Section("s", "a ", value, title=value),
+        lambda value: Ephemeral("a ", value, title=value),
+    ],
+)
+def test_a_value_is_a_part_too(write: Callable[[Node], Node]) -> None:
+    """A value is used any number of times, inside of texts and beside them."""
+    value = Value("v")
+    assert write(value) == write(value) == write(Value("v"))
+
+
 def test_a_turn_is_a_part_too() -> None:
     """Turns written outside of any block are included like other parts."""
     greeting = User("Hello.")

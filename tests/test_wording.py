@@ -43,15 +43,15 @@ Turned = Callable[..., Node]
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [
-        (lambda *c: System(*c), ("system", "a\n\nb\n\nc")),
-        (lambda *c: Developer(*c), ("developer", "a\n\nb\n\nc")),
+        (System, ("system", "a\n\nb\n\nc")),
+        (Developer, ("developer", "a\n\nb\n\nc")),
         (lambda *c: Section("s", *c), ("system", "a\n\nb\n\nc")),
         (lambda *c: User(Section("s", *c)), ("user", "a\n\nb\n\nc")),
-        (lambda *c: Event(*c), ("user", "<event>\na\n\nb\n\nc\n</event>")),
-        (lambda *c: Ephemeral(*c), ("user", "<context>\na\n\nb\n\nc\n</context>")),
+        (Event, ("user", "<event>\na\n\nb\n\nc\n</event>")),
+        (Ephemeral, ("user", "<context>\na\n\nb\n\nc\n</context>")),
         (lambda *c: Grounding("g", *c), ("user", "<context>\na\n\nb\n\nc\n</context>")),
-        (lambda *c: User(*c), ("user", "a", "b", "c")),
-        (lambda *c: Assistant(*c), ("assistant", "a", "b", "c")),
+        (User, ("user", "a", "b", "c")),
+        (Assistant, ("assistant", "a", "b", "c")),
     ],
 )
 def test_components_beside_each_other(turn: Turned, expected: Any) -> None:
@@ -223,11 +223,13 @@ def test_any_value_can_be_read_back(
     assert (encode(value), value) == (inner, decode(inner))
 
 
-@every_place
+PLACES = [place.values[0] for place in CASES]
+only_places = pytest.mark.parametrize("place", PLACES, ids=[place.id for place in CASES])
+
+
+@only_places
 @pytest.mark.parametrize("target", ["openai", "openai_compatible", "anthropic"])
-def test_roles_do_not_depend_on_values(
-    place: Turned, encode: Callable[[str], str], target: str
-) -> None:
+def test_roles_do_not_depend_on_values(place: Turned, target: str) -> None:
     """Roles and the kinds of blocks are the same for every value, for every target."""
     expected = shape(Timeline(place("WORD"), User("u")), target)
     assert [expected] * len(VALUES) == [
@@ -241,14 +243,14 @@ def shape(tree: Timeline, target: str) -> list[Any]:
     return [(message.role, [block.type for block in message.content]) for message in messages]
 
 
-@every_place
-def test_control_characters_are_listed(place: Turned, encode: Callable[[str], str]) -> None:
+@only_places
+def test_control_characters_are_listed(place: Turned) -> None:
     """A control character in an encoded place is a hint among the losses."""
     assert ["hint"] == [kind for kind, _ in lost(place("a\x07b"))]
 
 
-@every_place
-def test_invisible_characters_are_listed(place: Turned, encode: Callable[[str], str]) -> None:
+@only_places
+def test_invisible_characters_are_listed(place: Turned) -> None:
     """An invisible character in a value is kept and reported as a hint."""
     assert ["hint"] == [kind for kind, _ in lost(place("a\u202eb"))]
 
@@ -262,8 +264,8 @@ def test_two_values_beside_each_other(one: str, two: str) -> None:
 # Author text.
 
 FENCES: dict[str, tuple[Turned, str]] = {
-    "ephemeral": (lambda *c: Ephemeral(*c), "context"),
-    "event": (lambda *c: Event(*c), "event"),
+    "ephemeral": (Ephemeral, "context"),
+    "event": (Event, "event"),
     "section": (lambda *c: System(Section("context", *c)), "context"),
     "section in a user turn": (lambda *c: User(Section("context", *c)), "context"),
     "section in an ephemeral": (lambda *c: Ephemeral(Section("rules", *c)), "context"),
@@ -390,7 +392,7 @@ def test_a_lone_surrogate(turn: Callable[[], Node], path: str) -> None:
     ],
 )
 def test_the_address_of_a_loss(turn: Callable[[], Node], path: str) -> None:
-    """The path of a loss is the path of ids that leads to it, outside system content from the turn."""
+    """The path of a loss is the path of ids to it, which outside system content starts with a turn."""
     assert [path] == [loss.path for loss in render(Timeline(turn())).losses]
 
 
@@ -415,9 +417,9 @@ def test_every_payload_is_utf8(target: str, words: str) -> None:
 @pytest.mark.parametrize(
     "speak",
     [
-        lambda v: User(v),
+        User,
         lambda v: User(Value(v)),
-        lambda v: Assistant(v),
+        Assistant,
         lambda v: History([{"role": "user", "content": v}]),
         lambda v: History.from_openai([{"role": "assistant", "content": v}]),
         lambda v: History.from_anthropic([{"role": "user", "content": v}]),

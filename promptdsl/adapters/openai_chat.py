@@ -305,6 +305,8 @@ def read(data: object) -> tuple[Message, ...]:
 def _read_plain(entries: dict[str, Any]) -> Message | None:
     """Return the message of what most are: a role with one text, a tool's answer in one text."""
     role, text = entries.get("role"), entries.get("content")
+    if text is None and role == "assistant" and len(entries) == 3:
+        return _read_plain_call(entries.get("tool_calls"))
     if type(text) is not str or not text:
         return None
     if len(entries) == 2 and (role == "user" or role == "assistant"):
@@ -313,6 +315,18 @@ def _read_plain(entries: dict[str, Any]) -> Message | None:
     if len(entries) == 3 and role == "tool" and type(id) is str:
         return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
     return None
+
+
+def _read_plain_call(calls: Any) -> Message | None:
+    """Return the message of one call of a function and nothing else."""
+    call = calls[0] if type(calls) is list and len(calls) == 1 else None
+    function = call.get("function") if type(call) is dict and len(call) == 3 else None
+    if type(function) is not dict or len(function) != 2 or call.get("type") != "function":
+        return None
+    id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+    if not type(id) is type(name) is type(arguments) is str:
+        return None
+    return message("assistant", (tool_use_block(id, name, arguments),), kind="recorded")
 
 
 def _read_message(where: str, entries: Mapping[str, Any], before: list[Message]) -> Message:

@@ -10,7 +10,6 @@ from promptdsl.encoding import data_text
 from promptdsl.errors import ContentError
 from promptdsl.json_text import ABSENT
 from promptdsl.scope import OPENED, join
-from promptdsl.sources import Position, source_of
 from promptdsl.tree import DEFAULTS, HAPPENING, bits
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -31,8 +30,9 @@ class UserAction(Written, tree.Happening):
         self, action: str, /, *, target: object = None, actor: object = None, **details: object
     ) -> None:
         frame = _getframe(1)
-        self.at = (frame.f_code, frame.f_lasti)
-        _check(self.at, {"action": action, "target": target, "actor": actor, **details})
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        _check(self, {"action": action, "target": target, "actor": actor, **details})
         _place(self, UserActionBlock(action, target, actor, details))
 
 
@@ -53,9 +53,10 @@ class StateChange(Written, tree.Happening):
         **details: object,
     ) -> None:
         frame = _getframe(1)
-        self.at = (frame.f_code, frame.f_lasti)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
         given = {"old": old, "new": new, "trigger": trigger, **details}
-        _check(self.at, {"key": key, **{k: v for k, v in given.items() if v is not ABSENT}})
+        _check(self, {"key": key, **{k: v for k, v in given.items() if v is not ABSENT}})
         _place(self, StateChangeBlock(key, old, new, trigger, details))
 
 
@@ -67,18 +68,19 @@ class SystemEvent(Written, tree.Happening):
 
     def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
         frame = _getframe(1)
-        self.at = (frame.f_code, frame.f_lasti)
-        _check(self.at, {"event": event, "source": source, **data})
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        _check(self, {"event": event, "source": source, **data})
         _place(self, SystemEventBlock(event, source, data))
 
 
-def _check(at: Position, fields: dict[str, object]) -> None:
+def _check(component: Any, fields: dict[str, object]) -> None:
     for name, value in fields.items():
         try:
             data_text(value)
         except ContentError as error:
             raise ContentError(
-                f"{name}: {error.what}", fix=error.fix, at=(source_of(at),)
+                f"{name}: {error.what}", fix=error.fix, at=(component.source,)
             ) from None
 
 

@@ -48,7 +48,8 @@ _RECORDED = bits(RECORDED)
 def _keep(
     component: H, messages: object, form: str, frame: FrameType, options: Mapping[str, Never]
 ) -> H:
-    component.at = (frame.f_code, frame.f_lasti)
+    component.code = frame.f_code
+    component.offset = frame.f_lasti
     refuse_options(component, options)
     component.content = ()
     component.mask = _RECORDED

@@ -96,7 +96,8 @@ def _written(
     cls: type[I], frame: FrameType, options: Mapping[str, Never], also: Iterable[str] = ()
 ) -> I:
     component = object.__new__(cls)
-    component.at = (frame.f_code, frame.f_lasti)
+    component.code = frame.f_code
+    component.offset = frame.f_lasti
     component.content = ()
     component.mask = bits(MEDIA)
     component.options = DEFAULTS

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from promptdsl.components.turns import ROOTED, TURN_OPTIONS, write_turn
@@ -82,9 +83,9 @@ class Ephemeral(RequestBlock):
 
         def __init__(self, *content, **options):
             frame = _getframe(1)
-            _settle(self, content, options, (frame.f_code, frame.f_lasti))
+            _settle(self, content, options, frame)
             self.grounding = False
-            begin(self, content, options, self.at)
+            begin(self, content, options)
 
 
 class Grounding(RequestBlock):
@@ -116,9 +117,9 @@ class Grounding(RequestBlock):
 
         def __init__(self, id, /, *content, **options):
             frame = _getframe(1)
-            _settle(self, content, options, (frame.f_code, frame.f_lasti))
+            _settle(self, content, options, frame)
             self.grounding = True
-            begin(self, content, named(self, id, content, options), self.at)
+            begin(self, content, named(self, id, content, options))
 
     def _keywords(self) -> frozenset[str]:
         return self._accepts - {"id"}
@@ -142,9 +143,10 @@ def named(
     return {**options, "id": id}
 
 
-def _settle(component: Any, content: tuple[Any, ...], options: dict[str, Any], at: Any) -> None:
+def _settle(component: Any, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType) -> None:
     """Take the options that only request-only turns have out of the given ones."""
-    component.at = at
+    component.code = frame.f_code
+    component.offset = frame.f_lasti
     component.options = DEFAULTS
     component.mask = component._own | BARE
     component.content = ()
@@ -191,11 +193,10 @@ def Turn(role: str, /, *content: Content, **options: Any) -> Any:  # noqa: N802
     Raises :class:`OptionError` for an unknown role or option.
     """
     frame = _getframe(1)
-    at = (frame.f_code, frame.f_lasti)
     if role != "ephemeral":
-        return write_turn(role, content, options, at)
+        return write_turn(role, content, options, frame)
     turn = object.__new__(Ephemeral)
-    _settle(turn, content, options, at)
+    _settle(turn, content, options, frame)
     turn.grounding = False
-    begin(turn, content, options, at)
+    begin(turn, content, options)
     return turn

@@ -7,7 +7,6 @@ from promptdsl import tree
 from promptdsl.components.requests import named
 from promptdsl.components.turns import ROOTED
 from promptdsl.components.writing import (
-    TEXT_BITS,
     Block,
     Content,
     adopt,
@@ -23,7 +22,6 @@ from promptdsl.tree import (
     BARE,
     BUSY,
     CALL,
-    DEEP,
     FRAGMENT,
     HAPPENING,
     NAMED,
@@ -72,13 +70,14 @@ class Section(Block, tree.Section):
 
         def __init__(self, id, /, *content, title=None, **options):
             frame = _getframe(1)
-            self.at = (frame.f_code, frame.f_lasti)
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
             plain = not options and (not content or (len(content) == 1 and type(content[0]) is str))
             known = _OPTIONS.get(id) if plain and type(id) is str else None
             if known is None or not (title is None or type(title) is str):
                 given = named(self, id, content, options)
                 self.title = None if title is None else _title(self, title, content)
-                begin(self, content, given, self.at)
+                begin(self, content, given)
                 _remember(self.options)
                 return
             # The fast path: an id that was checked before, and one string or nothing.
@@ -139,7 +138,9 @@ class Fragment(Block, tree.Fragment):
 
         def __init__(self, *content, **options):
             frame = _getframe(1)
-            begin(self, content, options, (frame.f_code, frame.f_lasti))
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
+            begin(self, content, options)
 
 
 class Note(Block, tree.Note):
@@ -159,7 +160,9 @@ class Note(Block, tree.Note):
 
         def __init__(self, *content, **options):
             frame = _getframe(1)
-            begin(self, content, options, (frame.f_code, frame.f_lasti))
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
+            begin(self, content, options)
 
     def _advice(self, node: Node) -> str:
         return "a Note holds text and parts"

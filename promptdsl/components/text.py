@@ -34,7 +34,8 @@ class Text(Written, tree.Text):
 
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
-        self.at = (frame.f_code, frame.f_lasti)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
         self.options = DEFAULTS
         if len(parts) == 1 and type(parts[0]) is str and not options:
             self.content = parts
@@ -75,7 +76,7 @@ def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
             )
     adopt(text, busy)
     for part in parts:
-        if isinstance(part, Node):
+        if isinstance(part, Node) and type(part) is not part._node:
             part.__class__ = part._node
     return joined(parts)
 
@@ -88,7 +89,8 @@ class Value(Written, tree.Value):
 
     def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)
-        self.at = (frame.f_code, frame.f_lasti)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
         self.content = ()
         self.mask = TEXT_BITS
         self.options = DEFAULTS
@@ -111,6 +113,8 @@ def dedent(text: str) -> str:
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ContentError(
-            f"dedent() takes a string, not {type(text).__name__}", fix="", at=(author(),)
+            f"dedent() takes a string, not {type(text).__name__}",
+            fix="give it the text itself",
+            at=(author(),),
         )
     return dedent_parts((text,))[0]

@@ -32,7 +32,8 @@ class ToolUse(Written, tree.Call):
         self, name: str, input: Mapping[str, Any] | str, /, id: str, **options: Never
     ) -> None:
         frame = _getframe(1)
-        self.at = (frame.f_code, frame.f_lasti)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
         self.content = ()
         self.options = DEFAULTS
         if options:
@@ -92,12 +93,13 @@ class ToolResult(Block, tree.Result):
 
         def __init__(self, tool_use_id, /, *content, is_error=False, error_type=None, **options):
             frame = _getframe(1)
-            self.at = (frame.f_code, frame.f_lasti)
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
             self.tool_use_id = tool_use_id
             self.is_error = is_error
             self.error_type = error_type
             check_result(self, content)
-            begin(self, content, options, self.at)
+            begin(self, content, options)
             # A tool may answer with nothing at all.
             self.mask &= ~BARE
 

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptdsl import tree
 from promptdsl.blocks import ERROR_TYPES
 from promptdsl.components.writing import (
-    TEXT_BITS,
     Block,
     Content,
     begin,
@@ -25,11 +25,10 @@ from promptdsl.errors import (
 )
 from promptdsl.messages import Role
 from promptdsl.scope import OPENED, join, open_block
-from promptdsl.sources import source_of
+from promptdsl.sources import Source, author
 from promptdsl.tree import (
     BARE,
     CALL,
-    DEEP,
     DEFAULTS,
     DEVELOPER,
     FAILED,
@@ -88,7 +87,8 @@ class Timeline(Block, Root):
 
         def __init__(self, *content, **options):
             frame = _getframe(1)
-            self.at = (frame.f_code, frame.f_lasti)
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
             self.transformation = None
             self.content, self.mask, self.options = (), self._own, DEFAULTS
             for name in options:
@@ -104,7 +104,7 @@ class Timeline(Block, Root):
                     at=(self.source, around.source),
                 )
             self.transformation = as_layer(options.get("transformation"), at=self.source)
-            begin(self, content, {}, self.at)
+            begin(self, content, {})
             _check_loose_media(self)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -167,13 +167,14 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
 
     def __init__(self: Any, *content: Any, **options: Any) -> None:
         frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
         self.role = role
         self.kind = "written"
         if options or (content and (len(content) > 1 or type(content[0]) is not str)):
-            begin(self, content, options, (frame.f_code, frame.f_lasti))
+            begin(self, content, options)
             return
         # The fast path: one string or nothing, so nothing to scan and nothing to check.
-        self.at = (frame.f_code, frame.f_lasti)
         self.content = content
         self.options = DEFAULTS
         mask = own if content else bare_mask
@@ -376,7 +377,8 @@ class ToolMessage(Block, ToolTurn):
                 and (not content or (len(content) == 1 and type(content[0]) is str))
             ):
                 # The fast path; a tool may answer with nothing at all.
-                self.at = (frame.f_code, frame.f_lasti)
+                self.code = frame.f_code
+                self.offset = frame.f_lasti
                 self.content = content
                 self.options = DEFAULTS
                 top = OPENED.get()
@@ -385,9 +387,10 @@ class ToolMessage(Block, ToolTurn):
                 else:
                     join(self, top, _TOOL)
                 return
-            self.at = (frame.f_code, frame.f_lasti)
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
             check_result(self, content)
-            begin(self, content, options, self.at)
+            begin(self, content, options)
             # A tool may answer with nothing at all.
             self.mask &= ~BARE
 
@@ -454,16 +457,29 @@ _TURNS: Mapping[str, type[TurnBlock]] = {
 }
 
 
-def write_turn(role: object, content: tuple[Any, ...], options: dict[str, Any], at: Any) -> TurnBlock:
+def write_timeline(content: tuple[Any, ...], at: Source) -> Timeline:
+    """Return a timeline of parts that were written without one, for a place."""
+    timeline = object.__new__(Timeline)
+    timeline.transformation = None
+    timeline.code = at
+    timeline.offset = -1
+    begin(timeline, content, {})
+    _check_loose_media(timeline)
+    return timeline
+
+
+def write_turn(role: object, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType) -> TurnBlock:
     """Return the turn of a role, written at a place; :class:`OptionError` for an unknown role."""
     cls = _TURNS.get(role) if isinstance(role, str) else None
     if cls is None:
         retract(content)
         raise OptionError(
-            f"unknown role {role!r}", fix=nearest(str(role), _TURNS), at=(source_of(at),)
+            f"unknown role {role!r}", fix=nearest(str(role), _TURNS), at=(author(),)
         )
     turn = object.__new__(cls)
     turn.role = cls._role
     turn.kind = "written"
-    begin(turn, content, options, at)
+    turn.code = frame.f_code
+    turn.offset = frame.f_lasti
+    begin(turn, content, options)
     return turn

@@ -24,7 +24,6 @@ from promptdsl.errors import (
 )
 from promptdsl.rewriting import unique_ids
 from promptdsl.scope import OPENED, check_owner, enter, fail, is_owner, join, leave, misplaced
-from promptdsl.sources import Position
 from promptdsl.tree import (
     BARE,
     BUSY,
@@ -119,9 +118,8 @@ class Block(Written):
         return "write it outside of this block"
 
 
-def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any], at: Position) -> None:
+def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
     """Fill a new block component from its arguments and options, and place it."""
-    component.at = at
     component.content = ()
     component.options = DEFAULTS
     component.mask = component._own | BARE
@@ -148,7 +146,7 @@ def _are_finished(args: tuple[Any, ...]) -> bool:
             if arg._node is Value:
                 return False
             mask |= arg.mask
-    except AttributeError:
+    except (AttributeError, TypeError):
         return False
     return not mask & (BUSY | BARE)
 
@@ -253,7 +251,8 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
     if busy:
         adopt(component, busy)
     for value in values:
-        value.__class__ = Value
+        if type(value) is not Value:
+            value.__class__ = Value
     return content
 
 

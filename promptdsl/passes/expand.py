@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptdsl.blocks import (
-    EMPTY,
     Block,
     MediaBlock,
     StateChangeBlock,
@@ -14,7 +13,7 @@ from promptdsl.blocks import (
 )
 from promptdsl.encoding import is_whole
 from promptdsl.errors import DataError, PromptError
-from promptdsl.messages import Message, with_origins
+from promptdsl.messages import Message, place
 from promptdsl.rewriting import covering, with_content
 from promptdsl.tree import (
     CALL,
@@ -96,21 +95,22 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
         given = node.items if node.form == "messages" else readers[node.form](node.items)
         for index, item in enumerate(given):
             message = item if type(item) is Message else _message(item, index)
-            if message.plain is None or not is_whole(message.plain):
+            plain = message.plain
+            if plain is None or not (plain.isascii() or is_whole(plain)):
                 message = settle(message, node)
             if fresh or message is not item:
-                with_origins(message, (("history", index, node.at, None, EMPTY),))
+                place(message, node, index)
             role = message.role
-            if role == "event" or role == "ephemeral":
-                parts += _run(node, run)
-                parts.append(_turn(message, node))
-                run = []
+            if role == "user" or role == "assistant" or role == "tool":
+                leading = False
+                run.append(message)
             elif role == "developer" or role == "system":
                 leading = leading and role == "system"
                 run.append(message if leading else _instruction(message))
             else:
-                leading = False
-                run.append(message)
+                parts += _run(node, run)
+                parts.append(_turn(message, node))
+                run = []
     except PromptError as error:
         raise error.located(node.source) from None
     return [*parts, *_run(node, run)]

@@ -264,7 +264,7 @@ def test_the_same_id_on_other_levels() -> None:
     ],
 )
 def test_nothing_to_do(tree: Timeline) -> None:
-    """Without system content, or with one system turn that is first, the tree is the same object."""
+    """Without system content, or with one turn of it in front, the tree is the same object."""
     assert did_nothing("consolidate", tree)
 
 

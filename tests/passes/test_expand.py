@@ -132,7 +132,7 @@ def test_a_recording_is_read_when_rendered() -> None:
     ],
 )
 def test_a_message_that_cannot_be_read(item: object, message: str) -> None:
-    """A dictionary that is no message is refused by its place in the list and the History's line."""
+    """A dictionary that is no message is refused by its place and the line of the History."""
     history, written = History([Message("user", "u"), item]), line()  # type: ignore[list-item]
     with pytest.raises(DataError, match=message) as caught:
         render(history)
@@ -269,7 +269,7 @@ def test_readers_are_handed_in() -> None:
     tree = Timeline(History.from_openai(["one", "two"]))
     done = expand(
         tree,
-        readers={"openai": lambda items: tuple(Message("user", item) for item in items)},
-        settle=lambda message, _: Message("user", message.content + (TextBlock("!"),)),
+        readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
+        settle=lambda message, _: Message("user", (*message.content, TextBlock("!"))),
     )
-    assert [("user", "one", "!"), ("user", "two", "!")] == heard(done.content[0].items)
+    assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == heard(done.content[0].items)

@@ -1,5 +1,6 @@
 """Merge: neighbours of one role become one message, their blocks side by side."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -126,11 +127,11 @@ def test_switched_off() -> None:
 # Kinds.
 
 KINDS: dict[str, Any] = {
-    "written": lambda text: Developer(text),
+    "written": Developer,
     "recorded": lambda text: History([Message("user", "u"), Message("developer", text)]),
     "recorded_system": lambda text: History([Message("user", "u"), Message("system", text)]),
-    "event": lambda text: Event(text),
-    "request": lambda text: Ephemeral(text),
+    "event": Event,
+    "request": Ephemeral,
 }
 
 
@@ -280,7 +281,7 @@ def test_any_turns(roles: list[str]) -> None:
     merged = render(tree).messages
     apart = render(tree, transformation={"merge_consecutive": False}).messages
     assert [b for m in apart for b in m.content] == [b for m in merged for b in m.content]
-    assert [] == [m for m, n in zip(merged, merged[1:], strict=False) if m.role == n.role]
+    assert [] == [m for m, n in pairwise(merged) if m.role == n.role]
 
 
 # The pass.

@@ -57,7 +57,7 @@ Written = Callable[[], Node]
     ],
 )
 def test_user_action(write: Written, expected: str) -> None:
-    """A user action says who did what to what, then its details; what is absent goes with its mark."""
+    """A user action says who did what to what; what is absent goes with its mark."""
     assert f'<event type="user_action">\n{expected}\n</event>' == text(Event(write()))
 
 
@@ -136,12 +136,12 @@ def test_a_picture_in_an_event() -> None:
 # Values.
 
 FIELDS: dict[str, Callable[[str], Node]] = {
-    "action": lambda v: UserAction(v),
+    "action": UserAction,
     "target": lambda v: UserAction("clicked", target=v),
     "actor": lambda v: UserAction("clicked", actor="x" + v),
     "detail": lambda v: UserAction("clicked", detail=v),
     "name of a detail": lambda v: UserAction("clicked", **{"x" + v: 1}),
-    "key": lambda v: StateChange(v),
+    "key": StateChange,
     "old": lambda v: StateChange("plan", old=v),
     "new": lambda v: StateChange("plan", new=v),
     "trigger": lambda v: StateChange("plan", trigger=v),
@@ -348,7 +348,7 @@ def test_format_block_is_given_the_block() -> None:
     seen: list[Block] = []
     render(
         Event(UserAction("<b>", n=1), StateChange("plan", old=1), SystemEvent("done")),
-        transformation={"format_block": lambda block: seen.append(block)},
+        transformation={"format_block": seen.append},
     )
     assert [
         UserActionBlock("<b>", details={"n": 1}),

@@ -204,7 +204,7 @@ def test_a_new_id_depends_on_earlier_turns_only(ids: list[str]) -> None:
 
 
 def test_a_call_without_a_result() -> None:
-    """A call that is not answered before the next turn is an error with its line and that turn's."""
+    """A call without a result before the next turn is an error with both lines."""
     first = line() + 1
     tree = Timeline(
         User("u"),
@@ -458,25 +458,19 @@ STEPS = st.lists(
 
 def written(step: str, ids: Any) -> list[Node]:
     """Return the turns of a step."""
-    match step:
-        case "user":
-            return [User("u")]
-        case "assistant":
-            return [Assistant("a")]
-        case "event":
-            return [Event("e")]
-        case "calls":
-            return [calls(*ids)]
-        case "recorded_calls":
-            return [recorded_calls(*ids, words=("hm",))]
-        case "results":
-            return [result(id) for id in ids]
-        case "recorded_results":
-            return [recorded_result(id) for id in ids]
-        case "user_results":
-            return [User(*(ToolResult(id, "rain") for id in ids))]
-        case _:
-            return [User(*(ToolResult(id, "rain") for id in ids), "And?")]
+    results = [ToolResult(id, "rain") for id in ids]
+    made: dict[str, list[Node]] = {
+        "user": [User("u")],
+        "assistant": [Assistant("a")],
+        "event": [Event("e")],
+        "calls": [calls(*ids)],
+        "recorded_calls": [recorded_calls(*ids, words=("hm",))],
+        "results": [result(id) for id in ids],
+        "recorded_results": [recorded_result(id) for id in ids],
+        "user_results": [User(*results)],
+        "mixed": [User(*results, "And?")],
+    }
+    return made[step]
 
 
 @given(STEPS, MODES)

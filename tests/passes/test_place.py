@@ -347,7 +347,7 @@ def test_alone(position: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        (lambda: left(), ("developer", LEFT)),
+        (left, ("developer", LEFT)),
         (lambda: Ephemeral("x"), ("developer", ctx("x"))),
         (lambda: Grounding("g", "x", position="flow"), ("developer", ctx("x"))),
     ],
