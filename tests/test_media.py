@@ -109,7 +109,9 @@ def test_bytes_that_are_wrong_are_refused(
 def test_too_many_bytes_are_refused() -> None:
     """More bytes than any provider takes are an error that names the limit."""
     error = raised(MediaError, lambda: of_bytes(PNG + bytes(MAX_BYTES)))
-    assert f"the attachment has {MAX_BYTES + len(PNG):,} bytes, the limit is 33,554,432" == error.what
+    assert (
+        f"the attachment has {MAX_BYTES + len(PNG):,} bytes, the limit is 33,554,432" == error.what
+    )
 
 
 def test_bytes_are_checked_where_they_are_written() -> None:
@@ -175,7 +177,9 @@ def recorded(path: object) -> History:
 @pytest.mark.parametrize("form", [str, Path])
 def test_a_path_written_in_code_is_read(picture: Path, form: type) -> None:
     """A file named in code is read when the prompt is rendered, wherever it is."""
-    assert MediaSource("base64", ENCODED, "image/png") == source(User(Image.from_path(form(picture))))
+    assert MediaSource("base64", ENCODED, "image/png") == source(
+        User(Image.from_path(form(picture)))
+    )
 
 
 def test_a_path_is_read_when_rendered(picture: Path) -> None:
@@ -266,7 +270,10 @@ def test_a_path_in_data_is_refused(picture: Path) -> None:
 
     error = raised(MediaError, lambda: render(recorded(picture)))
     assert places(recorded, 3) == error.at
-    assert f"the path {str(picture)!r} came in data and lies under no declared media root" == error.what
+    assert (
+        f"the path {str(picture)!r} came in data and lies under no declared media root"
+        == error.what
+    )
     assert "declare the folder: render(..., media_roots=[folder])" == error.fix
 
 
@@ -277,7 +284,9 @@ def test_a_path_in_data_is_read_under_a_declared_root(picture: Path, form: type)
     assert ENCODED == source(recorded(picture), media_roots=roots).value
 
 
-@pytest.mark.parametrize("name", ["root/../x.png", "root/link.png", "root/link/x.png", "rooted.png"])
+@pytest.mark.parametrize(
+    "name", ["root/../x.png", "root/link.png", "root/link/x.png", "rooted.png"]
+)
 def test_a_path_in_data_does_not_leave_its_root(picture: Path, name: str) -> None:
     """Dots, links and names that begin alike lead out of no media root."""
     folder = picture.parent
@@ -311,5 +320,7 @@ def test_a_source_keeps_who_named_it_out_of_equality() -> None:
 
 def test_reading_a_path_keeps_what_was_declared(picture: Path) -> None:
     """The type in a source is compared with the bytes, not lost."""
-    error = raised(MediaError, lambda: read_path(MediaSource("path", str(picture), "audio/wav"), ()))
+    error = raised(
+        MediaError, lambda: read_path(MediaSource("path", str(picture), "audio/wav"), ())
+    )
     assert "the attachment is declared audio/wav, but its bytes are image/png" == error.what

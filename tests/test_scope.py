@@ -652,7 +652,10 @@ def test_a_block_that_raised_cannot_be_included() -> None:
         with System("x"):
             include(part)
 
-    assert "the block of this Section raised, so it was never finished" == raised(ScopeError, write).what
+    assert (
+        "the block of this Section raised, so it was never finished"
+        == raised(ScopeError, write).what
+    )
 
 
 def test_a_refused_timeline_cannot_be_rendered() -> None:
@@ -1332,9 +1335,7 @@ class Building(RuleBasedStateMachine):
         block, model = self.open.pop()
         block.__exit__(Boom, Boom(), None)
         around = self.top[1]
-        around[:] = [
-            entry for entry in around if entry[0] != "section" or entry[2] is not model
-        ]
+        around[:] = [entry for entry in around if entry[0] != "section" or entry[2] is not model]
 
     @rule(most=st.integers(1, 4), word=words)
     def adopt(self, most: int, word: str) -> None:

@@ -149,9 +149,8 @@ def test_a_text_that_starts_otherwise() -> None:
 
 def test_a_value_is_never_dedented() -> None:
     """A value keeps its indentation, and its lines say nothing of the text's."""
-    assert "one\n   x\n y\n  two" == text(
-        System("\n    one\n    ", Value("  x\n y"), "\n      two")
-    )
+    written = Text("\n    one\n    ", Value("x\n y"), "\n      two")
+    assert "one\nx\n y\n  two" == text(System(written))
 
 
 def test_a_detached_text() -> None:
@@ -392,7 +391,7 @@ def test_a_lone_surrogate(turn: Callable[[], Node], path: str) -> None:
     ],
 )
 def test_the_address_of_a_loss(turn: Callable[[], Node], path: str) -> None:
-    """The path of a loss is the path of ids to it, which outside system content starts with a turn."""
+    """The path of a loss is the path of ids to it, from the turn on outside system content."""
     assert [path] == [loss.path for loss in render(Timeline(turn())).losses]
 
 

@@ -63,7 +63,7 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
             out.append({"role": role, "content": text})
             continue
         content = turn.content
-        block = content[0] if len(content) == 1 and turn.name is None else None
+        block = content[0] if len(content) == 1 and turn.details is NO_DETAILS else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             said, id = block.content[0], block.tool_use_id
             short = len(id) <= LONGEST_ID and id.isascii() and not block.is_error

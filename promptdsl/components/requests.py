@@ -150,7 +150,8 @@ def _settle(component: Any, content: tuple[Any, ...], options: dict[str, Any], f
     component.options = DEFAULTS
     component.mask = component._own | BARE
     component.content = ()
-    said = (options.pop("type", None), options.pop("title", None))
+    type = options.pop("type", None) if "type" in component._accepts else None
+    said = (type, options.pop("title", None))
     component.position = options.pop("position", None)
     component.order = options.pop("order", 0)
     try:

@@ -31,10 +31,10 @@ from promptdsl.tree import (
     CALL,
     DEFAULTS,
     DEVELOPER,
-    FAILED,
     FRAGMENT,
     HAPPENING,
     MEDIA,
+    NOTE,
     RECORDED,
     REQUEST,
     RESULT,
@@ -103,19 +103,32 @@ class Timeline(Block, Root):
                     fix="write it under `with detached():`, or in a function called outside",
                     at=(self.source, around.source),
                 )
-            self.transformation = as_layer(options.get("transformation"), at=self.source)
+            if options:
+                self.transformation = as_layer(options["transformation"], at=self.source)
             begin(self, content, {})
-            _check_loose_media(self)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
         if kind is None:
-            try:
-                _check_loose_media(self)
-            except PlacementError:
-                self.mask |= FAILED
-                raise
             self.__class__ = Root  # type: ignore[assignment]
+
+    def _inspect(self, content: tuple[Any, ...], mask: int) -> None:
+        """Refuse media in a loose section, which is system content."""
+        if not (mask & SECTION and mask & MEDIA << SHIFT):
+            return
+        waiting = list(reversed(content))
+        while waiting:
+            child = waiting.pop()
+            if child.mask & FRAGMENT:
+                waiting.extend(reversed(child.content))
+            elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
+                media = next(node for node, _ in tree.walk(child) if isinstance(node, tree.Media))
+                raise PlacementError(
+                    f"a {label(media)} cannot stand in a Section outside of a turn: "
+                    "it is system content",
+                    fix="put it in a User turn",
+                    at=(media.source, child.source),
+                )
 
     def _advice(self, node: Node) -> str:
         name = label(node)
@@ -126,24 +139,6 @@ class Timeline(Block, Root):
         if node.mask & tree.HAPPENING:
             return f"put it in an Event: Event({name}(...))"
         return "put it in a System for instructions, or in a User"
-
-
-def _check_loose_media(timeline: Any) -> None:
-    """Refuse media in a loose section, which is system content."""
-    if not timeline.mask & MEDIA << SHIFT:
-        return
-    waiting = list(reversed(timeline.content))
-    while waiting:
-        child = waiting.pop()
-        if child.mask & FRAGMENT:
-            waiting.extend(reversed(child.content))
-        elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
-            media = next(node for node, _ in tree.walk(child) if isinstance(node, tree.Media))
-            raise PlacementError(
-                f"a {label(media)} cannot stand in a Section outside of a turn: it is system content",
-                fix="put it in a User turn",
-                at=(media.source, child.source),
-            )
 
 
 class TurnBlock(Block, tree.Turn):
@@ -325,7 +320,7 @@ class ToolResults(TurnBlock):
     _node = tree.Turn
     _role = "tool"
     _own = bits(TURN)
-    _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION
+    _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION | NOTE
 
     def _advice(self, node: Node) -> str:
         return "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
@@ -464,7 +459,6 @@ def write_timeline(content: tuple[Any, ...], at: Source) -> Timeline:
     timeline.code = at
     timeline.offset = -1
     begin(timeline, content, {})
-    _check_loose_media(timeline)
     return timeline
 
 
@@ -474,7 +468,7 @@ def write_turn(role: object, content: tuple[Any, ...], options: dict[str, Any], 
     if cls is None:
         retract(content)
         raise OptionError(
-            f"unknown role {role!r}", fix=nearest(str(role), _TURNS), at=(author(),)
+            f"unknown role {role!r}", fix=nearest(str(role), (*_TURNS, "ephemeral")), at=(author(),)
         )
     turn = object.__new__(cls)
     turn.role = cls._role

@@ -57,6 +57,8 @@ NOT_OPEN = ~OPEN
 NOT_BARE = ~BARE
 NOT_SPOKEN = ~SPOKEN
 UNFIT = BARE | OPEN | NAMED
+UNSETTLED = BUSY | BARE | TEXT
+UNSETTLED = BUSY | BARE | TEXT
 SHOWN = SURFACE | DEEP
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 AUDIENCES = ("all", "model", "people")
@@ -117,6 +119,9 @@ class Block(Written):
     def _advice(self, node: Node) -> str:
         return "write it outside of this block"
 
+    def _inspect(self, content: tuple[Any, ...], mask: int) -> None:
+        """Check what a mask cannot say, where something in the block has an id."""
+
 
 def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
     """Fill a new block component from its arguments and options, and place it."""
@@ -128,8 +133,7 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
             if options:
                 component.options = options_of(component, options)
             if args:
-                finished = args if _are_finished(args) else tuple(gather(component, args))
-                seal(component, finished, component.mask & NOT_BARE)
+                _fill(component, args, component.mask & NOT_BARE)
         except PromptError:
             retract(args)
             raise
@@ -138,17 +142,29 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
         join(component, top, component.mask)
 
 
+def _fill(component: Any, args: tuple[Any, ...], own: int) -> None:
+    if _are_finished(args):
+        try:
+            seal(component, args, own)
+        except AttributeError:
+            pass
+        else:
+            return
+    seal(component, tuple(gather(component, args)), own)
+
+
 def _are_finished(args: tuple[Any, ...]) -> bool:
-    """Whether the arguments are components that need nothing done: no text, none placed or open."""
+    """Whether the arguments are components that need nothing done: no text, none placed or open.
+
+    Something that only has a ``mask`` as they do is told apart by ``gather``.
+    """
     mask = 0
     try:
         for arg in args:
-            if arg._node is Value:
-                return False
             mask |= arg.mask
     except (AttributeError, TypeError):
         return False
-    return not mask & (BUSY | BARE)
+    return not mask & UNSETTLED
 
 
 def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
@@ -157,24 +173,37 @@ def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
     Raises :class:`PlacementError` for a child that may not stand here.
     """
     mask = 0
-    for child in content:
-        if type(child) is str:
-            mask |= TEXT_BITS
-        else:
+    try:
+        for child in content:
             mask |= child.mask
-            node = child._node
-            if type(child) is not node:
-                child.__class__ = node
+            child.__class__ = child._node
+    except AttributeError:
+        # A string has no mask, and a part that is frozen already refuses to be frozen again.
+        mask = _freeze(content)
     if mask & (component._forbids | UNFIT):
         _check(component, content, mask)
     component.content = content
     component.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
 
 
+def _freeze(content: tuple[Any, ...]) -> int:
+    """Turn the components of a content into nodes, and return what they are and hold."""
+    mask = 0
+    for child in content:
+        if type(child) is str:
+            mask |= TEXT_BITS
+        else:
+            mask |= child.mask
+            if type(child) is not child._node:
+                child.__class__ = child._node
+    return mask
+
+
 def _check(component: Any, content: tuple[Any, ...], mask: int) -> None:
     if mask & (component._forbids | BARE | OPEN):
         raise _offence(component, content)
     unique_ids(component, content)
+    component._inspect(content, mask)
 
 
 def _offence(component: Any, content: tuple[Any, ...]) -> PromptError:

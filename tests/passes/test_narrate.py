@@ -1,6 +1,6 @@
 """Narrate: events become fenced text in the role they are mapped to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -411,12 +411,13 @@ def test_other_turns_stay_as_they_are() -> None:
 def test_the_narrator_is_handed_in() -> None:
     """The pass asks the narrator it is given for the text of a type with its fields."""
     asked: list[tuple[str, dict[str, Any]]] = []
+
+    def narrator(kind: str, fields: Mapping[str, Any]) -> str:
+        asked.append((kind, dict(fields)))
+        return "said"
+
     tree = Timeline(Event(UserAction("<b>", n=1)))
-    done = narrate(
-        tree,
-        config=resolve([]),
-        event_text=lambda kind, fields: asked.append((kind, dict(fields))) or "said",  # type: ignore[func-returns-value]
-    )
+    done = narrate(tree, config=resolve([]), event_text=narrator)
     given_ = {"action": "&lt;b&gt;", "target": None, "actor": None, "details": (("n", "1"),)}
     assert [("user_action", given_)] == asked
     assert [] == [node for node in done.content[0].content if isinstance(node, Happening)]

@@ -390,6 +390,10 @@ def test_waiting_calls_of_an_id_that_came_back() -> None:
             [calls("a"), User(ToolResult("x", "?"), "v")],
             [called("a"), answered("a", *FILLED), ("user", "v")],
         ),
+        (
+            [calls("a"), Event("e"), result("x"), result("a")],
+            [called("a"), answered("a"), ("user", "<event>\ne\n</event>")],
+        ),
     ],
 )
 def test_fill(content: Content, expected: list[Said]) -> None:

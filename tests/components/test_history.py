@@ -1,0 +1,187 @@
+"""Recorded conversations as parts of a prompt."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    ContentError,
+    DataError,
+    History,
+    Message,
+    System,
+    TextBlock,
+    Timeline,
+    User,
+    detached,
+    include,
+    render,
+)
+from tests.places import places, raised, said
+
+OPENAI: list[dict[str, Any]] = [
+    {"role": "system", "content": "s"},
+    {"role": "user", "content": "a"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": "b"},
+    {"role": "assistant", "content": "c"},
+]
+ANTHROPIC: dict[str, Any] = {
+    "system": "s",
+    "messages": [
+        {"role": "user", "content": "a"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "1", "content": "b"}],
+        },
+        {"role": "assistant", "content": "c"},
+    ],
+}
+EXPECTED = [
+    ("system", ["s"]),
+    ("user", ["a"]),
+    ("assistant", ["tool_use"]),
+    ("tool", ["tool_result"]),
+    ("assistant", ["c"]),
+]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        History.from_openai(OPENAI),
+        History.from_openai({"messages": OPENAI}),
+        History.from_anthropic(ANTHROPIC),
+    ],
+)
+def test_a_recording_of_a_provider_is_read(history: History) -> None:
+    """A list of messages or a whole request of a provider is the conversation it records."""
+    assert EXPECTED == said(Timeline(history))
+
+
+def test_messages_and_dictionaries_are_recorded() -> None:
+    """A recording holds messages, dictionaries of messages, or both."""
+    history = History([Message("user", "a"), {"role": "assistant", "content": "b"}])
+    assert [("user", ["a"]), ("assistant", ["b"])] == said(history)
+
+
+def test_a_message_comes_out_as_it_went_in() -> None:
+    """A recorded message that needs nothing done is the message of the result."""
+    message = Message("user", (TextBlock("a"),), id="x", name="bob", metadata={"k": 1})
+    assert (message,) == render(History([message])).messages
+
+
+def test_what_was_rendered_is_a_recording() -> None:
+    """The messages of one prompt are the history of the next."""
+    first = render(Timeline(System("s"), User("a"))).messages
+    assert [("system", ["s"]), ("user", ["a", "b"])] == said(Timeline(History(first), User("b")))
+
+
+@pytest.mark.parametrize("empty", [[], (), iter(())])
+def test_a_recording_may_be_empty(empty: Any) -> None:
+    """An empty recording is no message."""
+    assert [("user", ["q"])] == said(Timeline(History(empty), User("q")))
+
+
+def test_a_recording_is_what_was_given() -> None:
+    """Appending to a list after it was given changes no prompt."""
+    given: list[Any] = [{"role": "user", "content": "a"}]
+    recorded = [History(given), History.from_openai(given), History.from_anthropic(given)]
+    payload = {"messages": given}
+    recorded.append(History.from_openai(payload))
+    given.append({"role": "user", "content": "b"})
+    assert [[("user", ["a"])]] * 4 == [said(history) for history in recorded]
+
+
+def test_an_iterator_is_read_once() -> None:
+    """A recording given as an iterator renders any number of times."""
+    history = History(Message("user", text) for text in "ab")
+    assert said(history) == said(history) == [("user", ["a", "b"])]
+
+
+def test_recordings_stand_where_they_are_written() -> None:
+    """Several recordings stand among the turns, written in blocks, as parts and as arguments."""
+    with detached():
+        part = History([{"role": "assistant", "content": "b"}])
+    with Timeline() as tree:
+        User("a")
+        include(part)
+        History([{"role": "user", "content": "c"}])
+        include(part)
+    assert [
+        ("user", ["a"]),
+        ("assistant", ["b"]),
+        ("user", ["c"]),
+        ("assistant", ["b"]),
+    ] == said(tree)
+
+
+@given(st.text(min_size=1))
+def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
+    """Whatever was said is sent as it was recorded."""
+    assert [("user", [text])] == said(History([{"role": "user", "content": text}]))
+
+
+@pytest.mark.parametrize("given", ["text", b"x", None, 3, {"role": "user", "content": "a"}, User])
+def test_what_is_no_list_is_refused_where_it_is_written(given: Any) -> None:
+    """What cannot be a recording is an error at the line of the History."""
+
+    def write() -> None:
+        History(given)
+
+    error = raised(ContentError, write)
+    assert places(write, 1) == error.at
+    assert "give the list itself: History(messages)" == error.fix
+
+
+@pytest.mark.parametrize(
+    ("item", "what"),
+    [
+        ("text", "messages[1]: a message is a mapping, not str"),
+        ({"role": "usr", "content": "x"}, "messages[1]: unknown role 'usr'"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_when_rendered(item: Any, what: str) -> None:
+    """A message that is none is an error with its number and the line of the History."""
+
+    def write() -> History:
+        return History([{"role": "user", "content": "a"}, item])
+
+    error = raised(DataError, lambda: render(write()))
+    assert places(write, 1) == error.at
+    assert what == error.what
+
+
+@pytest.mark.parametrize("read", [History.from_openai, History.from_anthropic])
+def test_what_a_provider_never_said_is_an_error_when_rendered(read: Any) -> None:
+    """A message no provider takes is an error with the line of the History."""
+    history = read([{"role": "usr", "content": "a"}])
+    error = raised(DataError, lambda: render(history))
+    assert (str(history.source),) == error.at
+
+
+def test_recorded_conversations_render(airline_conversations: list[list[dict[str, Any]]]) -> None:
+    """Every recorded conversation comes out with its turns in order."""
+    recorded = [[message["role"] for message in one] for one in airline_conversations]
+    rendered = [
+        [
+            message.role
+            for message in render(
+                History.from_openai(one), transformation={"merge_consecutive": False}
+            ).messages
+        ]
+        for one in airline_conversations
+    ]
+    assert recorded == rendered

@@ -1,0 +1,208 @@
+"""Sections, fragments, notes, and putting parts in place."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    ContentError,
+    Fragment,
+    Image,
+    Note,
+    OptionError,
+    Section,
+    System,
+    Text,
+    Timeline,
+    User,
+    Value,
+    decode,
+    include,
+    render,
+)
+from promptdsl.tree import Node
+from tests.places import places, raised, said
+
+XML = {"format": "xml"}
+
+
+@pytest.mark.parametrize(
+    ("tree", "markdown", "xml"),
+    [
+        (Section("s", "x"), "x", "<s>\nx\n</s>"),
+        (Section("s", "x", title="T"), "## T\nx", '<s title="T">\nx\n</s>'),
+        (
+            Section("s", "x", Section("t", "y", title="U"), "z", title="T"),
+            "## T\nx\n\n### U\ny\n\nz",
+            '<s title="T">\nx\n\n<t title="U">\ny\n</t>\n\nz\n</s>',
+        ),
+        (
+            Section("s", Section("t", "y", title="U")),
+            "### U\ny",
+            '<s>\n<t title="U">\ny\n</t>\n</s>',
+        ),
+        (Section("s", "x", title=""), "## \nx", '<s title="">\nx\n</s>'),
+        (Section("s", "x", title=3), "## 3\nx", '<s title="3">\nx\n</s>'),
+        (Section("s", "x", title="a\nb"), "## a&#10;b\nx", '<s title="a&#10;b">\nx\n</s>'),
+        (
+            Section("s", "x", title=Value("# <b>")),
+            "## # &lt;b&gt;\nx",
+            '<s title="# &lt;b&gt;">\nx\n</s>',
+        ),
+    ],
+)
+def test_titles(tree: Node, markdown: str, xml: str) -> None:
+    """A title is a heading in Markdown and an attribute in XML; without one there is no heading."""
+    assert [("system", [markdown])] == said(tree)
+    assert [("system", [xml])] == said(tree, transformation=XML)
+
+
+def test_headings_go_six_levels_deep() -> None:
+    """Nested sections go one level deeper each, down to six."""
+    part: Node = Text("x")
+    for number in range(7, 0, -1):
+        part = Section(f"s{number}", part, title=str(number))
+    headings = ["## 1", "### 2", "#### 3", "##### 4", "###### 5", "###### 6", "###### 7"]
+    assert [("system", ["\n".join([*headings, "x"])])] == said(part)
+
+
+@given(st.text(min_size=1))
+def test_any_title_is_one_line(title: str) -> None:
+    """Whatever a title holds, it heads one line and can be read back."""
+    (text,) = said(Section("s", "x", title=Value(title)))[0][1]
+    heading, body = text.split("\n")
+    assert ("## " + title, "x") == (decode(heading), body)
+
+
+def test_a_section_in_a_user_turn_is_one_block() -> None:
+    """A section is one text of its turn, a blank line between its parts."""
+    tree = User("a", Section("s", "b", Text("c"), title="S"), "d")
+    assert [("user", ["a", "## S\nb\n\nc", "d"])] == said(tree)
+
+
+def test_media_in_a_section_stay_in_place() -> None:
+    """A picture in a section of a user turn stands between the texts around it."""
+    tree = User(Section("s", "a", Image.from_url("https://example.com/x.png"), "b", title="S"))
+    assert [("user", ["## S\na", "image", "b"])] == said(tree)
+
+
+def test_a_section_takes_a_cache_mark() -> None:
+    """A section that is marked ends a block of the system message."""
+    tree = System(Section("s", "a", cache=True), Section("t", "b"))
+    (message,) = render(tree).messages
+    assert [("a", "default"), ("b", None)] == [
+        (block.text.strip(), block.cache)  # type: ignore[union-attr]
+        for block in message.content
+    ]
+
+
+def test_a_section_takes_an_audience() -> None:
+    """A section for people is not sent to a model."""
+    tree = System("a", Section("s", "b", audience="people"), Section("t", "c", audience="model"))
+    found = [said(tree, audience=audience) for audience in ("model", "people")]
+    assert [[("system", ["a\n\nc"])], [("system", ["a\n\nb"])]] == found
+
+
+@pytest.mark.parametrize("title", [["T"], Text("T"), object(), {"a": 1}])
+def test_a_title_that_is_no_text_is_an_error(title: Any) -> None:
+    """A title is text or a value, no component and no data; the error has the section's line."""
+
+    def write() -> None:
+        Section("s", "x", title=title)
+
+    assert places(write, 1) == raised(ContentError, write).at
+
+
+def test_a_forgotten_id_is_an_error() -> None:
+    """A text where the id belongs is an error that shows how it is written."""
+
+    def write() -> None:
+        Section("You are a support agent.")
+
+    error = raised(OptionError, write)
+    assert places(write, 1) == error.at
+    assert 'it comes first: Section("rules", "...")' in error.fix
+
+
+# Fragments.
+
+
+def test_a_fragment_stands_for_its_parts() -> None:
+    """Turns and sections in a fragment stand where the fragment stands."""
+    opening = Fragment(System("a"), User("b"))
+    tree = Timeline(opening, Fragment(Fragment(Assistant("c")), User("d")), Section("s", "e"))
+    expected = [
+        ("system", ["a\n\ne"]),
+        ("user", ["b"]),
+        ("assistant", ["c"]),
+        ("user", ["d"]),
+    ]
+    assert expected == said(tree)
+
+
+def test_a_fragment_renders_alone() -> None:
+    """A fragment of turns is a prompt."""
+    assert [("user", ["a"]), ("assistant", ["b"])] == said(Fragment(User("a"), Assistant("b")))
+
+
+def test_a_fragment_is_written_as_a_block() -> None:
+    """A fragment collects what is written in it."""
+    with Fragment() as part:
+        User("a")
+        Assistant("b")
+    assert Fragment(User("a"), Assistant("b")) == part
+
+
+# Notes.
+
+
+def test_a_note_is_for_people() -> None:
+    """A note is in nothing that is sent to a model, wherever it stands."""
+    tree = Timeline(
+        Note("n1"), System("a", Note("n2")), User("q", Section("s", Note("n3"), "b")), Note("n4")
+    )
+    assert [("system", ["a"]), ("user", ["q", "b"])] == said(tree)
+
+
+def test_people_read_notes() -> None:
+    """For people a note stands where it was written."""
+    tree = Timeline(System("a", Note("n1")), User("q", Note("n2")), Note("n3"))
+    texts = [text for _, found in said(tree, audience="people") for text in found]
+    assert ["a\n\nn1", "q", "n2", "n3"] == texts
+
+
+def test_a_note_is_no_loss() -> None:
+    """Leaving out a note is nothing the target cannot say."""
+    rendered = render(Timeline(User("q", Note("n"))), provider="openai", strict=True)
+    assert () == rendered.losses
+
+
+# include()
+
+
+def test_include_returns_nothing() -> None:
+    """Including is a statement: what it puts in place is not passed on by accident."""
+    part = Text("x")
+    with User("q"):
+        assert include(part) is None  # type: ignore[func-returns-value]
+
+
+def test_include_of_nothing_does_nothing() -> None:
+    """Including no parts at all is fine, for a list that may be empty."""
+    with User("q") as block:
+        include()
+    assert User("q") == block
+
+
+def test_include_of_an_unfinished_part_is_an_error() -> None:
+    """A part with no content and no block is no part yet."""
+
+    def write() -> None:
+        part = Section("s")
+        with User("q"):
+            include(part)
+
+    assert places(write, 1) == raised(ContentError, write).at

@@ -1,0 +1,351 @@
+"""What stays put: a later turn never changes what was rendered before it.
+
+What is sent is read as a row of tokens: the role where it changes, then every text, call and result
+as it goes out. A prompt that grew begins with the tokens it had. The exceptions, each tested below:
+request-only content at its declared place, and an event or developer turn that was the last thing
+said and is then followed by a user turn, where its native form must stand before an answer.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Grounding,
+    History,
+    Message,
+    Section,
+    System,
+    TextBlock,
+    ToolMessage,
+    ToolResult,
+    ToolResultBlock,
+    ToolUse,
+    ToolUseBlock,
+    User,
+    UserAction,
+    render,
+)
+from promptdsl.tree import Node
+from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.reading import timeline
+
+MODELS = [
+    "claude-opus-5-5",
+    "claude-sonnet-5",
+    "claude-opus-4-7",
+    "claude-opus-4-5",
+    "gpt-6-sol",
+    "gpt-5",
+    "gpt-4o",
+    "gpt-3.5-turbo",
+    "o1-mini",
+]
+COMPATIBLE = "openai_compatible"
+NATIVE = ("claude-opus-5-5",)
+every_target = pytest.mark.parametrize("target", [*MODELS, COMPATIBLE, "anthropic"])
+
+Step = tuple[str, str]
+STEPS = ["user", "assistant", "batch", "pair", "user_results", "event", "developer", "recorded"]
+WORDS = st.sampled_from(["a", "b c", "é", "<b>", "</event>", "\n  x", "# h", "1."])
+CONVERSATIONS = st.lists(st.tuples(st.sampled_from(STEPS), WORDS), max_size=9)
+CONFIGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "role_mapping": st.fixed_dictionaries(
+            {}, optional={"event": st.sampled_from(["user", "developer", "system"])}
+        ),
+        "merge_consecutive": st.booleans(),
+        "format": st.sampled_from(["markdown", "xml"]),
+        "guard_conversation": st.booleans(),
+        "delimiters": st.sampled_from([{}, {"event": None}, {"event": ("[[", "]]")}]),
+    },
+)
+
+
+def turns(step: Step, id: str) -> list[Node]:
+    """Return the turns of a step; its calls have an id that may come back."""
+    kind, words = step
+    match kind:
+        case "user":
+            return [User(words)]
+        case "assistant":
+            return [Assistant(words)]
+        case "batch":
+            return [Assistant(words, ToolUse("t", {}, id=id)), ToolMessage(id, words)]
+        case "pair":
+            calls = [ToolUse("t", {"q": words}, id=id), ToolUse("t", {}, id=f"{id}x")]
+            return [Assistant(*calls), ToolMessage(f"{id}x", words), ToolMessage(id, words)]
+        case "user_results":
+            return [Assistant(ToolUse("t", {}, id=id)), User(ToolResult(id, words), words)]
+        case "event":
+            return [Event(UserAction("did", target=words), words)]
+        case "developer":
+            return [Developer(words)]
+        case _:
+            call = Message("assistant", [ToolUseBlock(id, "t", "{}")])
+            result = Message("tool", [ToolResultBlock(id, (TextBlock(words),))])
+            return [History([Message("user", words), call, result])]
+
+
+def prompt(steps: list[Step], *more: Node) -> Node:
+    """Return the prompt of a conversation, ids coming back every third step."""
+    written = [turn for number, step in enumerate(steps) for turn in turns(step, f"c{number % 3}")]
+    return timeline(System("s", Section("rules", "r", title="R")), *written, *more)
+
+
+def payload(tree: Node, target: str, config: Any) -> Any:
+    """Return what is sent of a prompt to a model or provider."""
+    named = {"provider": target} if target in (COMPATIBLE, "anthropic") else {"model": target}
+    return render(tree, transformation=config, **named).payload()  # type: ignore[arg-type]
+
+
+def tokens(sent: Any) -> list[str]:
+    """Return a payload as a row of tokens, which joined are all that is sent."""
+    row = [block["text"] for block in sent.get("system", [])]
+    before = None
+    for message in sent["messages"]:
+        role, content = message["role"], message.get("content") or ""
+        if role != before or not isinstance(content, list):
+            row.append(f"<{role} {message.get('tool_call_id', '')}>")
+        row += [json.dumps(block) for block in content] if isinstance(content, list) else [content]
+        row += [json.dumps(call) for call in message.get("tool_calls", ())]
+        before = role if isinstance(content, list) else None
+    return row
+
+
+def begins(shorter: list[str], longer: list[str]) -> bool:
+    """Return whether a longer row of tokens begins with a shorter one."""
+    return "".join(longer).startswith("".join(shorter))
+
+
+INSTRUCTIONS = ("event", "developer")
+
+
+def following(steps: list[Step]) -> list[str]:
+    """Return the kinds of the conversation turns of steps."""
+    return [kind for kind, _ in steps if kind not in INSTRUCTIONS]
+
+
+def is_taken_back(steps: list[Step], later: list[Step]) -> bool:
+    """Return whether instructions that were the last thing said are now followed by a user."""
+    said_last = bool(steps) and steps[-1][0] in INSTRUCTIONS
+    return said_last and following(later)[:1] in (["user"], ["recorded"])
+
+
+def without_last_instructions(steps: list[Step]) -> list[Step]:
+    """Return steps up to the last one that is no instruction."""
+    places = [number + 1 for number, (kind, _) in enumerate(steps) if kind not in INSTRUCTIONS]
+    return steps[: max(places, default=0)]
+
+
+def joins_the_system(steps: list[Step], later: list[Step]) -> bool:
+    """Return whether a developer turn comes, other than as a turn, before any conversation turn."""
+    kinds = [kind for kind, _ in later]
+    before = kinds[: kinds.index(following(later)[0])] if following(later) else kinds
+    return not following(steps) and "developer" in before
+
+
+# The rule.
+
+
+@every_target
+@given(CONVERSATIONS, CONVERSATIONS, CONFIGS)
+def test_a_prompt_is_append_only(
+    target: str, steps: list[Step], later: list[Step], config: Any
+) -> None:
+    """Adding turns never changes a token before them, but for instructions taken back."""
+    assume(not is_taken_back(steps, later) and not joins_the_system(steps, later))
+    one = tokens(payload(prompt(steps), target, config))
+    two = tokens(payload(prompt(steps + later), target, config))
+    assert begins(one, two)
+
+
+@pytest.mark.parametrize("target", [t for t in [*MODELS, COMPATIBLE] if t not in NATIVE])
+@given(CONVERSATIONS, CONVERSATIONS, CONFIGS)
+def test_without_a_native_form_there_is_no_exception(
+    target: str, steps: list[Step], later: list[Step], config: Any
+) -> None:
+    """Where instructions have no native form that must precede an answer, nothing is taken back."""
+    assume(not joins_the_system(steps, later))
+    one = tokens(payload(prompt(steps), target, config))
+    two = tokens(payload(prompt(steps + later), target, config))
+    assert begins(one, two)
+
+
+@given(CONVERSATIONS, CONVERSATIONS, CONFIGS)
+def test_the_neutral_messages_are_append_only(
+    steps: list[Step], later: list[Step], config: Any
+) -> None:
+    """The messages themselves stay, but for the last one, which a neighbour may join."""
+    one = render(prompt(steps), transformation=config).messages
+    two = render(prompt(steps + later), transformation=config).messages
+    last = one[-1]
+    assert one[:-1] == two[: len(one) - 1]
+    assert (last.role, last.content) == (
+        two[len(one) - 1].role,
+        two[len(one) - 1].content[: len(last.content)],
+    )
+
+
+@every_target
+@given(CONVERSATIONS, CONFIGS)
+def test_what_is_sent_is_taken(target: str, steps: list[Step], config: Any) -> None:
+    """At every length a conversation is a request that its target takes."""
+    named = {"provider": target} if target in (COMPATIBLE, "anthropic") else {"model": target}
+    rendered = render(prompt(steps), transformation=config, **named)  # type: ignore[arg-type]
+    check(rendered.payload(), rendered.facts)
+
+
+def check(sent: Any, facts: Any) -> None:
+    """Check a payload as its target does."""
+    if facts.provider == "anthropic":
+        check_anthropic(sent, facts)
+    else:
+        check_openai(sent)
+
+
+# The exceptions.
+
+
+def test_an_instruction_that_is_taken_back() -> None:
+    """An event that was the last thing said is fenced in the user turn that then follows it."""
+    said_, event = [("user", "a")], ("event", "b")
+    last = tokens(payload(prompt([*said_, event]), "claude-opus-5-5", {}))
+    followed = tokens(payload(prompt([*said_, event, ("user", "c")]), "claude-opus-5-5", {}))
+    assert ("<system >", "<user >") == (last[-2], followed[1])
+    assert not begins(last, followed)
+    assert begins(last[:-2], followed)
+
+
+@pytest.mark.parametrize("target", NATIVE)
+@given(CONVERSATIONS, CONVERSATIONS, CONFIGS)
+def test_no_more_is_taken_back(
+    target: str, steps: list[Step], later: list[Step], config: Any
+) -> None:
+    """When instructions are taken back, all that was said before them stays."""
+    assume(not joins_the_system(steps, later))
+    assert begins(
+        tokens(payload(prompt(without_last_instructions(steps)), target, config)),
+        tokens(payload(prompt(steps + later), target, config)),
+    )
+
+
+REQUEST = {"role_mapping": {"ephemeral": "developer"}}
+
+
+@pytest.mark.parametrize("target", ["claude-opus-5-5", "claude-opus-4-7", "gpt-5", COMPATIBLE])
+@pytest.mark.parametrize("position", ["before_user", "end", "flow"])
+@given(CONVERSATIONS, CONVERSATIONS)
+def test_request_only_content(
+    target: str, position: str, steps: list[Step], later: list[Step]
+) -> None:
+    """All that stands before request-only content stays; it is alone in coming and going."""
+    assume(not is_taken_back(steps, [*later, ("user", "x")]))
+    assume(not joins_the_system(steps, later))
+    entry = Grounding("g", "ENTRY", position=position)
+    one = tokens(payload(prompt(steps, entry), target, REQUEST))
+    two = tokens(payload(prompt(steps + later, entry), target, REQUEST))
+    place = next(n for n, token in enumerate(one) if "ENTRY" in token)
+    start = place - 1 if one[place - 1].startswith("<") else place
+    assert begins(one[:start], two)
+
+
+@given(CONVERSATIONS)
+def test_request_only_content_leaves_no_trace(steps: list[Step]) -> None:
+    """Without its request-only messages a prompt is what it would be without the content."""
+    apart: Any = {**REQUEST, "merge_consecutive": False}
+    entries = [
+        Ephemeral("x", position="end"),
+        Grounding("g", "y"),
+        Ephemeral("z", position="start"),
+    ]
+    kept = render(prompt(steps), transformation=apart).messages
+    among = render(prompt(steps, *entries), transformation=apart).messages
+    assert kept == tuple(message for message in among if message.kind != "request")
+
+
+def test_reasoning_goes_with_request_only_content() -> None:
+    """Reasoning that is bound to the bytes before it goes when request-only content comes."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    recorded = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "b"}]},
+        {"role": "user", "content": "c"},
+    ]
+    history = History.from_anthropic(recorded)
+    kept: Any = render(timeline(history), model="claude-opus-5-5")
+    gone: Any = render(timeline(history, Ephemeral("x")), model="claude-opus-5-5")
+    assert [2, 1] == [len(r.payload()["messages"][1]["content"]) for r in (kept, gone)]
+    assert ([], ["reasoning"]) == tuple([loss.what for loss in r.losses] for r in (kept, gone))
+
+
+# The same input is the same bytes.
+
+
+@every_target
+@given(CONVERSATIONS, CONFIGS)
+def test_the_same_bytes(target: str, steps: list[Step], config: Any) -> None:
+    """Rendered twice, a prompt is the same bytes."""
+    one, two = (json.dumps(payload(prompt(steps), target, config)) for _ in range(2))
+    assert one == two
+
+
+PROGRAM = """
+import json
+from promptdsl import *
+tree = Timeline(
+    System("s", Section("a", "x"), Section("b", "y")),
+    User("u", metadata={"b": 1, "a": 2}, tags=("z", "y")),
+    Event(UserAction("did", **{"z": 1.5, "\\u00e9": True, "a": None})),
+    Ephemeral("e", type="t", title="T"),
+    Assistant(ToolUse("t", {"b": 1, "a": [1, 2]}, id="c.1")),
+    ToolMessage("c.1", "r"),
+    transformation={"delimiters": {"event": {"user_action": ("<did>", "</did>")}}},
+)
+for target in ("openai", "openai_compatible", "anthropic"):
+    rendered = render(tree, provider=target)
+    print(ascii(json.dumps(rendered.payload())), *map(str, rendered.losses), rendered.explain())
+print(ascii(rendered.outline()))
+"""
+
+
+def run(**environment: str) -> str:
+    """Return what the program prints in an environment."""
+    root = Path(__file__).parents[1]
+    known = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**known, "PYTHONPATH": str(root), **environment},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "4242"},
+        {"TZ": "Asia/Tokyo"},
+        {"LC_ALL": "C"},
+        {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+        {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_in_every_environment(environment: dict[str, str]) -> None:
+    """Hash seed, locale and time zone are in no output."""
+    assert run(PYTHONHASHSEED="0") == run(**{"PYTHONHASHSEED": "0", **environment})
