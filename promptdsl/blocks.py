@@ -412,7 +412,9 @@ def contents(value: object) -> tuple[Block, ...]:
         return (text_block(value),)
     if not isinstance(value, list | tuple):
         raise DataError(f"a content is a string or a list of blocks, not {type(value).__name__}")
-    if type(value) is tuple and all(isinstance(item, _Block) for item in cast("tuple[object]", value)):
+    if type(value) is tuple and all(
+        isinstance(item, _Block) for item in cast("tuple[object]", value)
+    ):
         return cast("tuple[Block, ...]", value)
     return tuple(
         cast("Block", item) if isinstance(item, _Block) else block_from_dict(item)

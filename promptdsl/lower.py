@@ -187,9 +187,7 @@ class _Lowering:
                 )
             blocks = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
         if blocks:
-            self.messages.append(
-                message(role, blocks, origins, kind=turn.kind, details=details)
-            )
+            self.messages.append(message(role, blocks, origins, kind=turn.kind, details=details))
 
     def _blocks(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
         """Return the blocks of one turn and where they are from."""
@@ -258,5 +256,3 @@ def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
             number += 1
         else:
             yield str(options.id), -1, part.at, options.id, EMPTY
-
-

@@ -84,7 +84,9 @@ def render(
     """
     if audience not in ("model", "people"):
         raise OptionError(
-            f"audience={audience!r}", fix=nearest(str(audience), ("model", "people")), at=(author(),)
+            f"audience={audience!r}",
+            fix=nearest(str(audience), ("model", "people")),
+            at=(author(),),
         )
     root = _root(tree)
     request = _Request(model, provider, transformation, tuple(media_roots), strict)
@@ -95,15 +97,20 @@ def render(
     for name, run in before_target(audience=audience, settle=ready):
         passed = run(passed)
         stages.append((name, passed))
-    replaced = tuple([
-        Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent", "", node.source)
-        for node in lost
-    ])
+    replaced = tuple(
+        [
+            Loss(
+                "content", "a lone surrogate", "it is no character, U+FFFD is sent", "", node.source
+            )
+            for node in lost
+        ]
+    )
     return _for_target(request, tuple(stages), replaced)
 
 
 def _for_target(
-    request: _Request, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]) -> "Rendered":
+    request: _Request, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]
+) -> "Rendered":
     """Return the result of the passes that depend on the target, and of its adapter."""
     facts = facts_for(request.model, request.provider)
     root = cast("Root", stages[0][1])
@@ -119,7 +126,9 @@ def _for_target(
         payload, written = ADAPTERS[facts.provider].write(messages, facts)
         ready.append(payload)
         lowered += _placed(written, tree)
-    rendered = Rendered(messages, losses + lowered, config, facts, tuple(passed), request, ready, losses)
+    rendered = Rendered(
+        messages, losses + lowered, config, facts, tuple(passed), request, ready, losses
+    )
     return _checked(rendered) if request.strict else rendered
 
 

@@ -68,7 +68,9 @@ def settle_block(block: Block, node: object, *, roots: Roots, replaced: Replaced
     if isinstance(block, CodeBlock):
         return text_block(fenced_code(block.text, block.language))
     if isinstance(block, ToolResultBlock):
-        content = tuple(settle_block(b, node, roots=roots, replaced=replaced) for b in block.content)
+        content = tuple(
+            settle_block(b, node, roots=roots, replaced=replaced) for b in block.content
+        )
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)
     return block
@@ -79,6 +81,3 @@ def fenced_code(text: str, language: str | None) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language or ''}\n{text}\n{fence}"
-
-
-

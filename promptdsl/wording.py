@@ -178,7 +178,11 @@ class Wording:
             if self._is_empty(done):
                 self._take_back(done)
             else:
-                closing = node.close if isinstance(node, Fence) else self.form.closing(str(node.options.id))
+                closing = (
+                    node.close
+                    if isinstance(node, Fence)
+                    else self.form.closing(str(node.options.id))
+                )
                 if closing:
                     self.pieces.append(closing if self.pieces else closing.lstrip("\n"))
                 self.gap = "\n\n"
@@ -194,7 +198,12 @@ class Wording:
         del self.pieces[pieces:]
         self.gap = gap
         if isinstance(done.node, Section) and done.node.title is not None:
-            self.report("hint", f"section {done.node.options.id!r}", "it has a title but no content", done.node.source)
+            self.report(
+                "hint",
+                f"section {done.node.options.id!r}",
+                "it has a title but no content",
+                done.node.source,
+            )
 
     # Text.
 
@@ -216,13 +225,17 @@ class Wording:
             return self._value(text, voice, node)
         text, changed = whole(text)
         if changed:
-            self.report("content", "a lone surrogate", "it is no character, U+FFFD is sent", node.source)
+            self.report(
+                "content", "a lone surrogate", "it is no character, U+FFFD is sent", node.source
+            )
         return text
 
     def _value(self, text: str, voice: Voice, node: Node) -> str:
         found = controls(text)
         if found:
-            self.report("hint", f"control characters {', '.join(found)}", "sent as references", node.source)
+            self.report(
+                "hint", f"control characters {', '.join(found)}", "sent as references", node.source
+            )
         return body(text) if voice.place == "body" or self.names else inline(text)
 
     # Pieces and blocks.

@@ -227,6 +227,13 @@ def test_sources_take_no_part_in_equality() -> None:
             [TextBlock("a", "default"), TextBlock("b")],
         ),
         (
+            User(Section("s", "a", Image.from_url("https://example.org/a.png"), cache=True)),
+            [
+                TextBlock("a"),
+                ImageBlock(MediaSource("url", "https://example.org/a.png"), cache="default"),
+            ],
+        ),
+        (
             Assistant("a", ToolUse("t", "{}", id="c"), cache=True),
             [TextBlock("a"), ToolUseBlock("c", "t", "{}", "default")],
         ),

@@ -497,6 +497,13 @@ def test_guarding_merged_turns() -> None:
     )
 
 
+def test_guarding_leaves_pictures_alone() -> None:
+    """What is no text is as it was recorded, guarded or not."""
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    history = History([{"role": "user", "content": [FORGED, picture]}])
+    assert [("user", GUARDED, picture)] == said(history, transformation=GUARD)
+
+
 def test_guarding_configured_fences() -> None:
     """The fences that are guarded are those of the configuration, and the library's own."""
     config = {**GUARD, "delimiters": {"event": ("<did>", "</did>"), "ephemeral": ("[[", "]]")}}

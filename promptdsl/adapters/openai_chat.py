@@ -59,7 +59,11 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
     for index, turn in enumerate(messages):
         role, text = turn.role, turn.plain
         # What conversations mostly consist of is written here, without a call.
-        if text and turn.details is NO_DETAILS and (role in SPOKEN or (role == "system" and not out)):
+        if (
+            text
+            and turn.details is NO_DETAILS
+            and (role in SPOKEN or (role == "system" and not out))
+        ):
             out.append({"role": role, "content": text})
             continue
         content = turn.content
@@ -385,7 +389,11 @@ def _read_call(where: str, data: object) -> ToolUseBlock:
     name, arguments = _string(made, "name", within), _string(made, key, within)
     extra = {"custom": True} if custom else EMPTY
     id = _string(call, "id", where)
-    return ToolUseBlock(id, name, arguments, extra=extra) if custom else tool_use_block(id, name, arguments)
+    return (
+        ToolUseBlock(id, name, arguments, extra=extra)
+        if custom
+        else tool_use_block(id, name, arguments)
+    )
 
 
 def _read_part(where: str, data: object) -> Block:

@@ -143,7 +143,9 @@ def named(
     return {**options, "id": id}
 
 
-def _settle(component: Any, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType) -> None:
+def _settle(
+    component: Any, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType
+) -> None:
     """Take the options that only request-only turns have out of the given ones."""
     component.code = frame.f_code
     component.offset = frame.f_lasti
@@ -155,7 +157,9 @@ def _settle(component: Any, content: tuple[Any, ...], options: dict[str, Any], f
     component.position = options.pop("position", None)
     component.order = options.pop("order", 0)
     try:
-        adopt(component, [value for value in said if isinstance(value, Value) and value.mask & BUSY])
+        adopt(
+            component, [value for value in said if isinstance(value, Value) and value.mask & BUSY]
+        )
         component.type, component.title = [one_line(component, value) for value in said]
         _check_place(component)
     except PromptError:
@@ -184,8 +188,6 @@ def one_line(component: Any, value: Any) -> str | None:
         return value.text if isinstance(value, Value) else text_of(value)
     except ContentError as error:
         raise error.located(component.source) from None
-
-
 
 
 def Turn(role: str, /, *content: Content, **options: Any) -> Any:  # noqa: N802

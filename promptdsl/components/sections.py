@@ -96,7 +96,9 @@ class Section(Block, tree.Section):
 
     def _advice(self, node: Node) -> str:
         if node.mask & ROOTED:
-            return "a turn never stands inside a Section: write it beside it, directly in the Timeline"
+            return (
+                "a turn never stands inside a Section: write it beside it, directly in the Timeline"
+            )
         return f"put the {label(node)} directly in its turn"
 
 
@@ -191,5 +193,3 @@ def include(*parts: Node) -> None:
         if part.mask & BUSY:
             adopt(part, [part])
         put(finish(part), top)
-
-

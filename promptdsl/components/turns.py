@@ -462,7 +462,9 @@ def write_timeline(content: tuple[Any, ...], at: Source) -> Timeline:
     return timeline
 
 
-def write_turn(role: object, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType) -> TurnBlock:
+def write_turn(
+    role: object, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType
+) -> TurnBlock:
     """Return the turn of a role, written at a place; :class:`OptionError` for an unknown role."""
     cls = _TURNS.get(role) if isinstance(role, str) else None
     if cls is None:

@@ -484,7 +484,9 @@ def options_of(component: Any, given: Mapping[str, Any]) -> Options:
             raise OptionError(
                 f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
             )
-    options = attrs.evolve(DEFAULTS, **{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
+    options = attrs.evolve(
+        DEFAULTS, **{name: _KEEP.get(name, _same)(v) for name, v in given.items()}
+    )
     # What has options of its own is not plain speech any more.
     component.mask = component.mask & NOT_SPOKEN | implied(options)
     return options
@@ -543,4 +545,3 @@ _CHECKS: Mapping[str, Callable[[object], str]] = {
     "cache": _a_bool,
     "merge": _a_bool,
 }
-

@@ -53,7 +53,9 @@ def _is_done(root: Node) -> bool:
     """Whether the only system content is one system turn, first."""
     found = [child for child in root.content if child.mask & (SYSTEM | SECTION | RECORDED)]
     said = [one for one in found if not one.mask & RECORDED or one.items[0].role == "system"]
-    return not said or (len(said) == 1 and said[0] is root.content[0] and bool(said[0].mask & SYSTEM))
+    return not said or (
+        len(said) == 1 and said[0] is root.content[0] and bool(said[0].mask & SYSTEM)
+    )
 
 
 def _consolidated(parts: list[Node], root: Node) -> Node:
@@ -99,5 +101,3 @@ def _item(block: Any, node: Recorded) -> Node:
     if not isinstance(block, TextBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
     return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache)
-
-

@@ -111,5 +111,3 @@ def _merged(turns: list[Any]) -> Merged:
 
 def _kind(turn: Any) -> str:
     return str(turn.items[0].kind if isinstance(turn, Recorded) else turn.kind)
-
-

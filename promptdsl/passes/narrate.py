@@ -49,7 +49,9 @@ def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
             texts.append(child)
             continue
         _fence_texts(content, texts, config)
-        content.append(_happening(child, config, event_text) if isinstance(child, Happening) else child)
+        content.append(
+            _happening(child, config, event_text) if isinstance(child, Happening) else child
+        )
     _fence_texts(content, texts, config)
     return make(
         Turn,
@@ -98,7 +100,13 @@ def fields(block: EventBlock) -> dict[str, Any]:
             ends = {k: v for k, v in (("old", block.old), ("new", block.new)) if v is not ABSENT}
             shown = {name: field(data_text(value)) for name, value in ends.items()}
             named = {"key": block.key, "trigger": block.trigger}
-            return {"old": None, "new": None, **shown, **_lines(named), "details": _pairs(block.details)}
+            return {
+                "old": None,
+                "new": None,
+                **shown,
+                **_lines(named),
+                "details": _pairs(block.details),
+            }
         case _:
             named = {"event": block.event, "source": block.source}
             return {**_lines(named), "details": _pairs(block.data)}

@@ -236,5 +236,3 @@ def _refuse_developer(held: list[Node], answer: Node) -> None:
                 fix="write it behind the last result of these calls",
                 at=(node.source, answer.source),
             )
-
-

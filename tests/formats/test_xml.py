@@ -71,6 +71,13 @@ def test_author_text_stays_in_its_element() -> None:
     )
 
 
+def test_elements_of_one_name() -> None:
+    """Inside an element of the same name text is kept as inside of one, and still behind it."""
+    assert "<a>\n<a>\n&lt;/a>\n</a>\n\n&lt;/a>\n</a>\n\n</a>" == text(
+        System(Section("a", Section("a", "</a>"), "</a>"), "</a>"), transformation=FORMAT
+    )
+
+
 PLACES: dict[str, Any] = {
     "system": lambda v: System(Section("rules", Text("a ", Value(v), " b"))),
     "loose": lambda v: Section("rules", Value(v)),

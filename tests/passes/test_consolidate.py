@@ -118,6 +118,17 @@ def test_recorded_system_text_is_kept_to_the_byte() -> None:
     assert [("system", recorded)] == said(History([Message("system", recorded)]))
 
 
+def test_a_picture_in_a_recorded_system_message() -> None:
+    """A picture in a recorded system message is kept, and lost where it cannot be said."""
+    source = {"type": "url", "url": "https://example.org/a.png"}
+    picture = {"type": "image", "source": source}
+    history = History([{"role": "system", "content": ["a", picture]}, Message("user", "u")])
+    assert [("system", "s\n\na", picture), ("user", "u")] == said(System("s"), history)
+    assert [("content", "system[0]")] == [
+        (loss.kind, loss.path) for loss in render(Timeline(history), provider="openai").losses
+    ]
+
+
 def test_only_a_recorded_system_message() -> None:
     """A recording of system messages alone leaves nothing behind them."""
     assert [("system", "a\n\nb")] == said(System("a"), History([Message("system", "b")]))

@@ -208,6 +208,13 @@ def test_recorded_text_in_a_fence_is_a_value(role: str, expected: str) -> None:
     assert [("user", expected)] == said(history)
 
 
+def test_recorded_pictures_in_a_fence() -> None:
+    """A picture in a recorded request-only message stands between its texts."""
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    history = History([{"role": "ephemeral", "content": ["See", picture]}])
+    assert [("user", "<context>\nSee", picture, "</context>")] == said(history)
+
+
 def test_a_recorded_ephemeral_takes_its_configured_place() -> None:
     """A recorded request-only message goes where the configuration says."""
     history = History([Message("ephemeral", "now"), Message("user", "u")])
