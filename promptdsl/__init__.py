@@ -18,20 +18,20 @@ from promptdsl.blocks import (
     VideoBlock,
     block_from_dict,
 )
+from promptdsl.components.any_turn import Turn
 from promptdsl.components.events import StateChange, SystemEvent, UserAction
 from promptdsl.components.history import History
 from promptdsl.components.media import Image
-from promptdsl.components.requests import Ephemeral, Grounding, Turn
+from promptdsl.components.requests import Ephemeral, Grounding
 from promptdsl.components.sections import Fragment, Note, Section, include
 from promptdsl.components.text import Text, Value, dedent
-from promptdsl.components.tools import ToolResult, ToolUse
+from promptdsl.components.timeline import Timeline
+from promptdsl.components.tools import ToolMessage, ToolResult, ToolUse
 from promptdsl.components.turns import (
     Assistant,
     Developer,
     Event,
     System,
-    Timeline,
-    ToolMessage,
     User,
 )
 from promptdsl.config import MessageTransformationConfig
@@ -56,6 +56,7 @@ from promptdsl.messages import Message, Origin
 from promptdsl.rendering import Rendered, Stage, render
 from promptdsl.scope import detached
 from promptdsl.sources import MediaSource, Source
+from promptdsl.tree import Node
 
 __all__ = [
     "Assistant",
@@ -81,6 +82,7 @@ __all__ = [
     "MediaSource",
     "Message",
     "MessageTransformationConfig",
+    "Node",
     "Note",
     "OptionError",
     "Origin",

@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.adapters import anthropic, openai_chat
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
-from promptdsl.components.turns import write_timeline
+from promptdsl.components.timeline import write_timeline
 from promptdsl.components.writing import finish
 from promptdsl.config import Resolved, Transformation, resolve
 from promptdsl.errors import (

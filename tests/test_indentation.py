@@ -1,4 +1,4 @@
-"""What source code's indentation does to a text: removed from instructions, kept in conversations."""
+"""The indentation of source code: removed from instructions, kept in conversations."""
 
 import textwrap
 
@@ -66,7 +66,7 @@ lines = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1)
     ],
 )
 def test_dedent_removes_outer_blank_lines_and_common_indentation(text: str, expected: str) -> None:
-    """Outer blank lines and the indentation all lines share go; tabs are never turned into spaces."""
+    """Outer blank lines and the indentation all lines share go; tabs stay tabs."""
     assert expected == dedent(text)
 
 

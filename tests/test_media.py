@@ -267,7 +267,6 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 def test_a_path_in_data_is_refused(picture: Path) -> None:
     """A path that came in a recording is not read unless its folder was declared."""
-
     error = raised(MediaError, lambda: render(recorded(picture)))
     assert places(recorded, 3) == error.at
     assert (

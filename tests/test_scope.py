@@ -178,7 +178,7 @@ def older() -> None:
 
 
 def test_an_older_entry_cannot_be_passed_on() -> None:
-    """Passing on what others were written behind is an error with both lines that says what to do."""
+    """Passing on an older entry is an error with both lines that says what to do."""
     error = raised(ScopeError, older)
     assert places(older, 5, 3) == error.at
     assert "write it in the argument list itself, or build it under `with detached():`" == error.fix
@@ -521,9 +521,9 @@ def test_an_entry_of_a_closed_block_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda block: Fragment(block),
-        lambda block: include(block),
-        lambda block: render(block),
+        Fragment,
+        include,
+        render,
     ],
 )
 def test_an_open_block_cannot_be_used(use: Callable[[Node], object]) -> None:
@@ -633,8 +633,8 @@ def failed() -> Section:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda part: Fragment(part),
-        lambda part: render(part),
+        Fragment,
+        render,
         lambda part: part.__enter__(),
     ],
 )
@@ -705,8 +705,8 @@ def test_a_thread_with_a_copied_context_may_not_write() -> None:
         error = in_thread(write, copied=True)
         User("q")
     assert (
-        "this User is written in thread 'worker', but the open Timeline belongs to thread 'MainThread'"
-        == error.what
+        "this User is written in thread 'worker', "
+        "but the open Timeline belongs to thread 'MainThread'" == error.what
     )
     assert (*places(write, 1), str(tree.source)) == error.at
     assert "detached()" in error.fix
@@ -724,7 +724,7 @@ def test_a_thread_with_a_copied_context_may_not_include() -> None:
 
 
 def test_a_thread_with_a_copied_context_may_not_open_a_block() -> None:
-    """Opening what was written in another thread's block does not let another thread write in it."""
+    """Opening what stands in another thread's block is no way to write in it."""
 
     def write(part: Section) -> None:
         with part:
@@ -836,9 +836,8 @@ def test_a_foreign_task_is_named_with_the_owner() -> None:
 
     async def main() -> tuple[ScopeError, Node]:
         asyncio.current_task().set_name("writer")  # type: ignore[union-attr]
-        with System("y") as block:
-            with pytest.raises(ScopeError) as caught:
-                await asyncio.create_task(write(), name="helper")
+        with System("y") as block, pytest.raises(ScopeError) as caught:
+            await asyncio.create_task(write(), name="helper")
         return caught.value, block
 
     error, block = asyncio.run(main())
@@ -961,9 +960,8 @@ def test_generators_work_as_context_managers() -> None:
 
 def test_an_exception_through_a_generator_leaves_nothing() -> None:
     """An exception in a generator's block takes the block away."""
-    with Timeline() as tree, System("a"):
-        with suppress(Boom), card("One"):
-            raise Boom
+    with Timeline() as tree, System("a"), suppress(Boom), card("One"):
+        raise Boom
     assert [("system", ["a"])] == said(tree)
 
 
@@ -1124,9 +1122,8 @@ def test_detached_is_a_place_with_no_block_open() -> None:
 def test_blocks_under_detached_are_whole() -> None:
     """A part with blocks in it is built under ``detached()`` like anywhere."""
     with Timeline() as tree, System():
-        with detached():
-            with Section("s") as part:
-                Text("x")
+        with detached(), Section("s") as part:
+            Text("x")
         Fragment(part, "y")
     assert [("system", ["x\n\ny"])] == said(tree)
 
@@ -1191,9 +1188,8 @@ def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:
     """Also a prompt inside a prompt is told what to do."""
 
     def write() -> None:
-        with Timeline():
-            with Timeline():
-                User("x")
+        with Timeline(), Timeline():
+            User("x")
 
     assert places(write, 2, 1) == raised(ScopeError, write).at
 
@@ -1362,9 +1358,8 @@ class Building(RuleBasedStateMachine):
     @rule(word=words)
     def build_part(self, word: str) -> None:
         """Build a part beside the tree."""
-        with detached():
-            with Fragment() as part:
-                Text(word)
+        with detached(), Fragment() as part:
+            Text(word)
         self.parts.append((part, ["fragment", [["text", word]]]))
 
     @precondition(lambda self: self.parts)

@@ -299,26 +299,32 @@ def test_content_given_as_options_is_copied() -> None:
 
 
 def as_string(node: Node) -> str:
+    """Return the text of a component."""
     return str(node)
 
 
 def as_f_string(node: Node) -> str:
+    """Put a component into an f-string."""
     return f"Hello {node}"
 
 
 def as_padded(node: Node) -> str:
+    """Put a component into an f-string with a width."""
     return f"{node:>10}"
 
 
 def as_format(node: Node) -> str:
+    """Format a component."""
     return format(node)
 
 
 def as_formatted(node: Node) -> str:
+    """Put a component into a format string."""
     return "Hello {}".format(node)  # noqa: UP032
 
 
 def as_percent(node: Node) -> str:
+    """Put a component into a string with a percent sign."""
     return "Hello %s" % node  # noqa: UP031
 
 
@@ -329,7 +335,7 @@ def as_percent(node: Node) -> str:
 def test_a_component_has_no_text(name: str, write: Callable[[Node], str]) -> None:
     """Making text of a component is an error that names the line and says what to do."""
     error = raised(ContentError, lambda: write(EVERY[name]()))
-    assert places(write, 1)[0] == error.at[0]
+    assert places(write, 2)[0] == error.at[0]
     assert f"a {name} has no text before it is rendered" == error.what
     assert "pass the component itself as an argument, or render() it; repr() shows it" == error.fix
 

@@ -6,7 +6,8 @@ from types import FrameType
 from typing import Any, Never, Self, TypeVar, cast
 
 from promptdsl import tree
-from promptdsl.components.writing import Written, refuse_options
+from promptdsl.components.options import refuse_options
+from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError
 from promptdsl.messages import Message
 from promptdsl.scope import OPENED, join

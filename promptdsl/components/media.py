@@ -8,7 +8,8 @@ from typing import Never, Self, TypeVar
 
 from promptdsl import tree
 from promptdsl.blocks import ImageBlock
-from promptdsl.components.writing import Written, refuse_options
+from promptdsl.components.options import refuse_options
+from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError, PromptError
 from promptdsl.media import check_url, of_bytes
 from promptdsl.scope import OPENED, join

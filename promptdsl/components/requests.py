@@ -5,16 +5,9 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from promptdsl.components.turns import ROOTED, TURN_OPTIONS, write_turn
-from promptdsl.components.writing import (
-    Block,
-    Content,
-    adopt,
-    begin,
-    check_id,
-    retract,
-    unknown_option,
-)
+from promptdsl.components.arguments import Content, adopt, retract
+from promptdsl.components.options import TURN_OPTIONS
+from promptdsl.components.writing import ROOTED, Block, begin, named
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.tree import (
@@ -30,7 +23,6 @@ from promptdsl.tree import (
     Request,
     Value,
     bits,
-    label,
 )
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
@@ -83,7 +75,7 @@ class Ephemeral(RequestBlock):
 
         def __init__(self, *content, **options):
             frame = _getframe(1)
-            _settle(self, content, options, frame)
+            settle(self, content, options, frame)
             self.grounding = False
             begin(self, content, options)
 
@@ -117,7 +109,7 @@ class Grounding(RequestBlock):
 
         def __init__(self, id, /, *content, **options):
             frame = _getframe(1)
-            _settle(self, content, options, frame)
+            settle(self, content, options, frame)
             self.grounding = True
             begin(self, content, named(self, id, content, options))
 
@@ -125,25 +117,7 @@ class Grounding(RequestBlock):
         return self._accepts - {"id"}
 
 
-def named(
-    component: Any, id: object, content: tuple[Any, ...], options: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the options with the id a component is given first."""
-    if "id" in options:
-        retract(content)
-        raise unknown_option(component, "id", component._keywords(), component.source)
-    problem = check_id(id)
-    if problem:
-        retract(content)
-        raise OptionError(
-            f"{id!r} is not the id of a {label(component)}",
-            fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
-            at=(component.source,),
-        )
-    return {**options, "id": id}
-
-
-def _settle(
+def settle(
     component: Any, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType
 ) -> None:
     """Take the options that only request-only turns have out of the given ones."""
@@ -188,18 +162,3 @@ def one_line(component: Any, value: Any) -> str | None:
         return value.text if isinstance(value, Value) else text_of(value)
     except ContentError as error:
         raise error.located(component.source) from None
-
-
-def Turn(role: str, /, *content: Content, **options: Any) -> Any:  # noqa: N802
-    """Return the turn of any role, for generic code; it takes the options of that turn.
-
-    Raises :class:`OptionError` for an unknown role or option.
-    """
-    frame = _getframe(1)
-    if role != "ephemeral":
-        return write_turn(role, content, options, frame)
-    turn = object.__new__(Ephemeral)
-    _settle(turn, content, options, frame)
-    turn.grounding = False
-    begin(turn, content, options)
-    return turn

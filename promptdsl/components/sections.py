@@ -4,16 +4,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from promptdsl import tree
-from promptdsl.components.requests import named
-from promptdsl.components.turns import ROOTED
-from promptdsl.components.writing import (
-    Block,
-    Content,
-    adopt,
-    begin,
-    finish,
-    retract,
-)
+from promptdsl.components.arguments import Content, adopt, retract
+from promptdsl.components.writing import ROOTED, Block, begin, finish, named
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
 from promptdsl.scope import OPENED, join, put

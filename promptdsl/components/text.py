@@ -4,18 +4,18 @@ import sys
 from typing import Never
 
 from promptdsl import tree
-from promptdsl.components.writing import (
+from promptdsl.components.arguments import (
     TEXT_BITS,
     Content,
-    Written,
     adopt,
     bare,
     inline,
     joined,
-    refuse_options,
     refused,
     retract,
 )
+from promptdsl.components.options import refuse_options
+from promptdsl.components.writing import Written
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, PromptError
 from promptdsl.indentation import dedent_parts

@@ -5,13 +5,26 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never
 
 from promptdsl import tree
-from promptdsl.blocks import tool_use_block
-from promptdsl.components.turns import RESULT_OPTIONS, ROOTED, check_result
-from promptdsl.components.writing import Block, Content, Written, begin, refuse_options
-from promptdsl.errors import ContentError, DataError
+from promptdsl.blocks import ERROR_TYPES, tool_use_block
+from promptdsl.components.arguments import Content, retract
+from promptdsl.components.options import TURN_OPTIONS, refuse_options
+from promptdsl.components.writing import ROOTED, Block, Written, advice_for, begin
+from promptdsl.errors import ContentError, DataError, OptionError, PromptError, nearest
 from promptdsl.json_text import write_json
 from promptdsl.scope import OPENED, join
-from promptdsl.tree import BARE, CALL, DEFAULTS, HAPPENING, RESULT, Node, bits
+from promptdsl.tree import (
+    BARE,
+    CALL,
+    DEFAULTS,
+    HAPPENING,
+    RESULT,
+    SPOKEN,
+    TURN,
+    Node,
+    ToolTurn,
+    bits,
+    label,
+)
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -108,3 +121,107 @@ class ToolResult(Block, tree.Result):
 
     def _advice(self, node: Node) -> str:
         return "a tool's answer is text and media"
+
+
+class ToolMessage(Block, ToolTurn):
+    """The answer of a tool to the call ``tool_use_id``. ``name`` is the tool's.
+
+    ``error_type`` is one of ``unknown_tool``, ``validation_error``, ``execution_error``,
+    ``timeout_error``, ``interrupted``.
+    """
+
+    __slots__ = ()
+    _node = ToolTurn
+    _own = bits(TURN | SPOKEN, bits(RESULT))
+    _forbids = ROOTED | CALL | RESULT | HAPPENING
+    _refuses = ROOTED
+    _accepts = TURN_OPTIONS | {"name"}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            tool_use_id: str,
+            /,
+            *content: Content,
+            name: str | None = None,
+            is_error: bool = False,
+            error_type: str | None = None,
+            id: str | None = None,
+            metadata: Mapping[str, Any] | None = None,
+            tags: tuple[str, ...] = (),
+            audience: str = "all",
+            cache: bool = False,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, tool_use_id, /, *content, is_error=False, error_type=None, **options):
+            frame = _getframe(1)
+            self.role = "tool"
+            self.kind = "written"
+            self.tool_use_id = tool_use_id
+            self.is_error = is_error
+            self.error_type = error_type
+            if (
+                type(tool_use_id) is str
+                and not (options or is_error or error_type)
+                and (not content or (len(content) == 1 and type(content[0]) is str))
+            ):
+                # The fast path; a tool may answer with nothing at all.
+                self.code = frame.f_code
+                self.offset = frame.f_lasti
+                self.content = content
+                self.options = DEFAULTS
+                top = OPENED.get()
+                if top is None:
+                    self.mask = _TOOL
+                else:
+                    join(self, top, _TOOL)
+                return
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
+            check_result(self, content)
+            begin(self, content, options)
+            # A tool may answer with nothing at all.
+            self.mask &= ~BARE
+
+    def _keywords(self) -> frozenset[str]:
+        return self._accepts | RESULT_OPTIONS
+
+    def _advice(self, node: Node) -> str:
+        return advice_for(node, "a tool's answer is text and media")
+
+
+_TOOL = ToolMessage._own
+
+
+RESULT_OPTIONS = frozenset({"is_error", "error_type"})
+
+
+def check_result(component: Any, content: tuple[Any, ...]) -> None:
+    """Raise when a tool result's id, flag or error type is not one."""
+    try:
+        _check_result(component)
+    except PromptError:
+        retract(content)
+        raise
+
+
+def _check_result(component: Any) -> None:
+    if not isinstance(component.tool_use_id, str):
+        raise ContentError(
+            f"the first argument of a {label(component)} is the id of the call it answers",
+            fix=f'{label(component)}("call_1", "...")',
+            at=(component.source,),
+        )
+    if not isinstance(component.is_error, bool):
+        raise OptionError(
+            f"is_error={component.is_error!r}", fix="write True or False", at=(component.source,)
+        )
+    if component.error_type is not None and component.error_type not in ERROR_TYPES:
+        raise OptionError(
+            f"error_type={component.error_type!r}",
+            fix=nearest(str(component.error_type), ERROR_TYPES),
+            at=(component.source,),
+        )

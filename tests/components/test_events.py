@@ -50,7 +50,7 @@ def text(*happenings: Any) -> str:
     ],
 )
 def test_events_are_told_in_words(write: Any, expected: str) -> None:
-    """The first line says what happened, details follow a line each; what is absent is not there."""
+    """The first line says what happened, details follow; what is absent is not there."""
     body = text(write()).split("\n", 1)[1].rsplit("\n", 1)[0]
     assert [line.rstrip() for line in expected.split("\n")] == [
         line.rstrip() for line in body.split("\n")
@@ -119,15 +119,15 @@ def test_fields_are_data(value: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     "write",
     [
-        lambda v: UserAction(v),
+        lambda v: UserAction(v, page=1),
         lambda v: UserAction("x", target=v),
         lambda v: UserAction("x", actor=v),
         lambda v: UserAction("x", detail=v),
-        lambda v: StateChange(v),
+        lambda v: StateChange(v, new=1),
         lambda v: StateChange("x", old=v),
         lambda v: StateChange("x", new=v),
         lambda v: StateChange("x", trigger=v),
-        lambda v: SystemEvent(v),
+        lambda v: SystemEvent(v, page=1),
         lambda v: SystemEvent("x", source=v),
         lambda v: SystemEvent("x", data=v),
     ],

@@ -48,7 +48,7 @@ TURNS = {
     "assistant": Assistant,
     "event": Event,
 }
-every_turn = pytest.mark.parametrize(("role", "turn"), TURNS.items(), ids=TURNS)
+every_turn = pytest.mark.parametrize("role", TURNS)
 
 
 def test_turns_become_messages_in_order() -> None:
@@ -68,39 +68,39 @@ def test_turns_become_messages_in_order() -> None:
 
 
 @every_turn
-def test_a_turn_renders_alone(role: str, turn: Any) -> None:
+def test_a_turn_renders_alone(role: str) -> None:
     """A single turn is a prompt of one message."""
-    assert 1 == len(render(turn("x")).messages)
+    assert 1 == len(render(TURNS[role]("x")).messages)
 
 
 @every_turn
-def test_turns_take_options(role: str, turn: Any) -> None:
+def test_turns_take_options(role: str) -> None:
     """All turns take an id, metadata, tags, an audience and a cache mark."""
-    options = turn("x", **OPTIONS).options
+    options = TURNS[role]("x", **OPTIONS).options
     assert OPTIONS == {name: getattr(options, name) for name in OPTIONS}
 
 
 @every_turn
-def test_ids_and_metadata_survive(role: str, turn: Any) -> None:
+def test_ids_and_metadata_survive(role: str) -> None:
     """The id and the metadata of a turn are those of its message, and of its origin."""
-    (message,) = render(turn("x", id="first", metadata={"k": 1})).messages
+    (message,) = render(TURNS[role]("x", id="first", metadata={"k": 1})).messages
     (origin,) = message.sources
     assert ("first", {"k": 1}) == (origin.id, origin.metadata)
     assert "first" == origin.address
 
 
 @every_turn
-def test_turn_writes_the_turn_of_a_role(role: str, turn: Any) -> None:
+def test_turn_writes_the_turn_of_a_role(role: str) -> None:
     """``Turn(role)`` is the turn of that role, with its content and its options."""
-    assert turn("x", id="a", tags=("b",)) == Turn(role, "x", id="a", tags=("b",))
+    assert TURNS[role]("x", id="a", tags=("b",)) == Turn(role, "x", id="a", tags=("b",))
 
 
 @every_turn
-def test_turn_is_a_block(role: str, turn: Any) -> None:
+def test_turn_is_a_block(role: str) -> None:
     """``Turn(role)`` is opened like the turn of that role."""
     with Turn(role, id="a") as block:
         Text("x")
-    assert turn(Text("x"), id="a") == block
+    assert TURNS[role](Text("x"), id="a") == block
 
 
 def test_turn_of_the_tool_role_holds_results() -> None:

@@ -182,10 +182,9 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
     """What is refused when it is written has the lines of both, its own first."""
 
     def write() -> None:
-        with Timeline():
-            with System("x"):
-                Text("y")
-                User("z")
+        with Timeline(), System("x"):
+            Text("y")
+            User("z")
 
     error = raised(PlacementError, write)
     assert places(write, 4, 2) == error.at
@@ -200,11 +199,10 @@ def test_placement_errors_at_the_end_of_a_block_have_both_lines() -> None:
     """What is refused when the block closes has the lines of both, too."""
 
     def write() -> None:
-        with Timeline():
-            with User():
-                Text("x")
-                ToolUse("t", {}, id="1")
-                Text("y")
+        with Timeline(), User():
+            Text("x")
+            ToolUse("t", {}, id="1")
+            Text("y")
 
     error = raised(PlacementError, write)
     assert places(write, 4, 2) == error.at
@@ -364,11 +362,10 @@ def test_a_cache_mark_deep_in_request_only_content_is_refused() -> None:
     """A cache mark in request-only content is an error at any depth, named with its line."""
 
     def write() -> None:
-        with Grounding("g"):
-            with Section("a"):
-                Fragment(
-                    Section("b", "x", cache=True),
-                )
+        with Grounding("g"), Section("a"):
+            Fragment(
+                Section("b", "x", cache=True),
+            )
 
     assert places(write, 4, 1) == raised(PlacementError, write).at
 
@@ -455,7 +452,7 @@ def test_ids_are_free_in_another_place() -> None:
     ],
 )
 def test_all_system_content_is_one_set_of_siblings(content: list[Callable[[], Node]]) -> None:
-    """Sections of different system turns and loose ones cannot share an id; both lines are named."""
+    """Sections of system turns and loose ones cannot share an id; both lines are named."""
     error = raised(PlacementError, lambda: render(Timeline(*(write() for write in content))))
     first, last = (places(write, 0)[0] for write in (content[0], content[-1]))
     assert (last, first) == error.at
@@ -633,7 +630,6 @@ WRONG: dict[str, tuple[Any, str, str]] = {
 @pytest.mark.parametrize(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
 def test_what_is_no_content_is_an_error(holder: str, wrong: Any, what: str, fix: str) -> None:
     """Anything that is no content is an error that names it and says what to write."""
-
     error = raised(ContentError, lambda: HOLDERS[holder](wrong))
     assert (f"{what} cannot be content of a {holder}", fix) == (error.what, error.fix)
 

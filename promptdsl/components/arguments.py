@@ -1,0 +1,237 @@
+"""The arguments of a component: what they become, and moving in what was just written."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias, cast
+
+from promptdsl.encoding import text_of
+from promptdsl.errors import ContentError, ScopeError
+from promptdsl.scope import OPENED, check_owner, is_owner
+from promptdsl.tree import (
+    BARE,
+    BUSY,
+    FAILED,
+    OPEN,
+    PLACED,
+    TEXT,
+    Node,
+    Text,
+    Value,
+    bits,
+    label,
+    make,
+)
+
+Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | None | bool"
+"""What may be given as content. Of the booleans only ``False``, which is skipped."""
+
+TEXT_BITS = bits(TEXT)
+
+
+class Template:
+    """The shape of a t-string's value (``string.templatelib.Template``), known by its attributes."""
+
+    strings: tuple[str, ...]
+    interpolations: tuple[Any, ...]
+
+
+def bare(component: Node) -> ContentError:
+    """Return the error for a component written with nothing in it."""
+    return ContentError(
+        f"this {label(component)} was written with no content and no block",
+        fix=f"give it content, or open it: with {label(component)}(...):",
+        at=(component.source,),
+    )
+
+
+def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
+    """Return the content that arguments make: neighbouring strings, numbers and values are one text."""
+    content: list[Any] = []
+    run: list[Any] = []
+    busy: list[Any] = []
+    values: list[Any] = []
+    for arg in args:
+        if type(arg) is str:
+            run.append(arg)
+        elif isinstance(arg, Node):
+            if arg.mask & (BUSY | BARE):
+                busy.append(arg)
+            if arg._node is Value:
+                run.append(arg)
+                values.append(arg)
+                continue
+            if run:
+                flush(component, run, content)
+            content.append(arg)
+        elif arg is not None and arg is not False:
+            run.extend(inline(arg, component))
+    flush(component, run, content)
+    if busy:
+        adopt(component, busy)
+    for value in values:
+        if type(value) is not Value:
+            value.__class__ = Value
+    return content
+
+
+def flush(component: Any, run: list[Any], content: list[Any]) -> None:
+    """Move a run of strings and values into the content, as one text."""
+    if not run:
+        return
+    if all(type(part) is str for part in run):
+        content.append("".join(run))
+    elif len(run) == 1:
+        content.append(run[0])
+    else:
+        content.append(make(Text, joined(run), mask=TEXT_BITS, at=component.at))
+    run.clear()
+
+
+def joined(run: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the parts of a text with neighbouring strings joined."""
+    parts: list[Any] = []
+    for part in run:
+        if type(part) is str and parts and type(parts[-1]) is str:
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
+def inline(arg: object, component: Any) -> list[Any]:
+    """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
+    numeric = isinstance(arg, int | float | Decimal | Fraction) and not isinstance(arg, bool)
+    if numeric or isinstance(arg, str):
+        try:
+            return [text_of(arg)]
+        except ContentError as error:
+            raise error.located(component.source) from None
+    strings = getattr(arg, "strings", None)
+    interpolations = getattr(arg, "interpolations", None)
+    if isinstance(strings, tuple) and isinstance(interpolations, tuple):
+        return _template_parts(
+            cast("tuple[str, ...]", strings), cast("tuple[Any, ...]", interpolations), component
+        )
+    raise refused(arg, component)
+
+
+def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component: Any) -> list[Any]:
+    parts: list[Any] = []
+    for index, static in enumerate(strings):
+        if static:
+            parts.append(text_of(static))
+        if index < len(values):
+            parts.append(_interpolated(values[index], component))
+    return parts
+
+
+def _interpolated(part: Any, component: Any) -> Value:
+    value = part.value
+    if isinstance(value, Node):
+        raise ContentError(
+            f"a {label(value)} cannot stand inside a t-string",
+            fix="pass it as an argument of its own",
+            at=(component.source, value.source),
+        )
+    if part.conversion:
+        value = {"r": repr, "s": str, "a": ascii}[part.conversion](value)
+    if part.format_spec:
+        value = format(value, part.format_spec)
+    return value_node(value, component, getattr(part, "expression", None))
+
+
+def value_node(value: object, component: Any, label: str | None = None) -> Value:
+    """Return the node of a value; :class:`ContentError` with the author's line for what is no text."""
+    try:
+        text = text_of(value)
+    except ContentError as error:
+        raise error.located(component.source) from None
+    return make(Value, mask=TEXT_BITS, at=component.at, text=text, label=label)
+
+
+def refused(arg: object, component: Any) -> ContentError:
+    """Return the error for something that is not content."""
+    kind = type(arg).__name__
+    fix = f"write str(...) of the {kind}, or Value(str(...)) when it comes from elsewhere"
+    if isinstance(arg, bool):
+        fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
+    elif arg is None:
+        fix = "leave it out, or write an empty string"
+    elif isinstance(arg, list | tuple | set | frozenset | Iterator):
+        fix = "unpack it: *items"
+    elif isinstance(arg, Mapping):
+        fix = "write json.dumps(value) to show it as JSON, or pass its items one by one"
+    elif callable(arg):
+        fix = "call it"
+    shown = "True" if arg is True else f"a {kind}"
+    return ContentError(
+        f"{shown} cannot be content of a {label(component)}", fix=fix, at=(component.source,)
+    )
+
+
+def adopt(component: Any, busy: list[Any]) -> None:
+    """Move components that were just written into the open block to the one they are arguments of."""
+    moving: dict[int, Any] = {}
+    for arg in busy:
+        check_finished(arg, component)
+        if arg.mask & PLACED and arg._node is not type(arg):
+            moving[id(arg)] = arg
+    if not moving:
+        return
+    top = OPENED.get()
+    entries = None
+    if top is not None and top[0] is not None:
+        check_owner(component, top)
+        entries = top[0].content
+    tail = entries[-len(moving) :] if type(entries) is list else []
+    if {id(entry) for entry in tail} != moving.keys():
+        raise _not_newest(component, next(iter(moving.values())))
+    del cast("list[Any]", entries)[-len(moving) :]
+    for arg in moving.values():
+        arg.mask &= ~PLACED
+
+
+def check_finished(arg: Any, component: Any) -> None:
+    """Raise when an argument is still open, failed, or was never given any content."""
+    if arg.mask & OPEN and arg._node is not type(arg):
+        raise ScopeError(
+            f"this {label(arg)} is still open, it cannot be an argument yet",
+            fix="close its block first",
+            at=(component.source, arg.source),
+        )
+    if arg.mask & FAILED:
+        raise ScopeError(
+            f"the block of this {label(arg)} raised, so it was never finished",
+            fix="write it again",
+            at=(component.source, arg.source),
+        )
+    if arg.mask & BARE and arg._node is not type(arg):
+        raise bare(arg)
+
+
+def _not_newest(component: Any, arg: Any) -> ScopeError:
+    return ScopeError(
+        f"this {label(arg)} already stands in another place of a block",
+        fix="write it in the argument list itself, or build it under `with detached():`",
+        at=(component.source, arg.source),
+    )
+
+
+def retract(args: Iterable[Any]) -> None:
+    """Take what was written in an argument list back out of the open block: the call failed.
+
+    That is what stands last in the block. What the author wrote there before stays.
+    """
+    given = {
+        id(node)
+        for arg in args
+        for node in (cast("Iterable[Any]", arg) if isinstance(arg, list | tuple) else (arg,))
+        if isinstance(node, Node) and node.mask & PLACED
+    }
+    top = OPENED.get()
+    if not given or top is None or top[0] is None or not is_owner(top):
+        return
+    entries = top[0].content
+    while entries and id(entries[-1]) in given:
+        del entries[-1]

@@ -1,0 +1,105 @@
+"""What may be said of a component beside its content: its options, checked."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+import attrs
+
+from promptdsl.blocks import EMPTY
+from promptdsl.errors import OptionError, nearest
+from promptdsl.tree import DEFAULTS, SPOKEN, Options, implied, label
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+AUDIENCES = ("all", "model", "people")
+NOT_SPOKEN = ~SPOKEN
+TURN_OPTIONS = frozenset({"id", "metadata", "tags", "audience", "cache"})
+
+
+def unknown_option(component: Any, name: str, accepts: Iterable[str], at: object) -> OptionError:
+    """Return the error for a keyword a component does not take."""
+    return OptionError(
+        f"{label(component)}() takes no {name!r}", fix=nearest(name, accepts), at=(at,)
+    )
+
+
+def refuse_options(component: Any, given: Mapping[str, Any], known: Iterable[str] = ()) -> None:
+    """Raise :class:`OptionError` for the first keyword of a component that takes none of them."""
+    for name in given:
+        raise unknown_option(component, name, known, component.source)
+
+
+def options_of(component: Any, given: Mapping[str, Any]) -> Options:
+    """Return the options of a component and note in its mask what they imply.
+
+    Raises :class:`OptionError` for an unknown name or a value an option cannot take.
+    """
+    for name, value in given.items():
+        if name not in component._accepts:
+            raise unknown_option(component, name, component._keywords(), component.source)
+        problem = _CHECKS[name](value)
+        if problem:
+            raise OptionError(
+                f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
+            )
+    options = attrs.evolve(
+        DEFAULTS, **{name: _KEEP.get(name, _same)(v) for name, v in given.items()}
+    )
+    # What has options of its own is not plain speech any more.
+    component.mask = component.mask & NOT_SPOKEN | implied(options)
+    return options
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_KEEP: Mapping[str, Callable[[Any], Any]] = {
+    "metadata": lambda value: dict(value) if value else EMPTY,
+    "tags": tuple,
+}
+
+
+def check_id(value: object) -> str:
+    """Return what is wrong with an id, or an empty string."""
+    if isinstance(value, str) and NAME.match(value):
+        return ""
+    return "an id starts with a letter or _, then letters, digits, _ . -"
+
+
+def _optional_id(value: object) -> str:
+    return "" if value is None else check_id(value)
+
+
+def _optional_text(value: object) -> str:
+    return "" if value is None or isinstance(value, str) else "write a string"
+
+
+def _a_mapping(value: object) -> str:
+    return "" if value is None or isinstance(value, Mapping) else "write a mapping"
+
+
+def _some_tags(value: object) -> str:
+    good = isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(tag, str) for tag in cast("Iterable[object]", value)
+    )
+    return "" if good else 'write a tuple of strings: tags=("a", "b")'
+
+
+def _an_audience(value: object) -> str:
+    return "" if value in AUDIENCES else "one of 'all', 'model', 'people'"
+
+
+def _a_bool(value: object) -> str:
+    return "" if isinstance(value, bool) else "write True or False"
+
+
+_CHECKS: Mapping[str, Callable[[object], str]] = {
+    "id": _optional_id,
+    "name": _optional_text,
+    "metadata": _a_mapping,
+    "tags": _some_tags,
+    "audience": _an_audience,
+    "cache": _a_bool,
+    "merge": _a_bool,
+}
