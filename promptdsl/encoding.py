@@ -328,6 +328,15 @@ _INVISIBLE = re.compile(
 )
 
 
+def guard_end(text: str) -> str:
+    """Return a text whose end cannot begin a delimiter that the text behind it completes."""
+    body = text.rstrip()
+    body = body[:-1].rstrip() if body.endswith("/") else body
+    if not body.endswith("<"):
+        return text
+    return f"{body[:-1]}&lt;{text[len(body) :]}"
+
+
 def is_whole(text: str) -> bool:
     """Return whether a text holds no lone surrogate, so that it has a UTF-8 form."""
     if text.isascii():

@@ -29,6 +29,7 @@ def fence(
     attributes: str = "",
     at: Any = None,
     values: bool = False,
+    said: tuple[str, ...] = (),
 ) -> Fence:
     """Return content between the two ends of a delimiter; only the default tag has attributes."""
     opening = delimiter.open
@@ -47,4 +48,5 @@ def fence(
         names=(name,) if name else (),
         literals=delimiter.literals,
         values=values,
+        said=said,
     )

@@ -28,15 +28,8 @@ from promptdsl.tree import (
     ToolTurn,
     Turn,
 )
-from promptdsl.wording import (
-    FENCED,
-    INSTRUCTION,
-    SPEECH,
-    Voice,
-    Wording,
-    marked,
-    plain_instructions,
-)
+from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice
+from promptdsl.wording import Wording, marked, plain_instructions
 
 Roots = Iterable[str | os.PathLike[str]]
 
@@ -150,15 +143,19 @@ class _Lowering:
         blocks: list[Block] = []
         origins: list[RawOrigin] = []
         ids: list[str | None] = []
+        name: str | None = None
         for part in turn.content:
             if isinstance(part, Recorded):
                 recorded = self._guarded(part.items[0])
                 blocks += recorded.content
-                origins += recorded.origins or (("history", -1, part.at, recorded.id, {}),)
+                unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata)
+                origins += recorded.origins or (unplaced,)
                 ids.append(recorded.id)
                 name = recorded.name
             else:
                 said, places = self._blocks(part)
+                if not said:
+                    continue
                 blocks += said
                 origins += places
                 ids.append(part.options.id)
@@ -185,7 +182,8 @@ class _Lowering:
                 self.messages.append(
                     message("tool", (result,), origins, details=Details(id=id, metadata=metadata))
                 )
-            blocks = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
+            rest = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
+            blocks = () if role == "tool" else rest
         if blocks:
             self.messages.append(message(role, blocks, origins, kind=turn.kind, details=details))
 
@@ -222,8 +220,12 @@ class _Lowering:
         self.counts[label] = number + 1
         return (turn.options.id, -1) if turn.options.id else (label, number)
 
-    def _report(self, kind: Any, what: str, why: str, source: Source | None) -> None:
-        self.losses.append(Loss(kind, what, why, self.path, source))
+    def _report(
+        self, kind: Any, what: str, why: str, ids: tuple[str, ...], source: Source | None
+    ) -> None:
+        # In system content an address is the path of ids; elsewhere it starts with the turn.
+        path = "/".join(ids if ids and self.path.startswith("system") else (self.path, *ids))
+        self.losses.append(Loss(kind, what, why, path, source))
 
     def _guarded(self, recorded: Message) -> Message:
         if not self.fences or recorded.role not in ("user", "tool"):

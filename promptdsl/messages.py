@@ -145,7 +145,8 @@ class Message:
         """The sources, before their lines are looked up."""
         if self._number < 0:
             return cast("tuple[RawOrigin, ...]", self._at)
-        return ((self._at.head or self.role, self._number, self._at.at, None, EMPTY),)
+        at, own = self._at, self.details
+        return ((at.head or self.role, self._number, at.at, own.id, own.metadata),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:

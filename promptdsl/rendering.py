@@ -90,19 +90,18 @@ def render(
         )
     root = _root(tree)
     request = _Request(model, provider, transformation, tuple(media_roots), strict)
-    lost: list[Node] = []
+    lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", root)]
-    ready = partial(settle, roots=request.roots, replaced=lost.append)
+    ready = partial(settle, roots=request.roots, lost=lost)
     passed: Node = root
     for name, run in before_target(audience=audience, settle=ready):
         passed = run(passed)
         stages.append((name, passed))
+    why = "it is no character, U+FFFD is sent"
     replaced = tuple(
         [
-            Loss(
-                "content", "a lone surrogate", "it is no character, U+FFFD is sent", "", node.source
-            )
-            for node in lost
+            Loss("content", "a lone surrogate", why, f"history[{number}]", node.source)
+            for node, number in lost
         ]
     )
     return _for_target(request, tuple(stages), replaced)
@@ -176,7 +175,7 @@ def _placed(losses: tuple[Loss, ...], tree: Node) -> tuple[Loss, ...]:
         id(message): (index, node)
         for node in tree.content
         if isinstance(node, Recorded)
-        for index, message in enumerate(node.items)
+        for index, message in enumerate(node.items, node.start)
     }
     return tuple(_located(loss, places) for loss in losses)
 

@@ -16,6 +16,7 @@ from promptdsl.tree import (
     N,
     Node,
     Note,
+    Recorded,
     bits,
     implied,
     label,
@@ -37,6 +38,11 @@ def covering(content: tuple[Child, ...]) -> int:
     for child in content:
         mask |= bits(TEXT) if isinstance(child, str) else child.mask
     return mask & DEEP
+
+
+def cut(node: Recorded, start: int, stop: int | None = None, **changes: Any) -> Recorded:
+    """Return a part of a recording, which knows where in its history it begins."""
+    return replace(node, items=node.items[start:stop], start=node.start + start, **changes)
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:

@@ -135,7 +135,7 @@ def _unwind(block: Any, top: Frame | None) -> Frame | None:
 def fail(component: Any, below: Frame | None) -> None:
     """Take a block that raised out of its parent and leave it unusable."""
     component.content = tuple(component.content)
-    component.mask |= FAILED
+    component.mask = component.mask & ~OPEN | FAILED
     if component.mask & PLACED:
         take_out(component, below)
 

@@ -3,8 +3,8 @@
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import is_
-from typing import Any
 
 import attrs
 
@@ -21,16 +21,20 @@ from promptdsl.blocks import (
 from promptdsl.encoding import is_whole, json_text, whole
 from promptdsl.media import read_path
 from promptdsl.messages import Message
+from promptdsl.tree import Node
 
 Roots = Iterable[str | os.PathLike[str]]
-Replaced = Callable[[Any], None]
-"""Called with the node a text stands in when a lone surrogate of it was replaced."""
+Replaced = Callable[[], object]
+"""Called when a lone surrogate of a text was replaced."""
 
 
-def settle(message: Message, node: object, *, roots: Roots, replaced: Replaced) -> Message:
+def settle(
+    message: Message, node: Node, number: int, *, roots: Roots, lost: list[tuple[Node, int]]
+) -> Message:
     """Return a recorded message whose blocks can be sent; the same one where they could already.
 
-    ``node`` is the recording. Raises :class:`MediaError` for a path that is refused or cannot be read.
+    ``node`` is the recording and ``number`` which of its messages this is; both are noted in ``lost``
+    when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is refused or cannot be read.
     """
     content = message.content
     for block in content:
@@ -38,7 +42,8 @@ def settle(message: Message, node: object, *, roots: Roots, replaced: Replaced) 
             break
     else:
         return message
-    settled = tuple(settle_block(block, node, roots=roots, replaced=replaced) for block in content)
+    replaced = partial(lost.append, (node, number))
+    settled = tuple(settle_block(block, roots=roots, replaced=replaced) for block in content)
     if all(map(is_, settled, content)):
         return message
     return message.replace(content=settled)
@@ -53,13 +58,13 @@ def _is_settled(block: Block) -> bool:
     return kind is ToolUseBlock or (kind is TextBlock and is_whole(block.text))
 
 
-def settle_block(block: Block, node: object, *, roots: Roots, replaced: Replaced) -> Block:
+def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
     """Return a block that can be sent; the same one where it could already."""
     if isinstance(block, TextBlock):
         text, changed = whole(block.text)
         if not changed:
             return block
-        replaced(node)
+        replaced()
         return attrs.evolve(block, text=text)
     if isinstance(block, MediaBlock) and block.source.kind == "path":
         return attrs.evolve(block, source=read_path(block.source, roots))
@@ -68,9 +73,7 @@ def settle_block(block: Block, node: object, *, roots: Roots, replaced: Replaced
     if isinstance(block, CodeBlock):
         return text_block(fenced_code(block.text, block.language))
     if isinstance(block, ToolResultBlock):
-        content = tuple(
-            settle_block(b, node, roots=roots, replaced=replaced) for b in block.content
-        )
+        content = tuple(settle_block(b, roots=roots, replaced=replaced) for b in block.content)
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)
     return block

@@ -237,11 +237,13 @@ class Recorded(Node):
     Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``.
     """
 
-    __slots__ = ("form", "items")
-    _fields = ("items", "form")
+    __slots__ = ("form", "items", "start")
+    _fields = ("items", "form", "start")
     head = "history"
     items: Any
     form: str
+    start: int
+    """Which message of its history the first one is."""
 
 
 class Section(Node):
@@ -284,12 +286,14 @@ class Value(Node):
 
 
 class Verbatim(Node):
-    """Finished text: nothing works on it any more."""
+    """Finished text: nothing works on it any more, but that it cannot leave its fence."""
 
-    __slots__ = ("cache", "text")
-    _fields = ("text", "cache")
+    __slots__ = ("cache", "said", "text")
+    _fields = ("text", "cache", "said")
     text: str
     cache: Cache | None
+    said: tuple[str, ...]
+    """The values it was made of, before they were encoded."""
 
 
 class Fence(Node):
@@ -299,13 +303,15 @@ class Fence(Node):
     ``values`` is whether all strings in it are values.
     """
 
-    __slots__ = ("close", "literals", "names", "open", "values")
-    _fields = ("open", "close", "names", "literals", "values")
+    __slots__ = ("close", "literals", "names", "open", "said", "values")
+    _fields = ("open", "close", "names", "literals", "values", "said")
     open: str
     close: str
     names: tuple[str, ...]
     literals: tuple[str, ...]
     values: bool
+    said: tuple[str, ...]
+    """The values in its opening, before they were encoded."""
 
 
 class Media(Node):

@@ -6,15 +6,15 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import attrs
 
 from promptdsl.blocks import Block, Cache, ToolResultBlock, text_block
-from promptdsl.encoding import body, controls, guard, guard_prefixes, inline, is_whole, whole
+from promptdsl.encoding import is_whole
 from promptdsl.errors import MediaError
 from promptdsl.fencing import SectionFormat
-from promptdsl.indentation import dedent_parts
 from promptdsl.settling import settle_block
 from promptdsl.sources import Source
 from promptdsl.tree import (
@@ -32,32 +32,10 @@ from promptdsl.tree import (
     Value,
     Verbatim,
 )
+from promptdsl.voices import Note, Voice, guarded, notice, text_in, written
 
-Report = Callable[[str, str, str, Source | None], None]
-"""Called for a loss: its kind, what, why, and where it was written."""
-
-
-@attrs.frozen
-class Voice:
-    """How the strings of a part are taken.
-
-    ``joined``: parts stand in one text, a blank line between them; otherwise each is a block.
-    ``instruction``: a text that starts with a newline is dedented. ``place`` is the encoding of
-    values: ``inline``, ``body`` or ``plain``. ``values``: author text is a value too.
-    ``guards``: fences that no text may forge.
-    """
-
-    joined: bool
-    instruction: bool
-    place: str
-    values: bool = False
-    guards: frozenset[str] = frozenset()
-    literals: frozenset[str] = frozenset()
-
-
-INSTRUCTION = Voice(joined=True, instruction=True, place="inline")
-FENCED = Voice(joined=True, instruction=False, place="inline")
-SPEECH = Voice(joined=False, instruction=False, place="plain")
+Report = Callable[[str, str, str, tuple[str, ...], Source | None], None]
+"""Called for a loss: its kind, what, why, the ids of the sections it is in, where it was written."""
 
 
 @attrs.define
@@ -85,33 +63,32 @@ class Wording:
         self.pieces: list[str] = []
         self.gap = ""
         self.names: dict[str, int] = {}
+        self.open: list[_Open] = []
 
     def write(self, node: Node, voice: Voice) -> tuple[Block, ...]:
         """Return the blocks of what a node holds."""
-        stack = [self._opened(node, voice, 2)]
+        stack = self.open
+        stack.append(self._opened(node, voice, 2))
         while stack:
             top = stack[-1]
             child = next(top.rest, None)
             if child is None:
-                self._close(stack.pop())
+                self._close(top)
+                stack.pop()
             elif isinstance(child, str):
                 self._text((child,), top.voice, top.node)
-            else:
-                inner = self._part(child, top)
-                if inner is not None:
-                    stack.append(inner)
-                    continue
-            if len(stack) == 1 and not voice.joined:
+            elif self._part(child, top):
+                continue
+            if stack and not stack[-1].voice.joined:
                 self._flush()
         self._flush()
         return tuple(self.blocks)
 
-    def _part(self, node: Any, around: _Open) -> _Open | None:
+    def _part(self, node: Any, around: _Open) -> bool:
+        """Write a part; return whether it was opened, so that its children are next."""
         kind = node._node
         if kind is Text:
             self._text(node.content, around.voice, node)
-        elif kind is Section or kind is Fence:
-            return self._entered(node, around)
         elif kind is Value:
             self._text((node,), around.voice, node)
         elif kind is Verbatim:
@@ -123,11 +100,14 @@ class Wording:
         elif kind is Result:
             self._block(self._result(node, around.voice))
         else:
-            return self._opened(node, around.voice, around.level)
-        return None
+            self.open.append(self._entered(node, around))
+            return True
+        return False
 
     def _verbatim(self, node: Verbatim, voice: Voice) -> None:
-        self._put(guard_prefixes(node.text, voice.literals) if voice.literals else node.text)
+        for value in node.said:
+            notice(value, self._noting(node))
+        self._put(guarded(node.text, voice, self.names))
         if node.cache:
             self._mark(node.cache)
 
@@ -137,36 +117,37 @@ class Wording:
         return _Open(node, iter(node.content), voice, level, self._here())
 
     def _entered(self, node: Any, around: _Open) -> _Open:
-        """Write the opening of a section or a fence, whose children are to follow."""
-        voice, mark = around.voice, self._here()
+        """Write the opening of a section or a fence; other containers stand for their children."""
+        opened = self._opened(node, around.voice, around.level)
         if isinstance(node, Fence):
-            opening, names, level = node.open, node.names, around.level
-            voice = attrs.evolve(
-                voice,
-                place="body" if names or node.literals else voice.place,
-                values=node.values,
-                literals=voice.literals.union(node.literals),
-            )
+            opening, opened.names = node.open, node.names
+            opened.voice = around.voice.in_fence(node)
+            for value in node.said:
+                notice(value, self._noting(node))
+        elif isinstance(node, Section):
+            opening = self._heading(node, around)
+            opened.level += 1
+            opened.names = (str(node.options.id),) if self.form.fenced else ()
+            opened.voice = around.voice.in_section(fenced=self.form.fenced)
         else:
-            opening, names, level = self._heading(node, around), (), around.level + 1
-            if self.form.fenced:
-                names = (node.options.id,)
-            if not voice.instruction and not voice.values or names:
-                voice = _in_section(voice, fenced=bool(names))
+            return opened
         if opening:
             self.pieces += (self.gap, opening)
             self.gap = ""
-        for name in names:
+        for name in opened.names:
             self.names[name] = self.names.get(name, 0) + 1
-        return _Open(node, iter(node.content), voice, level, mark, names)
+        return opened
 
     def _heading(self, node: Section, around: _Open) -> str:
-        title = node.title
-        value = isinstance(title, Value)
+        title, note = node.title, self._noting(node)
+        value = isinstance(title, Value) or around.voice.values
         text = title.text if isinstance(title, Value) else title
-        return self.form.opening(
-            str(node.options.id), text, around.level, value=value or around.voice.values
-        )
+        if text is not None:
+            if value or self.form.fenced:
+                notice(text, note)
+            else:
+                text = guarded(written(text, note), around.voice, self.names)
+        return self.form.opening(str(node.options.id), text, around.level, value=value)
 
     def _close(self, done: _Open) -> None:
         node = done.node
@@ -178,16 +159,17 @@ class Wording:
             if self._is_empty(done):
                 self._take_back(done)
             else:
-                closing = (
-                    node.close
-                    if isinstance(node, Fence)
-                    else self.form.closing(str(node.options.id))
-                )
-                if closing:
-                    self.pieces.append(closing if self.pieces else closing.lstrip("\n"))
-                self.gap = "\n\n"
+                self._end(node)
         if node.options.cache and (isinstance(node, Section) or _is_system(node)):
             self._mark("default")
+
+    def _end(self, node: Section | Fence) -> None:
+        """Write the closing of a section or a fence."""
+        named = isinstance(node, Section)
+        closing = self.form.closing(str(node.options.id)) if named else node.close
+        if closing:
+            self.pieces.append(closing if self.pieces else closing.lstrip("\n"))
+        self.gap = "\n\n"
 
     def _is_empty(self, done: _Open) -> bool:
         pieces, blocks, _ = done.mark
@@ -197,46 +179,29 @@ class Wording:
         pieces, _, gap = done.mark
         del self.pieces[pieces:]
         self.gap = gap
-        if isinstance(done.node, Section) and done.node.title is not None:
-            self.report(
-                "hint",
-                f"section {done.node.options.id!r}",
-                "it has a title but no content",
-                done.node.source,
-            )
+        node = done.node
+        if isinstance(node, Section) and node.title is not None:
+            what = f"section {node.options.id!r}"
+        elif isinstance(node, Fence) and node.said:
+            what = "a request-only turn"
+        else:
+            return
+        self._noting(node)("hint", what, "it has a title but no content")
 
     # Text.
 
     def _text(self, parts: tuple[Child, ...], voice: Voice, node: Node) -> None:
-        if voice.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
-            parts = dedent_parts(parts)
-        text = "".join([self._encoded(part, voice, node) for part in parts])
-        # Guarded as a whole: a value could complete a delimiter that the text before it begins.
-        if self.names and "<" in text:
-            text = guard(text, self.names)
-        if voice.guards:
-            text = guard(text, voice.guards)
-        self._put(guard_prefixes(text, voice.literals) if voice.literals else text)
+        self._put(text_in(parts, voice, self.names, self._noting(node)))
 
-    def _encoded(self, part: Child, voice: Voice, node: Node) -> str:
-        value = not isinstance(part, str)
-        text: str = part.text if value else part
-        if voice.place != "plain" and (value or voice.values):
-            return self._value(text, voice, node)
-        text, changed = whole(text)
-        if changed:
-            self.report(
-                "content", "a lone surrogate", "it is no character, U+FFFD is sent", node.source
-            )
-        return text
+    def _noting(self, node: Node) -> Note:
+        """Return what reports a loss of a node."""
+        return partial(self._note, node)
 
-    def _value(self, text: str, voice: Voice, node: Node) -> str:
-        found = controls(text)
-        if found:
-            self.report(
-                "hint", f"control characters {', '.join(found)}", "sent as references", node.source
-            )
-        return body(text) if voice.place == "body" or self.names else inline(text)
+    def _note(self, node: Node, kind: str, what: str, why: str) -> None:
+        around = [part.node for part in self.open if isinstance(part.node, Section)]
+        if isinstance(node, Section) and not any(part is node for part in around):
+            around.append(node)
+        self.report(kind, what, why, tuple(str(part.options.id) for part in around), node.source)
 
     # Pieces and blocks.
 
@@ -272,7 +237,7 @@ class Wording:
 
     def _settled(self, node: Media) -> Block:
         try:
-            return settle_block(node.block, node, roots=self.roots, replaced=_nothing)
+            return settle_block(node.block, roots=self.roots, replaced=_nothing)
         except MediaError as error:
             raise error.located(node.source) from None
 
@@ -292,6 +257,8 @@ def plain_instructions(content: tuple[Child, ...], form: SectionFormat) -> str |
             if len(child.content) != 1 or child.mask & CACHE or isinstance(title, Value):
                 return None
             text = child.content[0]
+            if title is not None and not is_whole(title):
+                return None
             head = "" if title is None else form.opening("", title, 2, value=False)
         if type(text) is Text and len(text.content) == 1:
             text = text.content[0]
@@ -306,15 +273,9 @@ def marked(block: Block, cache: Cache) -> Block:
     return attrs.evolve(block, cache=cache) if hasattr(block, "cache") else block
 
 
-def _in_section(voice: Voice, *, fenced: bool) -> Voice:
-    """Return the voice inside a section: instructions, values encoded where it is a tag."""
-    place = "body" if fenced else voice.place
-    return attrs.evolve(voice, joined=True, instruction=not voice.values, place=place)
-
-
 def _is_system(node: Node) -> bool:
     return isinstance(node, Turn) and node.role == "system"
 
 
-def _nothing(_: object) -> None:
+def _nothing() -> None:
     pass

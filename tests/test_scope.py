@@ -1191,7 +1191,7 @@ def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:
         with Timeline(), Timeline():
             User("x")
 
-    assert places(write, 2, 1) == raised(ScopeError, write).at
+    assert places(write, 1, 1) == raised(ScopeError, write).at
 
 
 # Components that are no blocks.

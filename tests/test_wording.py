@@ -104,7 +104,7 @@ def test_a_hint_for_an_empty_section() -> None:
     """A section that ends up empty says nothing, and is a hint when it had a title."""
     section, written = Section("a", "", title="A"), line()
     rendered = render(Timeline(System("s", section, Section("b", ""))))
-    assert [("hint", "system[0]", f"{__file__}:{written}")] == [
+    assert [("hint", "a", f"{__file__}:{written}")] == [
         (loss.kind, loss.path, str(loss.source)) for loss in rendered.losses
     ]
 
@@ -364,7 +364,7 @@ def test_author_text_is_as_written() -> None:
         (lambda: Assistant("a\ud800"), "assistant[0]"),
         (lambda: Ephemeral("a\ud800"), "ephemeral[0]"),
         (lambda: Event("a\ud800"), "event[0]"),
-        (lambda: System(Section("s", "x", title="a\ud800")), "system[0]"),
+        (lambda: System(Section("s", "x", title="a\ud800")), "s"),
         (lambda: History([{"role": "user", "content": "a\ud800"}]), "history[0]"),
         (lambda: History.from_openai([{"role": "user", "content": "a\ud800"}]), "history[0]"),
         (lambda: History([Message("assistant", "a\ud800")]), "history[0]"),

@@ -56,6 +56,7 @@ def _keep(
     component.mask = _RECORDED
     component.options = DEFAULTS
     component.form = form
+    component.start = 0
     component.items = _snapshot(component, messages)
     top = OPENED.get()
     if top is not None:

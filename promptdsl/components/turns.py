@@ -17,7 +17,6 @@ from promptdsl.tree import (
     DEVELOPER,
     HAPPENING,
     MEDIA,
-    NOTE,
     RESULT,
     SECTION,
     SHIFT,
@@ -211,7 +210,7 @@ class ToolResults(TurnBlock):
     _node = tree.Turn
     _role = "tool"
     _own = bits(TURN)
-    _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION | NOTE
+    _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION
 
     def _advice(self, node: Node) -> str:
         return "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from promptdsl.blocks import TextBlock
-from promptdsl.rewriting import replace, unique_ids, with_content
+from promptdsl.rewriting import cut, unique_ids, with_content
 from promptdsl.tree import (
     CACHE,
     MEDIA,
@@ -83,7 +83,7 @@ def _split(node: Recorded) -> tuple[list[Node], list[Node]]:
     count = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
     said = [_turn(message, node) for message in messages[:count]]
     rest = messages[count:]
-    return said, [replace(node, items=rest)] if rest else []
+    return said, [cut(node, count)] if rest else []
 
 
 def _turn(message: Any, node: Recorded) -> Node:
@@ -100,4 +100,4 @@ def _turn(message: Any, node: Recorded) -> Node:
 def _item(block: Any, node: Recorded) -> Node:
     if not isinstance(block, TextBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
-    return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache)
+    return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache, said=())

@@ -43,8 +43,12 @@ from promptdsl.tree import (
     make,
 )
 
+FENCED = ("event", "ephemeral")
+"""Roles whose text is a value: it is encoded later, as it came."""
+
 Reader = Callable[[Any], tuple[Message, ...]]
-Settle = Callable[[Message, Node], Message]
+Settle = Callable[[Message, Node, int], Message]
+"""Makes a message of a recording ready to be sent; the number is which of it."""
 WITHIN = (FRAGMENT | RECORDED) << SHIFT
 
 
@@ -95,12 +99,11 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
         given = node.items if node.form == "messages" else readers[node.form](node.items)
         for index, item in enumerate(given):
             message = item if type(item) is Message else _message(item, index)
-            plain = message.plain
-            if plain is None or not (plain.isascii() or is_whole(plain)):
-                message = settle(message, node)
+            plain, role = message.plain, message.role
+            if (plain is None or not (plain.isascii() or is_whole(plain))) and role not in FENCED:
+                message = settle(message, node, index)
             if fresh or message is not item:
                 place(message, node, index)
-            role = message.role
             if role == "user" or role == "assistant" or role == "tool":
                 leading = False
                 run.append(message)
@@ -108,12 +111,13 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
                 leading = leading and role == "system"
                 run.append(message if leading else _instruction(message))
             else:
-                parts += _run(node, run)
+                leading = False
+                parts += _run(node, run, index)
                 parts.append(_turn(message, node))
                 run = []
     except PromptError as error:
         raise error.located(node.source) from None
-    return [*parts, *_run(node, run)]
+    return [*parts, *_run(node, run, len(given))]
 
 
 def _message(item: object, index: int) -> Message:
@@ -132,10 +136,12 @@ def _instruction(message: Message) -> Message:
     return message
 
 
-def _run(node: Recorded, run: list[Message]) -> list[Node]:
+def _run(node: Recorded, run: list[Message], stop: int) -> list[Node]:
+    """Return the run of messages that ends before the one of number ``stop``."""
     if not run:
         return []
-    return [make(Recorded, at=node.at, mask=mask_of(run), items=tuple(run), form="messages")]
+    fields = {"items": tuple(run), "form": "messages", "start": stop - len(run)}
+    return [make(Recorded, at=node.at, mask=mask_of(run), **fields)]
 
 
 def mask_of(messages: list[Message]) -> int:

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from promptdsl.messages import Message
-from promptdsl.rewriting import covering, replace, with_content
+from promptdsl.rewriting import covering, cut, with_content
 from promptdsl.tree import RECORDED, SHIFT, TURN, Merged, Node, Recorded, Turn, bits, make
 
 
@@ -60,8 +60,10 @@ def _units(root: Node) -> Iterator[_Unit]:
 
 
 def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
-    apart = not merges or turn.role in ("tool", "system")
-    kind = turn.kind if turn.role == "developer" else None
+    # The one system message of a prompt, whose kind is written, merges with nothing.
+    leading = turn.role == "system" and turn.kind in ("written", "recorded")
+    apart = not merges or turn.role == "tool" or leading
+    kind = turn.kind if turn.role in ("developer", "system") else None
     return (turn.role, name, kind, object() if apart else None)
 
 
@@ -90,7 +92,7 @@ def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
 
 def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
     node, first = run[0]
-    return replace(node, items=node.items[first : run[-1][1] + 1])
+    return cut(node, first, run[-1][1] + 1)
 
 
 def _merged(turns: list[Any]) -> Merged:

@@ -1,11 +1,13 @@
 """Narrate: events become fenced text in a turn of the role the configuration maps them to."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+import attrs
 
 from promptdsl.blocks import EventBlock, StateChangeBlock, UserActionBlock
 from promptdsl.config import Resolved
-from promptdsl.encoding import data_text, field
+from promptdsl.encoding import data_text, field, text_of
 from promptdsl.errors import ContentError
 from promptdsl.fencing import fence
 from promptdsl.json_text import ABSENT
@@ -48,11 +50,11 @@ def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
         if type(child) is str or not isinstance(child, Happening) and not child.mask & MEDIA:
             texts.append(child)
             continue
-        _fence_texts(content, texts, config)
+        _fence_texts(content, texts, config, turn)
         content.append(
             _happening(child, config, event_text) if isinstance(child, Happening) else child
         )
-    _fence_texts(content, texts, config)
+    _fence_texts(content, texts, config, turn)
     return make(
         Turn,
         tuple(content),
@@ -64,10 +66,10 @@ def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
     )
 
 
-def _fence_texts(content: list[Child], texts: list[Child], config: Resolved) -> None:
+def _fence_texts(content: list[Child], texts: list[Child], config: Resolved, turn: Node) -> None:
     """Move what an author wrote in the event beside its blocks into a fence of its own."""
     if texts:
-        content.append(fence(config.delimiters.for_event("text"), tuple(texts)))
+        content.append(fence(config.delimiters.for_event("text"), tuple(texts), at=turn.at))
         texts.clear()
 
 
@@ -78,9 +80,10 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
     formatted = config.format_block(block) if config.format_block is not None else None
     if formatted is None:
         text = event_text(block.type, fields(block))
-        said: Child = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None)
+        raw = tuple(_values(block))
+        said: Child = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None, said=raw)
     elif isinstance(formatted, str):
-        said = str(formatted)
+        said = text_of(formatted)
     else:
         raise ContentError(
             f"format_block returned {type(formatted).__name__} for a {block.type!r} block",
@@ -88,6 +91,17 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
             at=(node.source,),
         )
     return fence(delimiter, (said,), attributes=attributes, at=node.at)
+
+
+def _values(block: EventBlock) -> Iterator[str]:
+    """Yield every value of an event as it is before it is encoded."""
+    for attribute in attrs.fields(type(block)):
+        value = getattr(block, attribute.name)
+        if isinstance(value, Mapping):
+            for key, detail in cast("Mapping[str, object]", value).items():
+                yield f"{key}{data_text(detail)}"
+        elif value is not ABSENT:
+            yield data_text(value)
 
 
 def fields(block: EventBlock) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import attrs
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.errors import PairingError
 from promptdsl.messages import Message
-from promptdsl.rewriting import replace, rewrite, with_content
+from promptdsl.rewriting import cut, replace, rewrite, with_content
 from promptdsl.tree import (
     CALL,
     RECORDED,
@@ -200,7 +200,7 @@ def _units(root: Node) -> Iterator[_Unit]:
             yield _unit(child)
             continue
         for index, message in enumerate(child.items):
-            part = replace(child, items=child.items[index : index + 1])
+            part = cut(child, index, index + 1)
             yield _recorded(message, part)
 
 
@@ -222,8 +222,7 @@ def _repaired(root: Node, *, fill: bool) -> list[Node]:
             batch.open = [id for id in known if id not in unit.answers]
             _close(out, batch, fill=fill)
             batch = None
-        orphans = [id for id in unit.answers if id not in known]
-        node = _without_results(unit.node, orphans)
+        node = _with_results(unit.node, unit.answers, known)
         if node is None:
             continue
         out.append(node)
@@ -268,17 +267,24 @@ def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
     return _kept(node, lambda n: isinstance(n, Call) and n.block.id in unwanted)
 
 
-def _without_results(node: Node, ids: list[str]) -> Node | None:
-    unwanted = set(ids)
-    if not unwanted:
+def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Node | None:
+    """Return a turn with the first result of each open call, and no other result."""
+    left = set(known)
+    if len(set(answers)) == len(answers) and left.issuperset(answers):
         return node
-    if isinstance(node, Recorded):
-        return _filtered(
-            node, lambda b: not (isinstance(b, ToolResultBlock) and b.tool_use_id in unwanted)
-        )
     if isinstance(node, ToolTurn):
         return None
-    return _kept(node, lambda n: isinstance(n, Result) and n.tool_use_id in unwanted)
+
+    def is_first(id: str) -> bool:
+        first = id in left
+        left.discard(id)
+        return first
+
+    if isinstance(node, Recorded):
+        return _filtered(
+            node, lambda b: not isinstance(b, ToolResultBlock) or is_first(b.tool_use_id)
+        )
+    return _kept(node, lambda n: isinstance(n, Result) and not is_first(n.tool_use_id))
 
 
 def _filtered(node: Recorded, keep: Any) -> Node | None:

@@ -8,7 +8,7 @@ from promptdsl.encoding import attribute, field
 from promptdsl.errors import PlacementError
 from promptdsl.fencing import fence
 from promptdsl.messages import Message
-from promptdsl.rewriting import replace, with_content
+from promptdsl.rewriting import cut, with_content
 from promptdsl.tree import (
     CALL,
     DEVELOPER,
@@ -88,10 +88,16 @@ def _turn(request: Request, config: Resolved) -> Turn:
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
-        heading = make(Verbatim, mask=bits(TEXT), text=field(request.title), cache=None)
+        title = field(request.title)
+        heading = make(Verbatim, mask=bits(TEXT), at=request.at, text=title, cache=None, said=())
         content = (heading, *content)
     fenced = fence(
-        delimiter, content, attributes=attributes, at=request.at, values=request.grounding
+        delimiter,
+        content,
+        attributes=attributes,
+        at=request.at,
+        values=request.grounding,
+        said=tuple(value for _, value in shown if value),
     )
     return make(
         Turn,
@@ -111,9 +117,9 @@ def _before_user(conversation: list[Node], entries: list[Turn]) -> list[Node]:
     for index in range(len(conversation) - 1, -1, -1):
         child = conversation[index]
         if isinstance(child, Recorded):
-            cut = _last_user(child.items)
-            if cut is not None:
-                parts = _around(child, cut, entries)
+            last = _last_user(child.items)
+            if last is not None:
+                parts = _around(child, last, entries)
                 return [*conversation[:index], *parts, *conversation[index + 1 :]]
         elif _is_written_by_user(child):
             return [*conversation[:index], *entries, *conversation[index:]]
@@ -130,15 +136,19 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "user" and message.kind in ("written", "recorded"):
+            if message.plain is None and all(
+                isinstance(block, ToolResultBlock) for block in message.content
+            ):
+                continue
             return index
     return None
 
 
-def _around(node: Recorded, cut: int, entries: list[Turn]) -> Iterator[Node]:
-    if cut:
-        yield replace(node, items=node.items[:cut])
+def _around(node: Recorded, index: int, entries: list[Turn]) -> Iterator[Node]:
+    if index:
+        yield cut(node, 0, index)
     yield from entries
-    yield replace(node, items=node.items[cut:])
+    yield cut(node, index)
 
 
 # Batches of tool calls.
@@ -152,8 +162,10 @@ def _behind_batches(content: Iterable[Node]) -> list[Node]:
         if waiting and child.mask & (EVENT | DEVELOPER | REQUEST):
             held.append(child)
             continue
-        if answers & waiting:
-            _refuse_developer(held, child)
+        if answers:
+            # A result that answers no open call is not this pass's to judge.
+            if answers & waiting:
+                _refuse_developer(held, child)
             waiting = waiting - answers
         else:
             waiting = set()
@@ -187,7 +199,7 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
             run = messages[start:stop]
             alone = stop - start == 1
             surface = DEVELOPER if alone and run[0].role == "developer" else 0
-            part = replace(child, items=run, mask=child.mask | surface)
+            part = cut(child, start, stop, mask=child.mask | surface)
             yield part, _called(run) if alone else set(), _answered(run) if alone else set()
 
 

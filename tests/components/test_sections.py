@@ -17,6 +17,9 @@ from promptdsl import (
     System,
     Text,
     Timeline,
+    ToolResult,
+    ToolUse,
+    Turn,
     User,
     Value,
     decode,
@@ -178,6 +181,35 @@ def test_a_note_is_no_loss() -> None:
     """Leaving out a note is nothing the target cannot say."""
     rendered = render(Timeline(User("q", Note("n"))), provider="openai", strict=True)
     assert () == rendered.losses
+
+
+def test_a_note_beside_results_is_no_result() -> None:
+    """Also for people a tool message holds results and nothing else."""
+    tree = Timeline(
+        User("q"),
+        Assistant(ToolUse("t", {}, id="1")),
+        Turn("tool", ToolResult("1", "a"), Note("n")),
+    )
+    messages = render(tree, audience="people").messages
+    assert ["tool_result"] == [b.type for m in messages if m.role == "tool" for b in m.content]
+
+
+# Addresses.
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (System(Section("rules", "x", Section("tone", "", title="T"))), "rules/tone"),
+        (Section("rules", "x", Section("tone", "", title="T")), "rules/tone"),
+        (System(Fragment(Section("rules", "", title="T"))), "rules"),
+        (User("x", Section("tone", "", title="T")), "user[0]/tone"),
+        (User("x", Section("tone", "", title="T"), id="ask"), "ask/tone"),
+    ],
+)
+def test_an_address_is_the_path_of_ids(tree: Node, expected: str) -> None:
+    """What is told of a section has its address: the ids from its turn, or system content, down."""
+    assert [expected] == [loss.path for loss in render(tree).losses]
 
 
 # include()

@@ -108,7 +108,7 @@ MAY_HOLD: dict[str, set[str]] = {
     "User": TEXTS | MEDIA | {"ToolResult"},
     "Assistant": TEXTS | MEDIA | {"ToolUse"},
     "ToolMessage": TEXTS | MEDIA,
-    "Tool": {"ToolResult"},
+    "Tool": {"ToolResult", "Note"},
     "Event": TEXTS | MEDIA | EVENTS,
     "Ephemeral": (TEXTS | MEDIA) - {"cached Section"},
     "Grounding": (TEXTS | MEDIA) - {"cached Section"},
@@ -187,7 +187,7 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
             User("z")
 
     error = raised(PlacementError, write)
-    assert places(write, 4, 2) == error.at
+    assert places(write, 3, 1) == error.at
     assert "a User cannot stand in a System" == error.what
     assert (
         "a turn never stands inside a turn: write it beside it, directly in the Timeline"
@@ -205,7 +205,7 @@ def test_placement_errors_at_the_end_of_a_block_have_both_lines() -> None:
             Text("y")
 
     error = raised(PlacementError, write)
-    assert places(write, 4, 2) == error.at
+    assert places(write, 3, 1) == error.at
     assert ("a ToolUse cannot stand in a User", "only an Assistant turn holds a ToolUse") == (
         error.what,
         error.fix,
@@ -367,7 +367,7 @@ def test_a_cache_mark_deep_in_request_only_content_is_refused() -> None:
                 Section("b", "x", cache=True),
             )
 
-    assert places(write, 4, 1) == raised(PlacementError, write).at
+    assert places(write, 3, 1) == raised(PlacementError, write).at
 
 
 # Ids.
