@@ -198,14 +198,20 @@ def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) 
     place, its encoded values included: they hold no ``<``, and so cannot complete a delimiter
     behind one the author wrote. Returns the same object when nothing changes.
     """
+    closing = _folded(frozenset(names))
+    return guard_folded(
+        text, closing, closing | _folded(frozenset(openings)) if openings else closing
+    )
+
+
+def guard_folded(text: str, closing: Collection[str], opening: Collection[str]) -> str:
+    """Return what :func:`guard` does, for names that :func:`fold` has gone over already."""
     text = _exact(text)
     if "<" not in text:
         return text
-    closing = _folded(frozenset(names))
-    opening = closing | _folded(frozenset(openings)) if openings else closing
 
     def escaped(match: re.Match[str]) -> str:
-        return "&lt;" if _fold(match[2]) in (closing if match[1] else opening) else "<"
+        return "&lt;" if fold(match[2]) in (closing if match[1] else opening) else "<"
 
     guarded = _TAG.sub(escaped, text)
     return text if len(guarded) == len(text) else guarded
@@ -213,10 +219,11 @@ def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) 
 
 @lru_cache(maxsize=32)
 def _folded(names: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(_fold, names))
+    return frozenset(map(fold, names))
 
 
-def _fold(name: str) -> str:
+def fold(name: str) -> str:
+    """Return the name of a tag as a tolerant reader compares it."""
     return name.rstrip(".-").translate(_ASCII_TWINS).lower()
 
 

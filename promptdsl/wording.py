@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from promptdsl.blocks import Block, Cache, ToolResultBlock, text_block
-from promptdsl.encoding import is_whole
+from promptdsl.encoding import fold, is_whole
 from promptdsl.errors import MediaError
 from promptdsl.fencing import SectionFormat
 from promptdsl.settling import settle_block
@@ -120,14 +120,14 @@ class Wording:
         """Write the opening of a section or a fence; other containers stand for their children."""
         opened = self._opened(node, around.voice, around.level)
         if isinstance(node, Fence):
-            opening, opened.names = node.open, node.names
+            opening, opened.names = node.open, tuple(map(fold, node.names))
             opened.voice = around.voice.in_fence(node)
             for value in node.said:
                 notice(value, self._noting(node))
         elif isinstance(node, Section):
             opening = self._heading(node, around)
             opened.level += 1
-            opened.names = (str(node.options.id),) if self.form.fenced else ()
+            opened.names = (fold(str(node.options.id)),) if self.form.fenced else ()
             opened.voice = around.voice.in_section(fenced=self.form.fenced)
         else:
             return opened

@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable, Mapping
+from inspect import currentframe
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,6 @@ from promptdsl.config import (
     resolve,
 )
 from promptdsl.errors import ConfigError
-from promptdsl.sources import caller
 
 DID = Delimiter("pair", "<did>", "</did>")
 NOTE = Delimiter("prefix", "Note: ")
@@ -573,7 +573,7 @@ def test_a_mistake_names_its_line(options: dict[str, Any], message: str) -> None
     """An unknown key or value is an error at the author's line, with the nearest known name."""
     with pytest.raises(ConfigError) as caught:
         MessageTransformationConfig(**options)
-    line = caller(1).line - 1
+    line = currentframe().f_lineno - 1
     assert f"{__file__}:{line}: {message}" == str(caught.value)
 
 
@@ -623,7 +623,7 @@ def test_what_is_no_answer(answer: Any) -> None:
 
 def test_a_function_with_a_mistake_names_its_line() -> None:
     """What a function returns is checked, and the error names the line of the function."""
-    line = caller(1).line + 2
+    line = currentframe().f_lineno + 2
 
     def transformation(_model: str | None, _provider: str | None) -> dict[str, Any]:
         return {"formt": "xml"}

@@ -706,7 +706,7 @@ def test_text_of_runs_no_method(kind: type, given: object, expected: str) -> Non
 )
 def test_text_of_refuses(value: object, named: str) -> None:
     """Any other type is refused by name, with what to write instead."""
-    with pytest.raises(ContentError, match=rf"{named}\n.*str\(value\).*Json\(value\)"):
+    with pytest.raises(ContentError, match=rf"{named}\n.*str\(value\).*json\.dumps\(value\)"):
         text_of(value)
 
 

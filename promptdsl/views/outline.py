@@ -23,6 +23,7 @@ from promptdsl.tree import (
 )
 
 WIDTH = 60
+DEEPEST = 40
 
 
 def outline(root: Node) -> str:
@@ -31,7 +32,8 @@ def outline(root: Node) -> str:
 
 
 def _line(depth: int, what: str, where: object) -> str:
-    text = "  " * depth + what
+    # Deeper than a page is wide, the indentation stays: it would grow with the square of the depth.
+    text = "  " * min(depth, DEEPEST) + what
     return f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text
 
 
