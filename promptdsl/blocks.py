@@ -234,7 +234,10 @@ Block: TypeAlias = (
 
 
 class _TextDraft(TextBlock):
-    """A text block while it is being filled: setting slots and turning frozen costs half of ``__init__``."""
+    """A text block while it is being filled.
+
+    Setting slots and turning frozen costs half of ``__init__``.
+    """
 
     __slots__ = ()
     __setattr__ = object.__setattr__
@@ -350,8 +353,8 @@ def _plain(value: Any) -> Any:
 def block_from_dict(data: object) -> Block:
     """Return the block a dictionary describes; a string is a text block, a block is itself.
 
-    Raises :class:`DataError` when it is no dictionary with a ``type``, or lacks what its type needs.
-    A type this version does not know becomes an :class:`UnknownBlock`.
+    Raises :class:`DataError` when it is no dictionary with a ``type``, or lacks what its type
+    needs. A type this version does not know becomes an :class:`UnknownBlock`.
     """
     if isinstance(data, str):
         return text_block(data)

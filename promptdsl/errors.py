@@ -2,18 +2,18 @@
 
 ```
 PromptError (ValueError)
-├── OptionError (TypeError)      an unknown keyword, or a keyword with a value it cannot take
-├── ContentError (TypeError)     something that is not content: True, a list, a component in an f-string
-├── PlacementError               a component where it may not stand
-├── ScopeError                   a block entered twice, left out of order, written to from another task
-├── DataError                    a block or message in dictionary form that cannot be read
-├── ConfigError                  an unknown key or value in a configuration
-├── MediaError                   an attachment that cannot be read, or is not what it says it is
-├── TemplateError                a template that is missing, or asks for what it is not given
-├── PairingError                 a tool call without its result, or a result without its call
-│   └── PendingToolCalls         the last calls are not answered yet: the payload cannot be sent
-├── TargetError                  a payload for another target than the one rendered for
-└── LossError                    ``strict=True`` and something the target cannot say
+├── OptionError (TypeError)  an unknown keyword, or a keyword with a value it cannot take
+├── ContentError (TypeError) something that is not content: True, a list, a component in an f-string
+├── PlacementError           a component where it may not stand
+├── ScopeError               a block entered twice, left out of order, written to from another task
+├── DataError                a block or message in dictionary form that cannot be read
+├── ConfigError              an unknown key or value in a configuration
+├── MediaError               an attachment that cannot be read, or is not what it says it is
+├── TemplateError            a template that is missing, or asks for what it is not given
+├── PairingError             a tool call without its result, or a result without its call
+│   └── PendingToolCalls     the last calls are not answered yet: the payload cannot be sent
+├── TargetError              a payload for another target than the one rendered for
+└── LossError                ``strict=True`` and something the target cannot say
 ```
 
 Every message says what is wrong, where the author wrote it (``file:line``), and what to do.

@@ -8,13 +8,18 @@ from promptdsl.tree import TEXT, Child, Fence, bits, make
 
 
 class SectionFormat(Protocol):
-    """How sections are written. ``fenced`` is whether a section is a tag its text must not close."""
+    """How sections are written."""
 
     @property
-    def fenced(self) -> bool: ...
+    def fenced(self) -> bool:
+        """Whether a section is a tag that its text must not close."""
+        ...
 
     def opening(self, id: str, title: str | None, level: int, *, value: bool) -> str:
-        """Return what stands before a section; ``level`` counts from 2, ``value``: the title is one."""
+        """Return what stands before a section.
+
+        ``level`` counts from 2; ``value`` is whether the title is one.
+        """
         ...
 
     def closing(self, id: str) -> str:

@@ -40,7 +40,10 @@ def read_json(text: str) -> Any:
 
 
 def write_json(value: object) -> str:
-    """Return ``value`` as strict JSON text, keys in their order; :class:`DataError` when it has none."""
+    """Return ``value`` as strict JSON text, keys in their order.
+
+    Raises :class:`DataError` when it has none.
+    """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()

@@ -81,7 +81,7 @@ def lower(
 
 
 def _plain(content: tuple[Child, ...]) -> tuple[Block, ...] | None:
-    """Return the blocks of plain strings, calls and attachments; ``None`` when there is more to do."""
+    """Return the blocks of plain strings, calls and attachments, ``None`` for anything else."""
     blocks: list[Block] = []
     for child in content:
         kind = type(child)

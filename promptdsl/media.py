@@ -10,7 +10,7 @@ from promptdsl.errors import MediaError
 from promptdsl.sources import MediaSource
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The largest attachment read, in bytes; the largest request any provider takes (Anthropic: 32 MB)."""
+"""The largest attachment read, in bytes: the largest request a provider takes (Anthropic)."""
 
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
@@ -107,7 +107,7 @@ def _read_file(real: Path, name: str) -> bytes:
 
 
 def check_url(url: str) -> str:
-    """Return an address whose scheme is one that providers fetch, else raise :class:`MediaError`."""
+    """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
     if not url.lower().startswith(SCHEMES):
         raise MediaError(
             f"{url[:60]!r} is not an address a provider fetches",

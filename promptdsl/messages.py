@@ -26,8 +26,8 @@ Kind: TypeAlias = Literal["written", "recorded", "recorded_system", "event", "re
 message that stands after the conversation began, an event, or a request-only turn."""
 
 RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, str | None, Mapping[str, Any]]
-"""An :class:`Origin` before somebody asks for it: the head of its address and the number in brackets
-(-1 for none), place, id, metadata."""
+"""An :class:`Origin` before somebody asks for it: the head of its address and the number in
+brackets (-1 for none), place, id, metadata."""
 
 
 @attrs.frozen
@@ -187,7 +187,8 @@ class Message:
     def from_dict(cls, data: object) -> "Message":
         """Return the message a dictionary describes.
 
-        Raises :class:`DataError` for what is no mapping, a missing or unknown role, or an unknown key.
+        Raises :class:`DataError` for what is no mapping, a missing or unknown role, or an unknown
+        key.
         """
         if not isinstance(data, Mapping):
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
@@ -261,7 +262,8 @@ def spoken(
     """Return a message of one text, as most are.
 
     ``at`` is the turn it is made of, which knows where it was written and how its address starts
-    (``at``, ``head``), and ``number`` which of these it is; without a number, ``at`` are its origins.
+    (``at``, ``head``), and ``number`` which of these it is; without a number, ``at`` are its
+    origins.
     """
     draft: Any = _new(_Draft)
     draft.role = role

@@ -111,7 +111,10 @@ def _for_target(
     request: _Request, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]
 ) -> "Rendered":
     """Return the result of the passes that depend on the target, and of its adapter."""
-    facts = facts_for(request.model, request.provider)
+    try:
+        facts = facts_for(request.model, request.provider)
+    except TargetError as error:
+        raise error.located(author()) from None
     root = cast("Root", stages[0][1])
     config = _config(request, facts, root)
     tree = stages[-1][1]
@@ -150,7 +153,8 @@ def _default_config(model: str | None, provider: str | None) -> Resolved:
 def _root(tree: object) -> Root:
     if not isinstance(tree, Node):
         raise ContentError(
-            f"render() takes a Timeline, a turn, a Section or a Fragment, not {type(tree).__name__}",
+            "render() takes a Timeline, a turn, a Section or a Fragment, "
+            f"not {type(tree).__name__}",
             fix="call the function that builds the prompt",
             at=(author(),),
         )
@@ -227,7 +231,7 @@ class Rendered:
         return self.config.explain()
 
     def outline(self) -> str:
-        """Return the parts of what is sent, a line each, with their sizes and where they were written."""
+        """Return the parts of what is sent, a line each, with size and where they were written."""
         return outline(self._stages[-1][1])
 
     def payload(self) -> dict[str, Any]:

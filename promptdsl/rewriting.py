@@ -55,7 +55,7 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
 
 
 def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
-    """Return the tree with ``change`` applied bottom-up where the mask ``within`` says it is needed.
+    """Return the tree with ``change`` applied bottom-up where the mask ``within`` says so.
 
     ``change`` returns the node itself, another one, or ``None`` to leave it out. Where nothing
     below a node changed, the node stays the same object.

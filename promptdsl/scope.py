@@ -96,8 +96,8 @@ def enter(component: Any) -> Any:
 def leave(component: Any, *, raised: bool) -> Frame | None:
     """Close a block that raised, or is not on top; return the frame below it.
 
-    When it is not on top, the blocks that were left open fail with it, and the error names the innermost
-    one (unless an exception is on its way already).
+    When it is not on top, the blocks that were left open fail with it, and the error names the
+    innermost one (unless an exception is on its way already).
     """
     top = OPENED.get()
     component.mask = component.mask & ~OPEN | CLOSED
@@ -141,7 +141,7 @@ def fail(component: Any, below: Frame | None) -> None:
 
 
 def take_out(component: Any, frame: Frame | None) -> None:
-    """Remove a component from the open block that holds it: most often the innermost, at its end."""
+    """Remove a component from the open block that holds it: mostly the innermost, at its end."""
     while frame is not None and frame[0] is not None:
         entries = frame[0].content
         for index in range(len(entries) - 1, -1, -1):
@@ -231,8 +231,8 @@ def _out_of_order(name: str, place: Source | None, top: Frame | None) -> ScopeEr
         named = f": the {inner} written inside it is still open"
     return ScopeError(
         f"{name} is closed out of order{named}",
-        fix="close blocks in the order they were opened; a generator suspended inside a block keeps "
-        "it open",
+        fix="close blocks in the order they were opened; a generator suspended inside a block "
+        "keeps it open",
         at=(author(), place, None if still is None else still.source),
     )
 
@@ -254,8 +254,10 @@ def _foreign(component: Any, frame: Frame) -> ScopeError:
     here = f"thread {current_thread().name!r}" if elsewhere else _name(running_task())
     there = _thread(thread) if elsewhere else _name(task)
     return ScopeError(
-        f"this {label(component)} is written in {here}, but the open {label(block)} belongs to {there}",
-        fix="build the part under `with detached():` there, and include() it where the block is open",
+        f"this {label(component)} is written in {here}, "
+        f"but the open {label(block)} belongs to {there}",
+        fix="build the part under `with detached():` there, "
+        "and include() it where the block is open",
         at=(component.source, block.source),
     )
 

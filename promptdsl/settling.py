@@ -33,8 +33,9 @@ def settle(
 ) -> Message:
     """Return a recorded message whose blocks can be sent; the same one where they could already.
 
-    ``node`` is the recording and ``number`` which of its messages this is; both are noted in ``lost``
-    when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is refused or cannot be read.
+    ``node`` is the recording and ``number`` which of its messages this is; both are noted in
+    ``lost`` when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is
+    refused or cannot be read.
     """
     content = message.content
     for block in content:

@@ -205,9 +205,10 @@ class ToolTurn(Turn):
 
 
 class Request(Node):
-    """A request-only turn. ``type`` and ``title`` stand in its fence, ``position`` says where it goes.
+    """A request-only turn.
 
-    ``grounding`` is whether every string in it is a value.
+    ``type`` and ``title`` stand in its fence, ``position`` says where it goes, ``grounding`` is
+    whether every string in it is a value.
     """
 
     __slots__ = ("grounding", "order", "position", "title", "type")
@@ -277,7 +278,7 @@ class Text(Node):
 
 
 class Value(Node):
-    """Text from elsewhere, as it was when written. ``label`` says what it is, where that is known."""
+    """Text from elsewhere, as it was when written. ``label`` says what it is, if that is known."""
 
     __slots__ = ("label", "text")
     _fields = ("text", "label")

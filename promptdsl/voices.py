@@ -62,7 +62,7 @@ SPEECH = Voice(joined=False, instruction=False, place="plain")
 
 
 def text_in(parts: tuple[Child, ...], voice: Voice, names: Collection[str], note: Note) -> str:
-    """Return one text of strings and values as it is sent, inside the fences of these folded names."""
+    """Return one text of strings and values as it is sent inside fences of these folded names."""
     if voice.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
     fenced = voice.place == "body" or bool(names)
@@ -102,7 +102,7 @@ def notice(text: str, note: Note) -> None:
 
 
 def guarded(text: str, voice: Voice, names: Collection[str]) -> str:
-    """Return text that can neither close a fence around it nor begin what the next text completes."""
+    """Return text that can neither close a fence around it nor begin what the next completes."""
     if "<" in text and (names or voice.guards):
         if names:
             text = guard_folded(text, names, names)

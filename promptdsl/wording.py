@@ -35,7 +35,7 @@ from promptdsl.tree import (
 from promptdsl.voices import Note, Voice, guarded, notice, text_in, written
 
 Report = Callable[[str, str, str, tuple[str, ...], Source | None], None]
-"""Called for a loss: its kind, what, why, the ids of the sections it is in, where it was written."""
+"""Called for a loss: its kind, what, why, the ids of its sections, where it was written."""
 
 
 @attrs.define

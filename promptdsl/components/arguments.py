@@ -23,14 +23,14 @@ from promptdsl.tree import (
     make,
 )
 
-Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | None | bool"
+Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | bool | None"
 """What may be given as content. Of the booleans only ``False``, which is skipped."""
 
 TEXT_BITS = bits(TEXT)
 
 
 class Template:
-    """The shape of a t-string's value (``string.templatelib.Template``), known by its attributes."""
+    """What a t-string is (``string.templatelib.Template``), known by its attributes."""
 
     strings: tuple[str, ...]
     interpolations: tuple[Any, ...]
@@ -46,7 +46,7 @@ def bare(component: Node) -> ContentError:
 
 
 def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Return the content that arguments make: neighbouring strings, numbers and values are one text."""
+    """Return the content of arguments: neighbouring strings, numbers and values are one text."""
     content: list[Any] = []
     run: list[Any] = []
     busy: list[Any] = []
@@ -142,7 +142,10 @@ def _interpolated(part: Any, component: Any) -> Value:
 
 
 def value_node(value: object, component: Any, label: str | None = None) -> Value:
-    """Return the node of a value; :class:`ContentError` with the author's line for what is no text."""
+    """Return the node of a value.
+
+    Raises :class:`ContentError` with the author's line for what is no text.
+    """
     try:
         text = text_of(value)
     except ContentError as error:
@@ -171,7 +174,7 @@ def refused(arg: object, component: Any) -> ContentError:
 
 
 def adopt(component: Any, busy: list[Any]) -> None:
-    """Move components that were just written into the open block to the one they are arguments of."""
+    """Move components just written into the open block to the one they are arguments of."""
     moving: dict[int, Any] = {}
     for arg in busy:
         check_finished(arg, component)

@@ -37,7 +37,7 @@ class UserAction(Written, tree.Happening):
 
 
 class StateChange(Written, tree.Happening):
-    """A value that changed: ``{key} changed: {old} -> {new}``; one that is not given is left out."""
+    """A value that changed: ``{key} changed: {old} -> {new}``; one not given is left out."""
 
     __slots__ = ()
     _node = tree.Happening

@@ -65,7 +65,7 @@ def _keep(
 
 
 def _snapshot(component: History, messages: object) -> object:
-    """Return what was given, with its list copied, so that appending to it later changes nothing."""
+    """Return what was given, its list copied, so that appending to it later changes nothing."""
     if isinstance(messages, Mapping) and component.form != "messages":
         entries = cast("Mapping[str, object]", messages)
         return {k: tuple(v) if isinstance(v, list) else v for k, v in entries.items()}

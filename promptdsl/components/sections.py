@@ -101,7 +101,7 @@ _MOST = 1_000
 
 
 def _remember(options: Options) -> None:
-    """Keep the options of a section that has an id and nothing else, for the next one of that id."""
+    """Keep the options of a section that has only an id, for the next one of that id."""
     if len(_OPTIONS) < _MOST and options == Options(id=options.id):
         _OPTIONS[str(options.id)] = options
 

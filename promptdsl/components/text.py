@@ -82,7 +82,7 @@ def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
 
 
 class Value(Written, tree.Value):
-    """Text that came from elsewhere: encoded for its place, so that it can open or close nothing."""
+    """Text from elsewhere: encoded for its place, so that it can open or close nothing."""
 
     __slots__ = ()
     _node = tree.Value

@@ -68,7 +68,7 @@ class Block(Written):
     _forbids: ClassVar[int] = 0
     """What no child may be (surface bits) or hold (deep bits)."""
     _refuses: ClassVar[int] = 0
-    """What can be refused the moment it is written here, because nothing could still move it away."""
+    """What is refused the moment it is written here: nothing could still move it away."""
 
     content: Any
 
@@ -245,6 +245,7 @@ def named(
 
 
 def advice_for(node: Node, otherwise: str) -> str:
+    """Return where a node belongs that may not stand in a turn."""
     if node.mask & (TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
     if node.mask & CALL:

@@ -26,10 +26,11 @@ from promptdsl.tree import (
 
 
 def consolidate(root: Node) -> Node:
-    """Return the tree with one system turn, first: every system turn, every loose section, and the
-    system messages a recorded conversation begins with, in document order.
+    """Return the tree with one system turn, first of all.
 
-    Raises :class:`PlacementError` when two of its sections have one id.
+    It holds every system turn, every loose section, and the system messages a recorded
+    conversation begins with, in document order. Raises :class:`PlacementError` when two of its
+    sections have one id.
     """
     if _is_done(root):
         return root

@@ -128,7 +128,7 @@ def _message(item: object, index: int) -> Message:
 
 
 def _instruction(message: Message) -> Message:
-    """Return an instruction recorded in mid-conversation: a developer turn that remembers its role."""
+    """Return an instruction recorded in mid-conversation: a developer turn that knows its role."""
     if message.role == "system":
         return message.replace(role="developer", kind="recorded_system")
     if message.kind == "written":
@@ -145,7 +145,7 @@ def _run(node: Recorded, run: list[Message], stop: int) -> list[Node]:
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run of recorded messages: whether calls, results or instructions are in it."""
+    """Return the mask of a run of recorded messages: has it calls, results, instructions."""
     surface = 0
     for message in messages:
         surface |= _ROLE_BITS.get(message.role, 0)

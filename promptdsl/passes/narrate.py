@@ -47,7 +47,7 @@ def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
     content: list[Child] = []
     texts: list[Child] = []
     for child in turn.content:
-        if type(child) is str or not isinstance(child, Happening) and not child.mask & MEDIA:
+        if type(child) is str or not (isinstance(child, Happening) or child.mask & MEDIA):
             texts.append(child)
             continue
         _fence_texts(content, texts, config, turn)

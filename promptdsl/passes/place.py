@@ -1,4 +1,4 @@
-"""Place: request-only turns go where they belong, and nothing stands inside a batch of tool calls."""
+"""Place: request-only turns go where they belong, and nothing stands in a batch of tool calls."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

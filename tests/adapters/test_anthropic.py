@@ -894,6 +894,29 @@ def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -
     assert losses == lost(*messages, facts=facts)
 
 
+NONE = "this model takes none here: sent in the user turn"
+MISPLACED = (
+    "not at this place: it stands neither between a user turn and an answer nor last: "
+    "sent in the user turn"
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"), [(ABLE, MISPLACED), (BINDING, MISPLACED), (OLDER, NONE), (BARE, NONE)]
+)
+@pytest.mark.parametrize("instruction", [RULE, EVENT, REQUEST], ids=["rule", "event", "request"])
+def test_why_an_instruction_is_fenced(instruction: Message, facts: ModelFacts, why: str) -> None:
+    """A fenced instruction says whether the model takes none, or none at this place."""
+    _, losses = write([HELLO, instruction, HELLO], facts)
+    assert [why] == [loss.why for loss in losses]
+
+
+@given(turns=_turns)
+def test_no_able_model_takes_none(turns: list[tuple[Message, ...]]) -> None:
+    """For any conversation, a model with native instructions is never said to take none."""
+    assert NONE not in {loss.why for loss in write(joined(turns), ABLE)[1]}
+
+
 def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)

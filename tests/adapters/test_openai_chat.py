@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptdsl import Event, History, Message, System, Timeline, User, UserAction, render
 from promptdsl.adapters.openai_chat import read, write
 from promptdsl.blocks import (
     AudioBlock,
@@ -22,8 +23,8 @@ from promptdsl.blocks import (
 )
 from promptdsl.errors import DataError
 from promptdsl.losses import Loss
-from promptdsl.messages import Message, Role
-from promptdsl.models import ModelFacts
+from promptdsl.messages import Kind, Role
+from promptdsl.models import ModelFacts, facts_for
 from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
     CONVERSATIONS,
@@ -46,7 +47,8 @@ OPENAI = ModelFacts(
     provider="openai", developer=True, instructions=True, names=True, cache_marks=True
 )
 COMPATIBLE = ModelFacts(provider="openai_compatible")
-FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE}
+NEITHER = facts_for("o1-mini", None)
+FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
 
 every_conversation = pytest.mark.parametrize("name", CONVERSATIONS)
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
@@ -169,7 +171,7 @@ _messages = st.builds(
 )
 
 
-@given(messages=st.lists(_messages, max_size=8), facts=st.sampled_from([OPENAI, COMPATIBLE]))
+@given(messages=st.lists(_messages, max_size=8), facts=st.sampled_from([*FACTS.values()]))
 def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
     """The law holds for any messages, also those no pass would let through; all is UTF-8."""
     payload, _ = write(messages, facts)
@@ -260,15 +262,65 @@ def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("facts", "roles"),
     [
-        (OPENAI, ["system", "system", "developer", "user", "developer", "developer"]),
+        (OPENAI, ["system", "system", "developer", "user", "system", "developer"]),
         (COMPATIBLE, ["system", "system", "system", "user", "system", "system"]),
+        (NEITHER, ["system", "system", "system", "user", "system", "system"]),
     ],
 )
 def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
-    """Instructions stay in place; a later system is a developer where the target has one."""
+    """Instructions stay in place, each in its role; without a developer role all are system."""
     said: list[Role] = ["system", "system", "developer", "user", "system", "developer"]
     wire = written(*(say(role, "a") for role in said), facts=facts)
     assert roles == [message["role"] for message in wire]
+
+
+@pytest.mark.parametrize(
+    ("role", "kind", "sent"),
+    [
+        ("system", "event", "system"),
+        ("system", "request", "system"),
+        ("developer", "recorded_system", "system"),
+        ("developer", "recorded", "developer"),
+        ("developer", "event", "developer"),
+        ("developer", "request", "developer"),
+        ("user", "recorded_system", "user"),
+    ],
+)
+@pytest.mark.parametrize("name", [None, "boss"])
+def test_role_in_the_middle(role: Role, kind: Kind, sent: str, name: str | None) -> None:
+    """In mid-conversation only what was asked or recorded as a system message is sent as one."""
+    wire = written(say("user", "a"), say(role, "b", kind=kind, name=name))
+    entry = {"role": sent, "content": "b"} | ({"name": name} if name else {})
+    assert [{"role": "user", "content": "a"}, entry] == wire
+
+
+@given(messages=st.lists(_messages, max_size=8))
+def test_any_developer_is_system_where_there_is_none(messages: list[Message]) -> None:
+    """For any messages, a target without the role gets as system what others get as developer."""
+    told = ModelFacts(developer=True)
+    wire = [
+        {**m, "role": m["role"].replace("developer", "system")}
+        for m in written(*messages, facts=told)
+    ]
+    assert wire == written(*messages, facts=ModelFacts())
+
+
+def test_an_event_mapped_to_system() -> None:
+    """An event whose role is to be system is a system message, where it was written."""
+    tree = Timeline(System("s"), User("u"), Event(UserAction("left")), User("v"))
+    mapped: Any = {"role_mapping": {"event": "system"}}
+    payload = render(tree, model="gpt-5", transformation=mapped).to_openai()
+    assert ["system", "user", "system", "user"] == [m["role"] for m in payload["messages"]]
+
+
+def test_recorded_systems_come_back() -> None:
+    """System messages of a recording come out in their role and place, through a render too."""
+    recorded = [
+        {"role": role, "content": role}
+        for role in ("system", "user", "system", "assistant", "user", "developer")
+    ]
+    payload = render(History.from_openai(recorded), model="gpt-5").to_openai()
+    assert (recorded, recorded) == (written(*read(recorded)), payload["messages"])
 
 
 @pytest.mark.parametrize(
@@ -440,7 +492,7 @@ def test_loss_names_its_place() -> None:
     message = Message(
         "user",
         (UnknownBlock({"type": "hologram"}),),
-        origins=(("timeline.content[0]", place, None, {}),),
+        origins=(("timeline.content[0]", -1, place, None, {}),),
     )
     found = write([message], OPENAI)[1][0]
     assert found == Loss(

@@ -1,0 +1,9 @@
+"""Anthropic Messages, both ways: the rules of ``anthropic.types`` and of the service's refusals.
+
+Content always goes out as lists of blocks. The law: ``write(read(write(m))) == write(m)``.
+"""
+
+from promptdsl.adapters.anthropic.reading import read
+from promptdsl.adapters.anthropic.writing import Payload, write
+
+__all__ = ["Payload", "read", "write"]

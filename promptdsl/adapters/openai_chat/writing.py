@@ -1,0 +1,89 @@
+"""Writing: messages become the arguments of a request."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from promptdsl.adapters.openai_chat.marks import joined, settle_marks
+from promptdsl.adapters.openai_chat.names import LONGEST_ID, is_speaker
+from promptdsl.adapters.openai_chat.request import Request
+from promptdsl.adapters.openai_chat.writing_blocks import parts_of
+from promptdsl.blocks import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.encoding import is_whole
+from promptdsl.losses import Loss
+from promptdsl.messages import NO_DETAILS, Message
+from promptdsl.models import ModelFacts
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam
+
+_CALLS = frozenset({"function", "custom"})
+_ROLES = frozenset({"system", "user", "assistant"})
+"""The roles that have the same name on every wire."""
+
+
+class Payload(TypedDict):
+    """Keyword arguments of ``client.chat.completions.create``, model and settings aside."""
+
+    messages: "list[ChatCompletionMessageParam]"
+
+
+def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the request's ``messages``, and everything Chat Completions cannot say of them."""
+    request = Request(facts)
+    out, fitting = request.messages, request.tool_names
+    for index, said in enumerate(messages):
+        role, text = said.role, said.plain
+        bare = said.details is NO_DETAILS
+        # What conversations mostly consist of is written here, without a call.
+        if text and bare and role in _ROLES:
+            out.append({"role": role, "content": text})
+            continue
+        content = said.content if bare and text is None else ()
+        block = content[0] if len(content) == 1 else None
+        if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
+            inner, id = block.content[0], block.tool_use_id
+            short = len(id) <= LONGEST_ID and id.isascii() and not block.is_error
+            if short and type(inner) is TextBlock and inner.cache is block.cache is None:
+                out.append({"role": "tool", "tool_call_id": id, "content": inner.text})
+                continue
+        elif type(block) is ToolUseBlock and role == "assistant" and block.name in fitting:
+            id, arguments = block.id, block.arguments
+            short = len(id) <= LONGEST_ID and id.isascii() and is_whole(arguments)
+            if short and block.cache is None and block.extra is EMPTY:
+                function = {"name": block.name, "arguments": arguments}
+                call = {"id": id, "type": "function", "function": function}
+                out.append({"role": "assistant", "content": None, "tool_calls": [call]})
+                continue
+        request.index, request.message = index, said
+        _add(request)
+    if request.marks:
+        settle_marks(request, messages)
+    return cast("Payload", {"messages": out}), tuple(request.losses)
+
+
+def _add(request: Request) -> None:
+    said, parts = request.message, parts_of(request)
+    if not parts:
+        return
+    if said.role == "tool":
+        request.lose("content", "text beside a tool result", "it answers no call")
+        return
+    calls = [part for part in parts if part["type"] in _CALLS]
+    texts = [part for part in parts if part["type"] not in _CALLS]
+    entry = {"role": _role(request, said), "content": joined(texts) if texts else None}
+    if calls:
+        entry["tool_calls"] = calls
+    name = said.details.name
+    if name and request.facts.names and is_speaker(name):
+        entry["name"] = name
+    elif name:
+        request.lose("hint", f"the name {name!r}", "the target takes no such speaker's name")
+    request.messages.append(entry)
+
+
+def _role(request: Request, said: Message) -> str:
+    """Return the wire's role; what was recorded as a system message is one again, in its place."""
+    if said.role in _ROLES:
+        return said.role
+    system = said.kind == "recorded_system" or not request.facts.developer
+    return "system" if system else "developer"
