@@ -896,8 +896,8 @@ def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -
 
 NONE = "this model takes none here: sent in the user turn"
 MISPLACED = (
-    "not at this place: it stands neither between a user turn and an answer nor last: "
-    "sent in the user turn"
+    "not at this place: it needs a user turn with every call answered before it, and an answer or "
+    "nothing next: sent in the user turn"
 )
 
 
