@@ -12,7 +12,6 @@ from promptdsl.encoding import guard, guard_prefixes, is_whole
 from promptdsl.fencing import SectionFormat
 from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
-from promptdsl.sources import Source
 from promptdsl.tree import (
     RESULT,
     SHIFT,
@@ -48,26 +47,27 @@ def lower(
     # Conversation goes out as it is, unless it is guarded.
     plain = 0 if config.guard_conversation else SPOKEN
     for turn in root.content:
-        blocks = None
-        if turn.mask & plain:
-            role, content = turn.role, turn.content
-            child = content[0] if len(content) == 1 else None
+        if not turn.mask & plain:
+            state.lower(turn)
+            continue
+        role, content = turn.role, turn.content
+        child: Any = content[0] if len(content) == 1 else None
+        kind: Any = type(child)
+        if kind is Text and len(child.content) == 1:
+            child = child.content[0]
             kind = type(child)
-            if kind is Text and len(child.content) == 1:
-                child = child.content[0]
-                kind = type(child)
-            if kind is str and child and role != "tool":
-                try:
-                    # What has no UTF-8 form holds a lone surrogate, which is not sent.
-                    child.isascii() or child.encode()
-                except UnicodeEncodeError:
-                    state.lower(turn)
-                    continue
-                number = counts[role]
-                counts[role] = number + 1
-                messages.append(spoken(role, child, turn, number))
+        if kind is str and child and role != "tool":
+            try:
+                # What has no UTF-8 form holds a lone surrogate, which is not sent.
+                child.isascii() or child.encode()
+            except UnicodeEncodeError:
+                state.lower(turn)
                 continue
-            blocks = (child.block,) if kind is Call else _plain(content)
+            number = counts[role]
+            counts[role] = number + 1
+            messages.append(spoken(role, child, turn, number))
+            continue
+        blocks = (child.block,) if kind is Call else _plain(content)
         if blocks is None:
             state.lower(turn)
             continue
@@ -119,7 +119,7 @@ class _Lowering:
         self.roots = tuple(roots)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
-        self.counts = dict.fromkeys(_LABELS, 0)
+        self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.path = ""
         guard = config.guard_conversation
         self.fences = fences(config) if guard else frozenset[str]()
@@ -220,12 +220,13 @@ class _Lowering:
         self.counts[label] = number + 1
         return (turn.options.id, -1) if turn.options.id else (label, number)
 
-    def _report(
-        self, kind: Any, what: str, why: str, ids: tuple[str, ...], source: Source | None
-    ) -> None:
+    def _report(self, loss: Loss) -> None:
         # In system content an address is the path of ids; elsewhere it starts with the turn.
-        path = "/".join(ids if ids and self.path.startswith("system") else (self.path, *ids))
-        self.losses.append(Loss(kind, what, why, path, source))
+        if not loss.path:
+            loss = attrs.evolve(loss, path=self.path)
+        elif not self.path.startswith("system"):
+            loss = attrs.evolve(loss, path=f"{self.path}/{loss.path}")
+        self.losses.append(loss)
 
     def _guarded(self, recorded: Message) -> Message:
         if not self.fences or recorded.role not in ("user", "tool"):
@@ -253,8 +254,8 @@ def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
     for part in system.content:
         options = part.options
         if isinstance(part, Turn):
-            head = (options.id, -1) if options.id else ("system", number)
-            yield *head, part.at, options.id, options.metadata
+            head, place = (options.id, -1) if options.id else ("system", number)
+            yield head, place, part.at, options.id, options.metadata
             number += 1
         else:
             yield str(options.id), -1, part.at, options.id, EMPTY

@@ -12,6 +12,8 @@ from promptdsl.sources import MediaSource
 MAX_BYTES = 32 * 1024 * 1024
 """The largest attachment read, in bytes: the largest request a provider takes (Anthropic)."""
 
+CHECK = "check the path of the attachment"
+
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
 
@@ -71,15 +73,15 @@ def read_path(source: MediaSource, roots: Iterable[str | os.PathLike[str]]) -> M
     A path that came in data is read only under one of ``roots``, with links resolved. Raises
     :class:`MediaError` for a path that is refused, is missing, or is no regular file.
     """
-    path = Path(source.value)
     try:
-        real = path.resolve(strict=True)
+        real = Path(source.value).resolve()
+        allowed = not source.from_data or any(
+            real.is_relative_to(Path(root).resolve()) for root in roots
+        )
     except (OSError, RuntimeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise MediaError(
-            f"cannot read {source.value!r}: {reason}", fix="check the path of the attachment"
-        ) from None
-    if source.from_data and not any(real.is_relative_to(Path(root).resolve()) for root in roots):
+        raise MediaError(f"cannot read {source.value!r}: {error}", fix=CHECK) from None
+    # Asked before the file is, so that data cannot find out which files there are.
+    if not allowed:
         raise MediaError(
             f"the path {source.value!r} came in data and lies under no declared media root",
             fix="declare the folder: render(..., media_roots=[folder])",
@@ -93,7 +95,7 @@ def _read_file(real: Path, name: str) -> bytes:
     try:
         descriptor = os.open(real, flags | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise MediaError(f"cannot read {name!r}: {error.strerror}") from None
+        raise MediaError(f"cannot read {name!r}: {error.strerror}", fix=CHECK) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

@@ -163,7 +163,7 @@ class Message:
 
     def replace(self, **changes: Any) -> "Message":
         """Return a copy of the message with some of its fields changed."""
-        given = {
+        given: dict[str, Any] = {
             "role": self.role,
             "content": self.content,
             "kind": self.kind,
@@ -223,10 +223,10 @@ class Message:
         shown = (f"{k}={v!r}" for k, v in data.items() if k not in default or v != default[k])
         return f"Message({', '.join(shown)})"
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: object, /) -> None:
         raise FrozenInstanceError
 
-    def __delattr__(self, name: str) -> None:
+    def __delattr__(self, name: str, /) -> None:
         raise FrozenInstanceError
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from promptdsl.adapters import anthropic, openai_chat
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.components.timeline import write_timeline
 from promptdsl.components.writing import finish
-from promptdsl.config import Resolved, Transformation, resolve
+from promptdsl.config import Resolved, Transformation, as_layer, resolve
 from promptdsl.errors import (
     ConfigError,
     ContentError,
@@ -88,8 +88,11 @@ def render(
             fix=nearest(str(audience), ("model", "people")),
             at=(author(),),
         )
+    if not (model is None or isinstance(model, str)):
+        raise OptionError(f"model={model!r}", fix="write its name, a string", at=(author(),))
     root = _root(tree)
-    request = _Request(model, provider, transformation, tuple(media_roots), strict)
+    layer = None if transformation is None else as_layer(transformation, at=author())
+    request = _Request(model, provider, layer, tuple(media_roots), strict)
     lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", root)]
     ready = partial(settle, roots=request.roots, lost=lost)

@@ -5,7 +5,7 @@ that code which runs elsewhere with a copy of the context is told apart instead 
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from promptdsl.errors import PlacementError, ScopeError
 from promptdsl.sources import Source, author
-from promptdsl.tree import BARE, CLOSED, FAILED, OPEN, PLACED, Node, label
+from promptdsl.tree import BARE, CLOSED, FAILED, OPEN, PLACED, Node, label, named_label
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
@@ -78,6 +78,7 @@ def enter(component: Any) -> Any:
     """
     mask = component.mask
     top = OPENED.get()
+    frame: Frame
     if mask & (OPEN | CLOSED | FAILED):
         raise _twice(component)
     if top is not None and top[0] is not None:
@@ -167,7 +168,7 @@ class _Detached(tuple[Any, Any, int, Any, int]):
 
 
 @contextmanager
-def _detached(place: Source) -> Iterator[None]:
+def _detached(place: Source) -> Generator[None]:
     frame = _Detached((None, OPENED.get(), get_ident(), running_task(), 0))
     frame.source = place
     OPENED.set(frame)
@@ -192,7 +193,7 @@ def misplaced(node: Node, block: Node) -> PlacementError:
     """Return the error for a node that may not stand in a block."""
     advice = getattr(block, "_advice", None)
     return PlacementError(
-        f"a {label(node)} cannot stand in a {label(block)}",
+        f"{named_label(node)} cannot stand in {named_label(block)}",
         fix=advice(node) if advice is not None else "",
         at=(node.source, block.source),
     )
@@ -225,6 +226,7 @@ def _twice(component: Any) -> ScopeError:
 
 def _out_of_order(name: str, place: Source | None, top: Frame | None) -> ScopeError:
     still: Any = None if top is None else top[0] or top
+    around = None if still is None else still.source
     named = ""
     if still is not None:
         inner = "detached()" if isinstance(still, tuple) else label(still)
@@ -233,7 +235,7 @@ def _out_of_order(name: str, place: Source | None, top: Frame | None) -> ScopeEr
         f"{name} is closed out of order{named}",
         fix="close blocks in the order they were opened; a generator suspended inside a block "
         "keeps it open",
-        at=(author(), place, None if still is None else still.source),
+        at=(author(), place, around),
     )
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import is_
+from typing import Any
 
 import attrs
 
@@ -50,7 +51,7 @@ def settle(
     return message.replace(content=settled)
 
 
-def _is_settled(block: Block) -> bool:
+def _is_settled(block: Any) -> bool:
     """Whether a block is one of the common kinds that need nothing."""
     kind = type(block)
     if kind is ToolResultBlock:

@@ -5,6 +5,9 @@ below it (the *deep* bits), so that a pass which looks for something that is not
 Nothing here recurses: comparing, printing, copying and saving a tree ten thousand levels deep work.
 """
 
+# The functions below are what the methods of a node would be, if methods could not recurse.
+# pyright: reportPrivateUsage=false
+
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any, ClassVar, TypeVar
@@ -125,10 +128,10 @@ class Node:
         at = self.at
         return source_of(at) if isinstance(at, tuple) else at
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: object, /) -> None:
         raise FrozenInstanceError
 
-    def __delattr__(self, name: str) -> None:
+    def __delattr__(self, name: str, /) -> None:
         raise FrozenInstanceError
 
     def __copy__(self) -> "Node":
@@ -155,7 +158,7 @@ class Node:
 
     def _no_text(self, place: Source) -> str:
         raise ContentError(
-            f"a {label(self)} has no text before it is rendered",
+            f"{named_label(self)} has no text before it is rendered",
             fix="pass the component itself as an argument, or render() it; repr() shows it",
             at=(place, self.source),
         )
@@ -167,7 +170,7 @@ class Node:
             at=(author(), self.source),
         )
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Nothing is open: ``__enter__`` always raises."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -189,7 +192,7 @@ class Turn(Node):
     """What becomes a message. ``kind`` tells what it was before roles were mapped."""
 
     __slots__ = ("kind", "role")
-    _fields = ("role", "kind")
+    _fields: ClassVar[tuple[str, ...]] = ("role", "kind")
     role: Role
     kind: Kind
 
@@ -406,6 +409,12 @@ def label(node: Node) -> str:
     if type(node) is Happening or type(node) is Media:
         return type(node.block).__name__.removesuffix("Block")
     return _NAMES.get(type(node), name)
+
+
+def named_label(node: Node) -> str:
+    """Return the :func:`label` of a node behind its article: ``a User``, ``an Assistant``."""
+    name = label(node)
+    return f"an {name}" if name[0] in "AEIO" else f"a {name}"
 
 
 _NAMES: dict[type[Node], str] = {

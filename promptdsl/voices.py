@@ -16,9 +16,10 @@ from promptdsl.encoding import (
     whole,
 )
 from promptdsl.indentation import dedent_parts
+from promptdsl.losses import LossKind
 from promptdsl.tree import Child, Fence
 
-Note = Callable[[str, str, str], None]
+Note = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, what, and why."""
 
 

@@ -15,8 +15,8 @@ from promptdsl.blocks import Block, Cache, ToolResultBlock, text_block
 from promptdsl.encoding import fold, is_whole
 from promptdsl.errors import MediaError
 from promptdsl.fencing import SectionFormat
+from promptdsl.losses import Loss, LossKind
 from promptdsl.settling import settle_block
-from promptdsl.sources import Source
 from promptdsl.tree import (
     CACHE,
     Call,
@@ -34,8 +34,8 @@ from promptdsl.tree import (
 )
 from promptdsl.voices import Note, Voice, guarded, notice, text_in, written
 
-Report = Callable[[str, str, str, tuple[str, ...], Source | None], None]
-"""Called for a loss: its kind, what, why, the ids of its sections, where it was written."""
+Report = Callable[[Loss], None]
+"""Called for a loss, whose path is that of the sections it is in."""
 
 
 @attrs.define
@@ -165,8 +165,10 @@ class Wording:
 
     def _end(self, node: Section | Fence) -> None:
         """Write the closing of a section or a fence."""
-        named = isinstance(node, Section)
-        closing = self.form.closing(str(node.options.id)) if named else node.close
+        if isinstance(node, Section):
+            closing = self.form.closing(str(node.options.id))
+        else:
+            closing = node.close
         if closing:
             self.pieces.append(closing if self.pieces else closing.lstrip("\n"))
         self.gap = "\n\n"
@@ -197,11 +199,12 @@ class Wording:
         """Return what reports a loss of a node."""
         return partial(self._note, node)
 
-    def _note(self, node: Node, kind: str, what: str, why: str) -> None:
+    def _note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
         around = [part.node for part in self.open if isinstance(part.node, Section)]
         if isinstance(node, Section) and not any(part is node for part in around):
             around.append(node)
-        self.report(kind, what, why, tuple(str(part.options.id) for part in around), node.source)
+        path = "/".join([str(part.options.id) for part in around])
+        self.report(Loss(kind, what, why, path, node.source))
 
     # Pieces and blocks.
 

@@ -218,7 +218,7 @@ def test_a_mapping_is_a_configuration(key: str, options: dict[str, Any], value: 
 @pytest.mark.parametrize(("lower", "upper"), NEIGHBOURS)
 @pytest.mark.parametrize(("key", "first", "second"), PAIRS)
 def test_every_layer_wins_over_the_one_before(
-    key: str, first: dict[str, Any], second: dict[str, Any], lower: str, upper: str
+    key: str, first: dict[str, Any], second: dict[str, Any], *, lower: str, upper: str
 ) -> None:
     """For every field the later of two layers sets the value."""
     value = resolve([(upper, second)]).explain()[key][0]

@@ -323,3 +323,14 @@ def test_reading_a_path_keeps_what_was_declared(picture: Path) -> None:
         MediaError, lambda: read_path(MediaSource("path", str(picture), "audio/wav"), ())
     )
     assert "the attachment is declared audio/wav, but its bytes are image/png" == error.what
+
+
+def test_data_cannot_find_out_which_files_there_are(tmp_path: Path) -> None:
+    """A path in data outside the roots is refused in the same words, whether its file exists."""
+    (tmp_path / "there.png").write_bytes(PNG)
+    there, gone = (
+        MediaSource("path", str(tmp_path / name), from_data=True)
+        for name in ("there.png", "gone.png")
+    )
+    told = raised(MediaError, lambda: read_path(there, ())).what
+    assert told.replace("there", "gone") == raised(MediaError, lambda: read_path(gone, ())).what

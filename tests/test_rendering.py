@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from inspect import currentframe
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from promptdsl import (
     Message,
     MessageTransformationConfig,
     OptionError,
+    PromptError,
     Rendered,
     ScopeError,
     Section,
@@ -777,3 +779,19 @@ def test_the_outline() -> None:
 def test_a_result_is_a_rendered() -> None:
     """Rendering gives a Rendered."""
     assert isinstance(render(User("u")), Rendered)
+
+
+def test_a_wrong_transformation_names_the_line_of_the_render() -> None:
+    """A mistake in ``render(transformation=...)`` is shown where it was written, not at the tree."""
+    tree = User("x")
+    with pytest.raises(ConfigError) as caught:
+        render(tree, transformation={"formt": "xml"})
+    assert (f"{__file__}:{currentframe().f_lineno - 1}",) == caught.value.at  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("options", [{"model": 5}, {"provider": "gemeni"}])
+def test_a_wrong_target_names_the_line_of_the_render(options: dict[str, Any]) -> None:
+    """A model that is no name and a provider nobody knows are errors with the author's line."""
+    with pytest.raises(PromptError) as caught:
+        render(User("x"), **options)
+    assert __file__ == caught.value.at[0].rpartition(":")[0]

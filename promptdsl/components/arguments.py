@@ -1,6 +1,6 @@
 """The arguments of a component: what they become, and moving in what was just written."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -21,6 +21,7 @@ from promptdsl.tree import (
     bits,
     label,
     make,
+    named_label,
 )
 
 Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | bool | None"
@@ -108,11 +109,9 @@ def inline(arg: object, component: Any) -> list[Any]:
         except ContentError as error:
             raise error.located(component.source) from None
     strings = getattr(arg, "strings", None)
-    interpolations = getattr(arg, "interpolations", None)
-    if isinstance(strings, tuple) and isinstance(interpolations, tuple):
-        return _template_parts(
-            cast("tuple[str, ...]", strings), cast("tuple[Any, ...]", interpolations), component
-        )
+    values = getattr(arg, "interpolations", None)
+    if isinstance(strings, tuple) and isinstance(values, tuple):
+        return _template_parts(strings, values, component)  # pyright: ignore[reportUnknownArgumentType]
     raise refused(arg, component)
 
 
@@ -126,16 +125,19 @@ def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component
     return parts
 
 
+_CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
+
+
 def _interpolated(part: Any, component: Any) -> Value:
     value = part.value
     if isinstance(value, Node):
         raise ContentError(
-            f"a {label(value)} cannot stand inside a t-string",
+            f"{named_label(value)} cannot stand inside a t-string",
             fix="pass it as an argument of its own",
             at=(component.source, value.source),
         )
     if part.conversion:
-        value = {"r": repr, "s": str, "a": ascii}[part.conversion](value)
+        value = _CONVERSIONS[part.conversion](value)
     if part.format_spec:
         value = format(value, part.format_spec)
     return value_node(value, component, getattr(part, "expression", None))
@@ -169,7 +171,7 @@ def refused(arg: object, component: Any) -> ContentError:
         fix = "call it"
     shown = "True" if arg is True else f"a {kind}"
     return ContentError(
-        f"{shown} cannot be content of a {label(component)}", fix=fix, at=(component.source,)
+        f"{shown} cannot be content of {named_label(component)}", fix=fix, at=(component.source,)
     )
 
 
@@ -187,7 +189,7 @@ def adopt(component: Any, busy: list[Any]) -> None:
     if top is not None and top[0] is not None:
         check_owner(component, top)
         entries = top[0].content
-    tail = entries[-len(moving) :] if type(entries) is list else []
+    tail: list[Any] = entries[-len(moving) :] if type(entries) is list else []
     if {id(entry) for entry in tail} != moving.keys():
         raise _not_newest(component, next(iter(moving.values())))
     del cast("list[Any]", entries)[-len(moving) :]

@@ -29,17 +29,21 @@ class History(Written, tree.Recorded):
     def __init__(
         self, messages: Iterable[Message | Mapping[str, Any]], /, **options: Never
     ) -> None:
-        _keep(self, messages, "messages", _getframe(1), options)
+        _keep(self, messages, "messages", frame=_getframe(1), options=options)
 
     @classmethod
     def from_openai(cls, messages: object, /, **options: Never) -> Self:
         """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
-        return _keep(object.__new__(cls), messages, "openai", _getframe(1), options)
+        return _keep(
+            object.__new__(cls), messages, "openai", frame=_getframe(1), options=options
+        )
 
     @classmethod
     def from_anthropic(cls, messages: object, /, **options: Never) -> Self:
         """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
-        return _keep(object.__new__(cls), messages, "anthropic", _getframe(1), options)
+        return _keep(
+            object.__new__(cls), messages, "anthropic", frame=_getframe(1), options=options
+        )
 
 
 H = TypeVar("H", bound=History)
@@ -47,7 +51,7 @@ _RECORDED = bits(RECORDED)
 
 
 def _keep(
-    component: H, messages: object, form: str, frame: FrameType, options: Mapping[str, Never]
+    component: H, messages: object, form: str, *, frame: FrameType, options: Mapping[str, Never]
 ) -> H:
     component.code = frame.f_code
     component.offset = frame.f_lasti

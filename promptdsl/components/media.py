@@ -90,12 +90,12 @@ class Image(Written, tree.Media):
         return _placed(component, ImageBlock(source, title, detail))
 
 
-I = TypeVar("I", bound=Image)
+P = TypeVar("P", bound=Image)
 
 
 def _written(
-    cls: type[I], frame: FrameType, options: Mapping[str, Never], also: Iterable[str] = ()
-) -> I:
+    cls: type[P], frame: FrameType, options: Mapping[str, Never], also: Iterable[str] = ()
+) -> P:
     component = object.__new__(cls)
     component.code = frame.f_code
     component.offset = frame.f_lasti
@@ -106,7 +106,7 @@ def _written(
     return component
 
 
-def _placed(component: I, block: ImageBlock) -> I:
+def _placed(component: P, block: ImageBlock) -> P:
     component.block = block
     top = OPENED.get()
     if top is not None:

@@ -30,6 +30,8 @@ from promptdsl.tree import (
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 _PART_FORBIDS = ROOTED | CALL | RESULT | HAPPENING
+_SECTION_TEXT = bits(SECTION | NAMED)
+_SECTION_BARE = _SECTION_TEXT | BARE
 
 
 class Section(Block, tree.Section):
@@ -41,7 +43,7 @@ class Section(Block, tree.Section):
 
     __slots__ = ()
     _node = tree.Section
-    _own = bits(SECTION | NAMED)
+    _own = _SECTION_TEXT
     _forbids = _PART_FORBIDS
     _refuses = ROOTED
     _accepts = frozenset({"id", "cache", "audience"})
@@ -94,8 +96,6 @@ class Section(Block, tree.Section):
         return f"put the {label(node)} directly in its turn"
 
 
-_SECTION_TEXT = Section._own
-_SECTION_BARE = Section._own | BARE
 _OPTIONS: dict[str, Options] = {}
 _MOST = 1_000
 
@@ -176,7 +176,7 @@ def include(*parts: Node) -> None:
             at=(place,),
         )
     for part in parts:
-        if not isinstance(part, Node):
+        if not isinstance(part, Node):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ContentError(
                 f"include() takes components, not {type(part).__name__}",
                 fix="write Text(...) for text",

@@ -21,7 +21,7 @@ from promptdsl.errors import ContentError, PromptError
 from promptdsl.indentation import dedent_parts
 from promptdsl.scope import OPENED, join
 from promptdsl.sources import author
-from promptdsl.tree import BUSY, DEFAULTS, Node, label
+from promptdsl.tree import BUSY, DEFAULTS, Node, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -70,7 +70,7 @@ def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
             parts.append(part)
         else:
             raise ContentError(
-                f"a {label(part)} cannot stand inside a Text",
+                f"{named_label(part)} cannot stand inside a Text",
                 fix="write it beside the Text, or Value(...) for text from elsewhere",
                 at=(text.source, part.source),
             )

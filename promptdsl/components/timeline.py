@@ -25,6 +25,7 @@ from promptdsl.tree import (
     Node,
     Root,
     label,
+    named_label,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Timeline(Block, Root):
             elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
                 media = next(node for node, _ in tree.walk(child) if isinstance(node, tree.Media))
                 raise PlacementError(
-                    f"a {label(media)} cannot stand in a Section outside of a turn: "
+                    f"{named_label(media)} cannot stand in a Section outside of a turn: "
                     "it is system content",
                     fix="put it in a User turn",
                     at=(media.source, child.source),

@@ -24,11 +24,13 @@ from promptdsl.tree import (
     ToolTurn,
     bits,
     label,
+    named_label,
 )
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 _CALL = bits(CALL)
+_TOOL = bits(TURN | SPOKEN, bits(RESULT))
 
 
 class ToolUse(Written, tree.Call):
@@ -77,7 +79,7 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
             at=(component.source,),
         )
     try:
-        return write_json(dict(input))
+        return write_json(dict(input))  # pyright: ignore[reportUnknownArgumentType]
     except DataError as error:
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
@@ -132,7 +134,7 @@ class ToolMessage(Block, ToolTurn):
 
     __slots__ = ()
     _node = ToolTurn
-    _own = bits(TURN | SPOKEN, bits(RESULT))
+    _own = _TOOL
     _forbids = ROOTED | CALL | RESULT | HAPPENING
     _refuses = ROOTED
     _accepts = TURN_OPTIONS | {"name"}
@@ -193,9 +195,6 @@ class ToolMessage(Block, ToolTurn):
         return advice_for(node, "a tool's answer is text and media")
 
 
-_TOOL = ToolMessage._own
-
-
 RESULT_OPTIONS = frozenset({"is_error", "error_type"})
 
 
@@ -211,7 +210,7 @@ def check_result(component: Any, content: tuple[Any, ...]) -> None:
 def _check_result(component: Any) -> None:
     if not isinstance(component.tool_use_id, str):
         raise ContentError(
-            f"the first argument of a {label(component)} is the id of the call it answers",
+            f"the first argument of {named_label(component)} is the id of the call it answers",
             fix=f'{label(component)}("call_1", "...")',
             at=(component.source,),
         )

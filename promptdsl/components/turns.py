@@ -50,7 +50,7 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
     """Return the ``__init__`` of a turn: what its class fixes is bound here, once."""
     bare_mask = own | BARE
 
-    def __init__(self: Any, *content: Any, **options: Any) -> None:
+    def __init__(self: Any, *content: Any, **options: Any) -> None:  # noqa: N807
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti

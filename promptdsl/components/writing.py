@@ -34,6 +34,7 @@ from promptdsl.tree import (
     Text,
     label,
     make,
+    named_label,
 )
 
 ROOTED = TURN | REQUEST | RECORDED
@@ -183,7 +184,7 @@ def _check(component: Any, content: tuple[Any, ...], mask: int) -> None:
 
 def _offence(component: Any, content: tuple[Any, ...]) -> PromptError:
     for child in content:
-        mask = TEXT_BITS if type(child) is str else child.mask
+        mask = _mask(child)
         if mask & BARE:
             return bare(child)
         if mask & OPEN:
@@ -197,10 +198,14 @@ def _offence(component: Any, content: tuple[Any, ...]) -> PromptError:
     raise AssertionError("no child was at fault")
 
 
+def _mask(child: Any) -> int:
+    return TEXT_BITS if type(child) is str else int(child.mask)
+
+
 def _misplaced(component: Any, child: Any) -> PlacementError:
     if type(child) is str:
         return PlacementError(
-            f"loose text cannot stand in a {label(component)}: {child[:40]!r}",
+            f"loose text cannot stand in {named_label(component)}: {child[:40]!r}",
             fix=component._advice(make(Text)),
             at=(component.source,),
         )
@@ -237,7 +242,7 @@ def named(
     if problem:
         retract(content)
         raise OptionError(
-            f"{id!r} is not the id of a {label(component)}",
+            f"{id!r} is not the id of {named_label(component)}",
             fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
             at=(component.source,),
         )

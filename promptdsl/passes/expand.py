@@ -104,10 +104,11 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
                 message = settle(message, node, index)
             if fresh or message is not item:
                 place(message, node, index)
-            if role == "user" or role == "assistant" or role == "tool":
+            # Comparing a few times is faster than a set; most are the first.
+            if role == "user" or role == "assistant" or role == "tool":  # noqa: PLR1714
                 leading = False
                 run.append(message)
-            elif role == "developer" or role == "system":
+            elif role == "developer" or role == "system":  # noqa: PLR1714
                 leading = leading and role == "system"
                 run.append(message if leading else _instruction(message))
             else:
@@ -140,8 +141,9 @@ def _run(node: Recorded, run: list[Message], stop: int) -> list[Node]:
     """Return the run of messages that ends before the one of number ``stop``."""
     if not run:
         return []
-    fields = {"items": tuple(run), "form": "messages", "start": stop - len(run)}
-    return [make(Recorded, at=node.at, mask=mask_of(run), **fields)]
+    items, start = tuple(run), stop - len(run)
+    mask = mask_of(run)
+    return [make(Recorded, at=node.at, mask=mask, items=items, form="messages", start=start)]
 
 
 def mask_of(messages: list[Message]) -> int:

@@ -1,11 +1,11 @@
 """Pair: every tool call is answered by exactly one result before the next assistant turn."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import attrs
 
-from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.blocks import Block, ToolResultBlock, ToolUseBlock
 from promptdsl.errors import PairingError
 from promptdsl.messages import Message
 from promptdsl.rewriting import cut, replace, rewrite, with_content
@@ -287,7 +287,7 @@ def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Nod
     return _kept(node, lambda n: isinstance(n, Result) and not is_first(n.tool_use_id))
 
 
-def _filtered(node: Recorded, keep: Any) -> Node | None:
+def _filtered(node: Recorded, keep: Callable[[Block], bool]) -> Node | None:
     message = node.items[0]
     content = tuple(block for block in message.content if keep(block))
     if not content:
@@ -295,6 +295,6 @@ def _filtered(node: Recorded, keep: Any) -> Node | None:
     return replace(node, items=(message.replace(content=content),))
 
 
-def _kept(node: Node, unwanted: Any) -> Node | None:
+def _kept(node: Node, unwanted: Callable[[Node], bool]) -> Node | None:
     changed = rewrite(node, lambda n: None if unwanted(n) else n, within=WITHIN)
     return changed if changed.content else None

@@ -64,21 +64,28 @@ def _describe(node: Node) -> str:
             return _with_options(what, node)
         case Request():
             what = "grounding" if node.grounding else "ephemeral"
-        case Fence():
-            what = node.open.strip() or "unfenced"
-        case Value():
-            what = f"value, {_size(node.text)}"
-        case Verbatim():
-            what = _size(node.text)
-        case Call():
-            what = f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
-        case Result():
-            what = f"result {node.tool_use_id}"
-        case Media():
-            what = f"{node.block.type} ({node.block.source.kind})"
         case _:
-            what = label(node).lower()
+            what = _describe_part(node)
     return _with_options(what + (f" {node.options.id}" if node.options.id else ""), node)
+
+
+def _describe_part(node: Node) -> str:
+    """Return what a part of a turn is that has no name of its own."""
+    match node:
+        case Fence():
+            return node.open.strip() or "unfenced"
+        case Value():
+            return f"value, {_size(node.text)}"
+        case Verbatim():
+            return _size(node.text)
+        case Call():
+            return f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
+        case Result():
+            return f"result {node.tool_use_id}"
+        case Media():
+            return f"{node.block.type} ({node.block.source.kind})"
+        case _:
+            return label(node).lower()
 
 
 def _kind(turn: Turn) -> str:
