@@ -323,14 +323,14 @@ _ALIASES = {
 
 def _entries(block: Any) -> Iterator[tuple[str, Any]]:
     yield "type", block.type
-    for field in attrs.fields(type(block)):
+    for field in attrs.fields(type(block)):  # pyright: ignore[reportUnknownArgumentType]
         value = getattr(block, field.name)
         if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
             continue
         if field.name == "arguments":
             yield from _input_entries(block)
         else:
-            yield _KEYS.get(field.name, field.name), _plain(value)
+            yield _KEYS.get(field.name) or field.name, _plain(value)
     yield from block.extra.items()
 
 
@@ -379,7 +379,7 @@ def _read(cls: Any, entries: dict[str, Any]) -> Block:
             entries.setdefault(key, entries.pop(alias))
     given: dict[str, Any] = {}
     for field in attrs.fields(cls):
-        key = _KEYS.get(field.name, field.name) if cls is StateChangeBlock else field.name
+        key = (cls is StateChangeBlock and _KEYS.get(field.name)) or field.name
         if field.name == "arguments":
             given["arguments"] = _arguments(entries)
         elif key in entries and field.name != "extra":
@@ -415,8 +415,8 @@ def contents(value: object) -> tuple[Block, ...]:
         return (text_block(value),)
     if not isinstance(value, list | tuple):
         raise DataError(f"a content is a string or a list of blocks, not {type(value).__name__}")
-    if type(value) is tuple and all(
-        isinstance(item, _Block) for item in cast("tuple[object]", value)
+    if type(value) is tuple and all(  # pyright: ignore[reportUnknownArgumentType]
+        isinstance(item, _Block) for item in cast("tuple[object, ...]", value)
     ):
         return cast("tuple[Block, ...]", value)
     return tuple(

@@ -180,7 +180,7 @@ class Message:
         for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
             value = getattr(self.details, key)
             if value != default:
-                data[key] = dict(value) if isinstance(value, Mapping) else value
+                data[key] = dict(value) if isinstance(value, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
         return data
 
     @classmethod

@@ -88,7 +88,7 @@ def render(
             fix=nearest(str(audience), ("model", "people")),
             at=(author(),),
         )
-    if not (model is None or isinstance(model, str)):
+    if not (model is None or isinstance(model, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"model={model!r}", fix="write its name, a string", at=(author(),))
     root = _root(tree)
     layer = None if transformation is None else as_layer(transformation, at=author())

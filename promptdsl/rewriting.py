@@ -26,8 +26,9 @@ from promptdsl.tree import (
 
 def replace(node: N, **changes: Any) -> N:
     """Return a copy of a node with some fields changed."""
-    cls = node._node
-    fields = {name: getattr(node, name) for name in ("mask", "at", "options", *cls._fields)}
+    cls = node._node  # pyright: ignore[reportPrivateUsage]
+    names = ("mask", "at", "options", *cls._fields)  # pyright: ignore[reportPrivateUsage]
+    fields = {name: getattr(node, name) for name in names}
     content = changes.pop("content", node.content)
     return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
 

@@ -5,7 +5,7 @@ that code which runs elsewhere with a copy of the context is told apart instead 
 """
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
@@ -30,12 +30,22 @@ The block is ``None`` in ``detached()``. A plain tuple, because one is made for 
 OPENED: ContextVar[Frame | None] = ContextVar("promptdsl_open", default=None)
 
 
+def _first_look() -> Any:
+    """Return the event loop that runs here; from now on asyncio's own function is asked."""
+    global running_loop  # noqa: PLW0603
+    asked = getattr(_modules[_EVENTS], "_get_running_loop", None)
+    if asked is None:  # another thread is just importing it
+        return None
+    running_loop = asked
+    return asked()
+
+
+running_loop: Callable[[], Any] = _first_look
+
+
 def running_task() -> Any:
     """Return the asyncio task that runs here, ``None`` outside of one; asyncio is not imported."""
-    events = _modules.get(_EVENTS)
-    if events is None:
-        return None
-    loop = events._get_running_loop()
+    loop = running_loop() if _EVENTS in _modules else None
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
@@ -48,7 +58,8 @@ def join(component: Any, frame: Frame, mask: int) -> None:
     if block is None:
         component.mask = mask
         return
-    if thread != get_ident() or task is not (running_task() if _EVENTS in _modules else None):
+    loop = running_loop() if _EVENTS in _modules else None
+    if thread != get_ident() or task is not (None if loop is None else running_task()):
         raise _foreign(component, frame)
     component.mask = mask | PLACED
     if mask & refuses:
@@ -68,7 +79,7 @@ def put(node: Node, frame: Frame) -> None:
         raise misplaced(node, block)
     if type(block.content) is not list:
         raise _closed(node, block)
-    block.content.append(node)
+    block.content.append(node)  # pyright: ignore[reportUnknownMemberType]
 
 
 def enter(component: Any) -> Any:

@@ -53,7 +53,7 @@ def settle(
 
 def _is_settled(block: Any) -> bool:
     """Whether a block is one of the common kinds that need nothing."""
-    kind = type(block)
+    kind = type(block)  # pyright: ignore[reportUnknownVariableType]
     if kind is ToolResultBlock:
         inner = block.content
         return len(inner) == 1 and type(inner[0]) is TextBlock and is_whole(inner[0].text)

@@ -7,7 +7,7 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -271,9 +271,9 @@ def plain_instructions(content: tuple[Child, ...], form: SectionFormat) -> str |
     return "\n\n".join(items)
 
 
-def marked(block: Block, cache: Cache) -> Block:
+def marked(block: Any, cache: Cache) -> Block:
     """Return a block with a cache mark behind it; one that cannot carry it as it is."""
-    return attrs.evolve(block, cache=cache) if hasattr(block, "cache") else block
+    return cast("Block", attrs.evolve(block, cache=cache) if hasattr(block, "cache") else block)
 
 
 def _is_system(node: Node) -> bool:

@@ -43,7 +43,7 @@ def _write_turn(
             f"unknown role {role!r}", fix=nearest(str(role), (*_TURNS, "ephemeral")), at=(author(),)
         )
     turn = object.__new__(cls)
-    turn.role = cls._role
+    turn.role = cls._role  # pyright: ignore[reportPrivateUsage]
     turn.kind = "written"
     turn.code = frame.f_code
     turn.offset = frame.f_lasti

@@ -58,7 +58,7 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
         elif isinstance(arg, Node):
             if arg.mask & (BUSY | BARE):
                 busy.append(arg)
-            if arg._node is Value:
+            if arg._node is Value:  # pyright: ignore[reportPrivateUsage]
                 run.append(arg)
                 values.append(arg)
                 continue
@@ -185,11 +185,11 @@ def adopt(component: Any, busy: list[Any]) -> None:
     if not moving:
         return
     top = OPENED.get()
-    entries = None
+    entries: list[Any] | tuple[Any, ...] | None = None
     if top is not None and top[0] is not None:
         check_owner(component, top)
         entries = top[0].content
-    tail: list[Any] = entries[-len(moving) :] if type(entries) is list else []
+    tail = entries[-len(moving) :] if type(entries) is list else []
     if {id(entry) for entry in tail} != moving.keys():
         raise _not_newest(component, next(iter(moving.values())))
     del cast("list[Any]", entries)[-len(moving) :]

@@ -34,9 +34,7 @@ class History(Written, tree.Recorded):
     @classmethod
     def from_openai(cls, messages: object, /, **options: Never) -> Self:
         """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
-        return _keep(
-            object.__new__(cls), messages, "openai", frame=_getframe(1), options=options
-        )
+        return _keep(object.__new__(cls), messages, "openai", frame=_getframe(1), options=options)
 
     @classmethod
     def from_anthropic(cls, messages: object, /, **options: Never) -> Self:
@@ -72,11 +70,14 @@ def _snapshot(component: History, messages: object) -> object:
     """Return what was given, its list copied, so that appending to it later changes nothing."""
     if isinstance(messages, Mapping) and component.form != "messages":
         entries = cast("Mapping[str, object]", messages)
-        return {k: tuple(v) if isinstance(v, list) else v for k, v in entries.items()}
+        return {
+            k: tuple(cast("list[object]", v)) if isinstance(v, list) else v
+            for k, v in entries.items()
+        }
     if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
         return tuple(cast("Iterable[object]", messages))
     raise ContentError(
-        f"a History takes a list of messages, not {type(messages).__name__}",
+        f"a History takes a list of messages, not {type(messages).__name__}",  # pyright: ignore[reportUnknownArgumentType]
         fix="give the list itself: History(messages)",
         at=(component.source,),
     )

@@ -76,8 +76,8 @@ def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
             )
     adopt(text, busy)
     for part in parts:
-        if isinstance(part, Node) and type(part) is not part._node:
-            part.__class__ = part._node
+        if isinstance(part, Node) and type(part) is not part._node:  # pyright: ignore[reportPrivateUsage]
+            part.__class__ = part._node  # pyright: ignore[reportPrivateUsage]
     return joined(parts)
 
 

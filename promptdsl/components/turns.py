@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from promptdsl import tree
 from promptdsl.components.arguments import Content
 from promptdsl.components.options import TURN_OPTIONS
-from promptdsl.components.writing import ROOTED, Block, advice_for, begin
+from promptdsl.components.writing import ROOTED, Block, advice_for, begin, with_own_code
 from promptdsl.messages import Role
 from promptdsl.scope import OPENED, join
 from promptdsl.tree import (
@@ -43,7 +43,7 @@ class TurnBlock(Block, tree.Turn):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if not TYPE_CHECKING:
-            cls.__init__ = _writes(cls._role, cls._own)
+            cls.__init__ = with_own_code(_writes(cls._role, cls._own))
 
 
 def _writes(role: Role, own: int) -> Callable[..., None]:
@@ -56,7 +56,7 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
         self.offset = frame.f_lasti
         self.role = role
         self.kind = "written"
-        if options or (content and (len(content) > 1 or type(content[0]) is not str)):
+        if options or (content and (len(content) > 1 or type(content[0]) is not str)):  # pyright: ignore[reportGeneralTypeIssues]
             begin(self, content, options)
             return
         # The fast path: one string or nothing, so nothing to scan and nothing to check.

@@ -81,9 +81,9 @@ def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
             yield _slice(run)
             run = []
         if alone:
-            run.append(group[0])
+            run.append(group[0])  # pyright: ignore[reportUnknownArgumentType]
         elif len(group) == 1:
-            yield group[0]
+            yield group[0]  # pyright: ignore[reportReturnType]
         else:
             yield _merged([_slice([item]) if isinstance(item, tuple) else item for item in group])
     if run:

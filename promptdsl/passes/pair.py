@@ -98,7 +98,7 @@ def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
         content = message.content
         if len(content) == 1:
             block = content[0]
-            kind = type(block)
+            kind = type(block)  # pyright: ignore[reportUnknownVariableType]
             if kind is ToolUseBlock and not waiting:
                 waiting[block.id] = node
                 continue
