@@ -7,16 +7,24 @@ from typing import Any
 from promptdsl.errors import PlacementError
 from promptdsl.tree import (
     DEEP,
+    HOLLOW,
     NAMED,
     NOTE,
     SURFACE,
     TEXT,
+    Call,
     Child,
     Fragment,
+    Happening,
+    Media,
     N,
     Node,
     Note,
+    Reasoning,
     Recorded,
+    Result,
+    Value,
+    Verbatim,
     bits,
     implied,
     label,
@@ -52,7 +60,27 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
     own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
-    return replace(node, content=content, mask=node.mask & ~DEEP | own | covering(content))
+    below = covering(content) if content else HOLLOW
+    return replace(node, content=content, mask=node.mask & ~DEEP | own | below)
+
+
+def says_something(turn: Node) -> bool:
+    """Return whether a turn holds anything but tool results and what is empty."""
+    waiting: list[Child] = list(turn.content)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            if part:
+                return True
+        elif isinstance(part, Value | Verbatim):
+            if part.text:
+                return True
+        elif part.content:
+            if not isinstance(part, Result):
+                waiting.extend(part.content)
+        elif isinstance(part, Media | Call | Reasoning | Happening):
+            return True
+    return False
 
 
 def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:

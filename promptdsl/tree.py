@@ -270,7 +270,10 @@ class Note(Node):
     __slots__ = ()
 
 
-NOTE = FRAGMENT << SHIFT | AUDIENCE
+HOLLOW = FRAGMENT << SHIFT
+"""Something in here stands for others or is empty: it has to be dissolved before passes look."""
+
+NOTE = HOLLOW | AUDIENCE
 """A note is nothing at its own level, and is dissolved like a fragment."""
 
 

@@ -20,6 +20,12 @@ def said(tree: Node, **options: Any) -> list[tuple[str, list[str]]]:
     ]
 
 
+def named(component: str) -> str:
+    """Return the name of a component behind its article, as errors say it."""
+    vowel = component in ("Assistant", "Ephemeral", "Event", "Image")
+    return f"an {component}" if vowel else f"a {component}"
+
+
 def losses(tree: Node, **options: Any) -> tuple[Loss, ...]:
     """Return what of a tree could not be said."""
     return render(tree, **options).losses

@@ -782,7 +782,7 @@ def test_a_result_is_a_rendered() -> None:
 
 
 def test_a_wrong_transformation_names_the_line_of_the_render() -> None:
-    """A mistake in ``render(transformation=...)`` is shown where it was written, not at the tree."""
+    """A mistake in ``render(transformation=...)`` is shown where it was written."""
     tree = User("x")
     with pytest.raises(ConfigError) as caught:
         render(tree, transformation={"formt": "xml"})

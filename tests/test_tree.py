@@ -41,7 +41,7 @@ from promptdsl import (
 )
 from promptdsl.tree import Node, label, make, walk
 from promptdsl.tree import Section as SectionNode
-from tests.places import places, raised, said
+from tests.places import named, places, raised, said
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 
@@ -336,7 +336,7 @@ def test_a_component_has_no_text(name: str, write: Callable[[Node], str]) -> Non
     """Making text of a component is an error that names the line and says what to do."""
     error = raised(ContentError, lambda: write(EVERY[name]()))
     assert places(write, 2)[0] == error.at[0]
-    assert f"a {name} has no text before it is rendered" == error.what
+    assert f"{named(name)} has no text before it is rendered" == error.what
     assert "pass the component itself as an argument, or render() it; repr() shows it" == error.fix
 
 
@@ -344,7 +344,7 @@ def test_a_component_has_no_text(name: str, write: Callable[[Node], str]) -> Non
 def test_a_node_has_no_text(name: str) -> None:
     """Making text of a finished node is the same error, by the name its author knows."""
     error = raised(ContentError, lambda: as_string(frozen(EVERY[name])))
-    assert f"a {name} has no text before it is rendered" == error.what
+    assert f"{named(name)} has no text before it is rendered" == error.what
 
 
 def test_the_error_names_both_lines() -> None:

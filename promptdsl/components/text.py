@@ -26,6 +26,9 @@ from promptdsl.tree import BUSY, DEFAULTS, Node, named_label
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
+EMPTY_TEXT = TEXT_BITS | tree.HOLLOW
+
+
 class Text(Written, tree.Text):
     """One text: strings, numbers, values and t-strings with nothing between them."""
 
@@ -39,19 +42,21 @@ class Text(Written, tree.Text):
         self.options = DEFAULTS
         if len(parts) == 1 and type(parts[0]) is str and not options:
             self.content = parts
+            mask = TEXT_BITS if parts[0] else EMPTY_TEXT
         else:
             self.content = ()
             try:
                 refuse_options(self, options)
                 self.content = _parts(self, parts)
+                mask = TEXT_BITS
             except PromptError:
                 retract(parts)
                 raise
         top = OPENED.get()
         if top is None:
-            self.mask = TEXT_BITS
+            self.mask = mask
         else:
-            join(self, top, TEXT_BITS)
+            join(self, top, mask)
 
 
 def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:

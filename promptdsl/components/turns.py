@@ -16,6 +16,7 @@ from promptdsl.tree import (
     DEFAULTS,
     DEVELOPER,
     HAPPENING,
+    HOLLOW,
     MEDIA,
     RESULT,
     SECTION,
@@ -48,7 +49,8 @@ class TurnBlock(Block, tree.Turn):
 
 def _writes(role: Role, own: int) -> Callable[..., None]:
     """Return the ``__init__`` of a turn: what its class fixes is bound here, once."""
-    bare_mask = own | BARE
+    bare_mask = own | BARE | HOLLOW
+    hollow_mask = own | HOLLOW
 
     def __init__(self: Any, *content: Any, **options: Any) -> None:  # noqa: N807
         frame = _getframe(1)
@@ -62,7 +64,7 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
         # The fast path: one string or nothing, so nothing to scan and nothing to check.
         self.content = content
         self.options = DEFAULTS
-        mask = own if content else bare_mask
+        mask = (own if content[0] else hollow_mask) if content else bare_mask
         top = OPENED.get()
         if top is None:
             self.mask = mask

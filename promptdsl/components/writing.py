@@ -22,6 +22,7 @@ from promptdsl.tree import (
     DEFAULTS,
     FRAGMENT,
     HAPPENING,
+    HOLLOW,
     NAMED,
     OPEN,
     RECORDED,
@@ -111,7 +112,7 @@ class Block(Written):
         OPENED.set(top[1])
         # What seal() does, without the call: it is a twentieth of what a block costs.
         content = tuple(self.content)
-        own = self.mask & NOT_OPEN | CLOSED
+        own = self.mask & NOT_OPEN | (CLOSED if content else CLOSED | HOLLOW)
         mask = 0
         try:
             for child in content:
@@ -149,6 +150,8 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
         except PromptError:
             retract(args)
             raise
+    if not component.content:
+        component.mask |= HOLLOW
     top = OPENED.get()
     if top is not None:
         join(component, top, component.mask)
@@ -203,7 +206,7 @@ def _freeze(content: tuple[Any, ...]) -> int:
     mask = 0
     for child in content:
         if type(child) is str:
-            mask |= TEXT_BITS
+            mask |= TEXT_BITS if child else TEXT_BITS | HOLLOW
         else:
             mask |= child.mask
             if type(child) is not child._node:

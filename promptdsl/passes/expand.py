@@ -14,13 +14,13 @@ from promptdsl.blocks import (
 from promptdsl.encoding import is_whole
 from promptdsl.errors import DataError, PromptError
 from promptdsl.messages import Message, place
-from promptdsl.rewriting import covering, with_content
+from promptdsl.rewriting import covering, says_something, with_content
 from promptdsl.tree import (
     CALL,
     DEVELOPER,
     EVENT,
-    FRAGMENT,
     HAPPENING,
+    HOLLOW,
     MEDIA,
     RECORDED,
     REQUEST,
@@ -37,10 +37,12 @@ from promptdsl.tree import (
     Options,
     Recorded,
     Request,
+    ToolTurn,
     Turn,
     Value,
     bits,
     make,
+    walk,
 )
 
 FENCED = ("event", "ephemeral")
@@ -49,7 +51,7 @@ FENCED = ("event", "ephemeral")
 Reader = Callable[[Any], tuple[Message, ...]]
 Settle = Callable[[Message, Node, int], Message]
 """Makes a message of a recording ready to be sent; the number is which of it."""
-WITHIN = (FRAGMENT | RECORDED) << SHIFT
+WITHIN = HOLLOW | RECORDED << SHIFT
 
 
 def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node:
@@ -70,9 +72,31 @@ def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node
             content.extend(_read(child, readers, settle))
         elif isinstance(child, Note):
             content.append(_spoken(child))
+        elif child.mask & HOLLOW:
+            content += _dissolved(child)
         else:
             content.append(child)
     return with_content(root, tuple(content))
+
+
+def _dissolved(turn: Node) -> list[Node]:
+    """Return a turn without the fragments directly in it, or nothing when it says nothing.
+
+    What is empty but has a title stays, so that it is noticed.
+    """
+    content: list[Child] = []
+    waiting = list(reversed(turn.content))
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, Fragment | Note):
+            waiting.extend(reversed(child.content))
+        else:
+            content.append(child)
+    turn = with_content(turn, tuple(content))
+    silent = isinstance(turn, Turn) and turn.role != "system" and not isinstance(turn, ToolTurn)
+    if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
+        return [turn]
+    return [turn] if any(getattr(part, "title", None) is not None for part, _ in walk(turn)) else []
 
 
 def _spoken(note: Note) -> Turn:

@@ -8,7 +8,7 @@ import attrs
 from promptdsl.blocks import Block, ToolResultBlock, ToolUseBlock
 from promptdsl.errors import PairingError
 from promptdsl.messages import Message
-from promptdsl.rewriting import cut, replace, rewrite, with_content
+from promptdsl.rewriting import cut, replace, rewrite, says_something, with_content
 from promptdsl.tree import (
     CALL,
     RECORDED,
@@ -167,19 +167,16 @@ def _unit(node: Any) -> _Unit:
         found = [part for part, _ in walk(node)]
         calls = tuple(part.block.id for part in found if isinstance(part, Call))
         answers = tuple(part.tool_use_id for part in found if isinstance(part, Result))
-    speaks = role == "assistant" or (role == "user" and _says_more(node))
+    speaks = role == "assistant" or (role == "user" and says_something(node))
     return _Unit(node, calls, answers, speaks)
-
-
-def _says_more(turn: Turn) -> bool:
-    return not turn.content or not all(isinstance(child, Result) for child in turn.content)
 
 
 def _recorded(message: Message, node: Node) -> _Unit:
     content = message.content
     calls = tuple(block.id for block in content if isinstance(block, ToolUseBlock))
     answers = tuple(block.tool_use_id for block in content if isinstance(block, ToolResultBlock))
-    speaks = message.role == "assistant" or (message.role == "user" and message.kind != "event")
+    said = message.kind in ("written", "recorded")
+    speaks = message.role == "assistant" or (message.role == "user" and said)
     return _Unit(node, calls, answers, speaks)
 
 

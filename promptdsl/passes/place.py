@@ -8,7 +8,7 @@ from promptdsl.encoding import attribute, field
 from promptdsl.errors import PlacementError
 from promptdsl.fencing import fence
 from promptdsl.messages import Message
-from promptdsl.rewriting import cut, with_content
+from promptdsl.rewriting import cut, says_something, with_content
 from promptdsl.tree import (
     CALL,
     DEVELOPER,
@@ -129,7 +129,7 @@ def _before_user(conversation: list[Node], entries: list[Turn]) -> list[Node]:
 def _is_written_by_user(node: Node) -> bool:
     if not isinstance(node, Turn) or node.role != "user" or node.kind != "written":
         return False
-    return not node.mask & RESULT << SHIFT or not all(isinstance(c, Result) for c in node.content)
+    return says_something(node)
 
 
 def _last_user(messages: tuple[Message, ...]) -> int | None:

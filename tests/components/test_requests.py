@@ -16,7 +16,6 @@ from promptdsl import (
     System,
     Text,
     Timeline,
-    Turn,
     User,
     Value,
     render,
@@ -132,12 +131,6 @@ def test_blocks_and_calls_say_the_same() -> None:
             Text("y")
     called = Timeline(Grounding("g", Text("x"), title="T"), Ephemeral(Text("y"), type="k"))
     assert called == tree
-
-
-def test_turn_writes_an_ephemeral() -> None:
-    """``Turn("ephemeral")`` is an Ephemeral with all its options."""
-    options: dict[str, Any] = {"type": "k", "title": "t", "position": "end", "order": 1, "id": "x"}
-    assert Ephemeral("x", **options) == Turn("ephemeral", "x", **options)
 
 
 @pytest.mark.parametrize("write", [Ephemeral, lambda *c, **k: Grounding("g", *c, **k)])

@@ -1,4 +1,4 @@
-"""The root and the turns: what becomes a message."""
+"""The turns: what becomes a message."""
 
 from typing import Any
 
@@ -6,14 +6,12 @@ import pytest
 
 from promptdsl import (
     Assistant,
-    ConfigError,
     ContentError,
     Developer,
     Event,
     Image,
     ImageBlock,
     Message,
-    MessageTransformationConfig,
     OptionError,
     PairingError,
     Section,
@@ -27,7 +25,6 @@ from promptdsl import (
     ToolResult,
     ToolResultBlock,
     ToolUse,
-    Turn,
     User,
     UserAction,
     render,
@@ -87,54 +84,6 @@ def test_ids_and_metadata_survive(role: str) -> None:
     (origin,) = message.sources
     assert ("first", {"k": 1}) == (origin.id, origin.metadata)
     assert "first" == origin.address
-
-
-@every_turn
-def test_turn_writes_the_turn_of_a_role(role: str) -> None:
-    """``Turn(role)`` is the turn of that role, with its content and its options."""
-    assert TURNS[role]("x", id="a", tags=("b",)) == Turn(role, "x", id="a", tags=("b",))
-
-
-@every_turn
-def test_turn_is_a_block(role: str) -> None:
-    """``Turn(role)`` is opened like the turn of that role."""
-    with Turn(role, id="a") as block:
-        Text("x")
-    assert TURNS[role](Text("x"), id="a") == block
-
-
-def test_turn_of_the_tool_role_holds_results() -> None:
-    """A tool turn in general form holds results, each a message of its own."""
-    tree = Timeline(
-        User("q"),
-        Assistant(ToolUse("t", {}, id="1"), ToolUse("t", {}, id="2")),
-        Turn("tool", ToolResult("1", "a"), ToolResult("2", "b", is_error=True)),
-    )
-    answers = [m.content for m in render(tree).messages if m.role == "tool"]
-    assert [
-        (ToolResultBlock("1", (TextBlock("a"),)),),
-        (ToolResultBlock("2", (TextBlock("b"),), is_error=True),),
-    ] == answers
-
-
-@pytest.mark.parametrize(
-    ("role", "fix"),
-    [
-        ("usr", "did you mean 'user'?"),
-        ("", "known: assistant, developer, ephemeral, event, system, tool, user"),
-        (None, "known: assistant, developer, ephemeral, event, system, tool, user"),
-        (["user"], "did you mean 'user'?"),
-    ],
-)
-def test_an_unknown_role_is_an_error(role: Any, fix: str) -> None:
-    """A role that is none is an error at its line with the nearest known one."""
-
-    def write() -> None:
-        Turn(role, "x")
-
-    error = raised(OptionError, write)
-    assert places(write, 1) == error.at
-    assert fix == error.fix
 
 
 @pytest.mark.parametrize("turn", [User, Assistant])
@@ -302,29 +251,7 @@ def test_an_answer_to_no_call_is_an_error() -> None:
     assert places(write, 3) == raised(PairingError, lambda: render(write())).at
 
 
-# The root.
-
-
-def test_a_timeline_has_a_configuration() -> None:
-    """The configuration of a prompt holds for it, in whatever form it is given."""
-    forms: list[Any] = [
-        {"format": "xml"},
-        MessageTransformationConfig(format="xml"),
-        lambda _model, _provider: {"format": "xml"},
-    ]
-    trees = [Timeline(System(Section("s", "x")), transformation=form) for form in forms]
-    assert [[("system", ["<s>\nx\n</s>"])]] * 3 == [said(tree) for tree in trees]
-
-
-def test_a_configuration_is_checked_where_it_is_written() -> None:
-    """A configuration with an unknown key is an error at the line of the prompt."""
-
-    def write() -> None:
-        Timeline(transformation={"formt": "xml"})
-
-    error = raised(ConfigError, write)
-    assert places(write, 1) == error.at
-    assert "did you mean 'format'?" == error.fix
+# Who reads it.
 
 
 def test_audiences_are_selected() -> None:
@@ -332,17 +259,3 @@ def test_audiences_are_selected() -> None:
     tree = Timeline(User("all"), User("model", audience="model"), User("people", audience="people"))
     found = [said(tree, audience=audience) for audience in ("model", "people")]
     assert [[("user", ["all", "model"])], [("user", ["all", "people"])]] == found
-
-
-def test_a_timeline_in_call_style_is_the_same_tree() -> None:
-    """Calls and blocks say the same."""
-    with Timeline() as tree:
-        with System():
-            Section("role", "a")
-            with Section("rules", title="Rules"):
-                Text("b")
-        User("q")
-    called = Timeline(
-        System(Section("role", "a"), Section("rules", Text("b"), title="Rules")), User("q")
-    )
-    assert called == tree

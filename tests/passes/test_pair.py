@@ -337,11 +337,6 @@ def test_part_of_the_results() -> None:
     )
 
 
-def test_pending_is_a_pairing_error() -> None:
-    """Calls that wait are an error of the pairing family."""
-    assert issubclass(PendingToolCalls, PairingError)
-
-
 def test_waiting_calls_of_an_id_that_came_back() -> None:
     """An answer to an earlier call of the same id is none to the one that waits."""
     tree = Timeline(User("u"), calls("a"), result("a"), calls("a"))

@@ -56,7 +56,9 @@ def _fenced(request: Request, params: list[Param]) -> list[Param]:
 
 
 def _why(request: Request) -> str:
-    misplaced = "it needs a user turn with every call answered before it, and an answer or nothing next"
+    misplaced = (
+        "it needs a user turn with every call answered before it, and an answer or nothing next"
+    )
     able = request.facts.instructions
     why = f"not at this place: {misplaced}" if able else "this model takes none here"
     return f"{why}: sent in the user turn"

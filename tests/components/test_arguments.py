@@ -1,0 +1,328 @@
+"""What arguments become, and what is no content."""
+
+import enum
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    ContentError,
+    Developer,
+    Ephemeral,
+    Event,
+    Fragment,
+    Grounding,
+    Section,
+    System,
+    Text,
+    Timeline,
+    User,
+    Value,
+    decode,
+)
+from promptdsl.tree import Node
+from tests.components.holders import HOLDERS, every_holder
+from tests.places import named, places, raised, said
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, "0"),
+        (-1, "-1"),
+        (10**30, "1000000000000000000000000000000"),
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (0.1, "0.1"),
+        (1e100, "1e+100"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+        (Decimal("1.10"), "1.10"),
+        (Fraction(1, 3), "1/3"),
+        (enum.IntEnum("Level", "LOW HIGH").LOW, "1"),  # type: ignore[attr-defined]
+    ],
+)
+def test_numbers_survive(number: Any, expected: str) -> None:
+    """A number is text as Python prints it, in arguments and in texts, zero too."""
+    trees = [User(number), User("", number, None), User(Text(number)), System(Section("s", number))]
+    assert [[expected]] * 4 == [said(tree)[0][1] for tree in trees]
+
+
+@given(st.one_of(st.integers(), st.floats(), st.decimals(), st.fractions()))
+def test_any_number_is_as_python_prints_it(number: Any) -> None:
+    """Whatever the number, its text is ``str(number)``."""
+    assert [("user", [f"x{number}y"])] == said(User("x", number, "y"))
+
+
+class Mood(enum.StrEnum):
+    """A string with another face."""
+
+    GOOD = "fine"
+
+
+class Loud(str):
+    """A string that would like to be another one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "LOUD"
+
+    def __format__(self, spec: str) -> str:
+        return "LOUD"
+
+
+@pytest.mark.parametrize(("text", "expected"), [(Mood.GOOD, "fine"), (Loud("quiet"), "quiet")])
+def test_subclasses_of_str_are_their_characters(text: str, expected: str) -> None:
+    """A subclass of ``str`` is the text it holds, whatever its methods say."""
+    trees = [User(text), User("", text), User(Text(text)), User(Value(text))]
+    assert [[("user", [expected])]] * 4 == [said(tree) for tree in trees]
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (User("a", "b"), ["ab"]),
+        (User("a", 1, 2.5, "b"), ["a12.5b"]),
+        (User("a", None, "b", False, "c"), ["abc"]),
+        (User("a", Value("b"), "c", Value("d")), ["abcd"]),
+        (User(Text("a", "b", 3)), ["ab3"]),
+        (User("a", Text("b"), "c", "d"), ["a", "b", "cd"]),
+        (User(Text("a"), Text("b")), ["a", "b"]),
+        (User("a", Section("s", "b"), "c"), ["a", "b", "c"]),
+        (System("a", Text("b"), "c", "d"), ["a\n\nb\n\ncd"]),
+        (System("a", Section("s", "b", Text("c")), "d"), ["a\n\nb\n\nc\n\nd"]),
+        (Developer("a", Text("b"), Section("s", "c")), ["a\n\nb\n\nc"]),
+        (Event("a", Text("b")), ["<event>\na\n\nb\n</event>"]),
+        (Ephemeral("a", Text("b")), ["<context>\na\n\nb\n</context>"]),
+        (Grounding("g", "a", Text("b")), ["<context>\na\n\nb\n</context>"]),
+        (User(Section("s", "a", Text("b"), Section("t", "c"))), ["a\n\nb\n\nc"]),
+        (System(Fragment("a", Text("b")), "c"), ["a\n\nb\n\nc"]),
+    ],
+)
+def test_neighbours(tree: Node, expected: list[str]) -> None:
+    """Strings of one call are one text; components are apart, by a blank line or as blocks."""
+    assert expected == said(Timeline(tree))[0][1]
+
+
+def test_neighbours_in_fragments_are_neighbours() -> None:
+    """The parts of a fragment stand for themselves: in a user turn each is a block."""
+    assert ["a", "b", "c"] == said(User(Fragment("a", Text("b")), "c"))[0][1]
+
+
+def test_neighbours_in_blocks() -> None:
+    """Components in a block are neighbours like components in a call."""
+    with Timeline() as tree:
+        with System():
+            Text("a")
+            Value("b")
+        with User():
+            Text("a")
+            Value("b")
+        with Assistant("a"):
+            Text("b")
+    expected = [("system", ["a\n\nb"]), ("user", ["a", "b"]), ("assistant", ["a", "b"])]
+    assert expected == said(tree)
+
+
+# None, False and what is no content.
+
+
+@every_holder
+@pytest.mark.parametrize("nothing", [None, False])
+def test_nothing_is_skipped_in_containers(holder: str, nothing: Any) -> None:
+    """``None`` and ``False`` as arguments of a container are not there."""
+    assert HOLDERS[holder](nothing) == HOLDERS[holder](None, False)
+    assert () == HOLDERS[holder](nothing).content
+
+
+def test_flags_leave_components_out() -> None:
+    """``flag and Text(...)`` leaves the text out where the flag is off."""
+    trees = [User("a", flag and Text("b")) for flag in (True, False, None)]
+    assert [["a", "b"], ["a"], ["a"]] == [said(tree)[0][1] for tree in trees]
+
+
+@pytest.mark.parametrize("nothing", [None, False])
+def test_nothing_is_an_error_in_a_text(nothing: Any) -> None:
+    """Inside a Text ``None`` and ``False`` are errors with the line, and say what to write."""
+
+    def write() -> None:
+        Text("a", nothing)
+
+    error = raised(ContentError, write)
+    assert places(write, 1) == error.at
+    assert error.fix
+
+
+WRONG: dict[str, tuple[Any, str, str]] = {
+    "True": (
+        True,
+        "True",
+        "write str(flag) to print it; `flag and Text(...)` leaves something out",
+    ),
+    "list": (["x"], "a list", "unpack it: *items"),
+    "tuple": (("x",), "a tuple", "unpack it: *items"),
+    "set": ({"x"}, "a set", "unpack it: *items"),
+    "generator": ((x for x in "ab"), "a generator", "unpack it: *items"),
+    "map": (map(str, [1]), "a map", "unpack it: *items"),
+    "dict": (
+        {"a": 1},
+        "a dict",
+        "write json.dumps(value) to show it as JSON, or pass its items one by one",
+    ),
+    "bytes": (
+        b"x",
+        "a bytes",
+        "write str(...) of the bytes, or Value(str(...)) when it comes from elsewhere",
+    ),
+    "object": (
+        object(),
+        "a object",
+        "write str(...) of the object, or Value(str(...)) when it comes from elsewhere",
+    ),
+    "complex": (
+        1j,
+        "a complex",
+        "write str(...) of the complex, or Value(str(...)) when it comes from elsewhere",
+    ),
+    "class": (Section, "a type", "call it"),
+    "function": (len, "a builtin_function_or_method", "call it"),
+}
+
+
+@every_holder
+@pytest.mark.parametrize(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
+def test_what_is_no_content_is_an_error(holder: str, wrong: Any, what: str, fix: str) -> None:
+    """Anything that is no content is an error that names it and says what to write."""
+    error = raised(ContentError, lambda: HOLDERS[holder](wrong))
+    assert (f"{what} cannot be content of {named(holder)}", fix) == (error.what, error.fix)
+
+
+@pytest.mark.parametrize(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
+def test_what_is_no_content_is_an_error_in_a_text(wrong: Any, what: str, fix: str) -> None:
+    """The same holds inside a Text, at its line."""
+
+    def write() -> None:
+        Text("a", wrong)
+
+    error = raised(ContentError, write)
+    assert places(write, 1) == error.at
+    assert (f"{what} cannot be content of a Text", fix) == (error.what, error.fix)
+
+
+def test_an_error_of_content_has_the_line_of_the_call() -> None:
+    """What is no content has no line, so the one of the call is named."""
+
+    def write() -> None:
+        with Timeline():
+            System(
+                "a",
+                ["b"],
+            )
+
+    assert places(write, 2) == raised(ContentError, write).at
+
+
+# t-strings, by their shape.
+
+
+class Interpolation(NamedTuple):
+    """The shape of ``string.templatelib.Interpolation``."""
+
+    value: Any
+    expression: str = "x"
+    conversion: str | None = None
+    format_spec: str = ""
+
+
+@attrs.frozen
+class Template:
+    """The shape of ``string.templatelib.Template``."""
+
+    strings: tuple[str, ...]
+    interpolations: tuple[Any, ...]
+
+
+def template(*parts: Any) -> Template:
+    """Return a template of strings and interpolations that take turns."""
+    return Template(tuple(parts[::2]), tuple(parts[1::2]))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (template("Hello"), "Hello"),
+        (template("Hello ", Interpolation("bob"), "!"), "Hello bob!"),
+        (template("", Interpolation("a"), "", Interpolation("b"), ""), "ab"),
+        (template("", Interpolation(3), " and ", Interpolation(0.5), ""), "3 and 0.5"),
+        (template("", Interpolation("a", "x", "r"), ""), "'a'"),
+        (template("", Interpolation("é", "x", "a"), ""), "'\\xe9'"),
+        (template("", Interpolation([1], "x", "s"), ""), "[1]"),
+        (template("", Interpolation(2 / 3, "x", None, ".2f"), ""), "0.67"),
+        (template("", Interpolation("a", "x", "r", ">5"), ""), "  'a'"),
+        (template(""), ""),
+    ],
+)
+def test_t_strings_are_one_text(given: Template, expected: str) -> None:
+    """A t-string is one text of its strings and interpolations, conversions and formats applied."""
+    trees = [User("<", given, ">"), User(Text("<", given, ">"))]  # type: ignore[arg-type]
+    assert [[("user", [f"<{expected}>"])]] * 2 == [said(tree) for tree in trees]
+
+
+def test_interpolations_are_values() -> None:
+    """In system content strings of a t-string are as written, interpolations encoded."""
+    given = template("<b> ", Interpolation("<b>"), "")
+    assert [("system", ["<b> &lt;b&gt;"])] == said(System(given))
+
+
+@given(st.text(min_size=1))
+def test_any_interpolation_can_be_read_back(text: str) -> None:
+    """Whatever an interpolation holds, it opens nothing and decodes to what it was."""
+    (sent,) = said(System(template("x ", Interpolation(text), " y")))[0][1]
+    assert f"x {text} y" == decode(sent)
+    assert "<" not in sent
+
+
+def test_interpolations_know_their_expression() -> None:
+    """A value of a t-string is labelled by what stood in its braces."""
+    tree = User("Hello ", template("", Interpolation("bob", "user.name"), ""))
+    assert ["user.name"] == [
+        part.label for part in tree.content[0].content if isinstance(part, Node)
+    ]
+
+
+def test_a_component_in_a_t_string_is_an_error() -> None:
+    """A component cannot stand in a t-string: both lines are named, and what to do."""
+
+    def write() -> None:
+        part = Section("s", "x")
+        User(template("a ", Interpolation(part), ""))
+
+    error = raised(ContentError, write)
+    assert places(write, 2, 1) == error.at
+    assert "pass it as an argument of its own" == error.fix
+
+
+@pytest.mark.parametrize("value", [None, ["x"], {"a": 1}, object()])
+def test_what_is_no_text_is_an_error_in_a_t_string(value: Any) -> None:
+    """An interpolation that is no text is an error at the line of the call."""
+
+    def write() -> None:
+        User(template("a ", Interpolation(value), ""))
+
+    error = raised(ContentError, write)
+    assert places(write, 1) == error.at
+    assert error.fix
+
+
+def test_t_strings_of_the_language_work() -> None:
+    """The template type of the standard library, where there is one, has this shape."""
+    templatelib = pytest.importorskip("string.templatelib", reason="needs Python 3.14")
+    given = templatelib.Template("Hello ", templatelib.Interpolation("<b>", "name"), "!")
+    assert [("system", ["Hello &lt;b&gt;!"])] == said(System(given))
