@@ -21,9 +21,19 @@ ROLES: tuple[Role, ...] = (
     "ephemeral",
 )
 
-Kind: TypeAlias = Literal["written", "recorded", "recorded_system", "event", "request"]
+Kind: TypeAlias = Literal["written", "recorded", "recorded_system", "event", "request", "mixed"]
 """What a message was before roles were mapped: a written turn, a recorded one, a recorded system
-message that stands after the conversation began, an event, or a request-only turn."""
+message that stands after the conversation began, an event, a request-only turn, or a turn of the
+conversation merged with request-only content."""
+
+CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "mixed")
+"""What was said in the conversation, at least in part."""
+
+LEADING: tuple[Kind, ...] = ("written", "recorded")
+"""Of system messages: what belongs to the one that stands first."""
+
+FLEETING: tuple[Kind, ...] = ("request", "mixed")
+"""What is not there the next time, at least in part."""
 
 RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, str | None, Mapping[str, Any]]
 """An :class:`Origin` before somebody asks for it: the head of its address and the number in

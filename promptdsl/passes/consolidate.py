@@ -3,6 +3,7 @@
 from typing import Any
 
 from promptdsl.blocks import TextBlock
+from promptdsl.messages import LEADING, Message
 from promptdsl.rewriting import cut, unique_ids, with_content
 from promptdsl.tree import (
     CACHE,
@@ -40,7 +41,7 @@ def consolidate(root: Node) -> Node:
         surface = child.mask
         if surface & (SYSTEM | SECTION):
             parts.append(child)
-        elif surface & RECORDED and child.items[0].role == "system":
+        elif surface & RECORDED and _leads(child.items[0]):
             said, conversation = _split(child)
             parts += said
             rest += conversation
@@ -50,10 +51,14 @@ def consolidate(root: Node) -> Node:
     return with_content(root, (system, *rest))
 
 
+def _leads(message: Message) -> bool:
+    return message.role == "system" and message.kind in LEADING
+
+
 def _is_done(root: Node) -> bool:
     """Whether the only system content is one system turn, first."""
     found = [child for child in root.content if child.mask & (SYSTEM | SECTION | RECORDED)]
-    said = [one for one in found if not one.mask & RECORDED or one.items[0].role == "system"]
+    said = [one for one in found if not one.mask & RECORDED or _leads(one.items[0])]
     return not said or (
         len(said) == 1 and said[0] is root.content[0] and bool(said[0].mask & SYSTEM)
     )
@@ -81,7 +86,7 @@ def _consolidated(parts: list[Node], root: Node) -> Node:
 def _split(node: Recorded) -> tuple[list[Node], list[Node]]:
     """Return the leading system messages of a recording as turns, and what is left of it."""
     messages = node.items
-    count = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
+    count = next((i for i, m in enumerate(messages) if not _leads(m)), len(messages))
     said = [_turn(message, node) for message in messages[:count]]
     rest = messages[count:]
     return said, [cut(node, count)] if rest else []

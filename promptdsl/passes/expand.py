@@ -13,7 +13,7 @@ from promptdsl.blocks import (
 )
 from promptdsl.encoding import is_whole
 from promptdsl.errors import DataError, PromptError
-from promptdsl.messages import Message, place
+from promptdsl.messages import LEADING, Message, place
 from promptdsl.rewriting import covering, says_something, with_content
 from promptdsl.tree import (
     CALL,
@@ -109,7 +109,7 @@ def _spoken(note: Note) -> Turn:
         at=note.at,
         options=note.options,
         role="developer",
-        kind="written",
+        kind="recorded",
     )
 
 
@@ -133,7 +133,7 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
                 leading = False
                 run.append(message)
             elif role == "developer" or role == "system":  # noqa: PLR1714
-                leading = leading and role == "system"
+                leading = leading and role == "system" and message.kind in LEADING
                 run.append(message if leading else _instruction(message))
             else:
                 leading = False
@@ -154,6 +154,8 @@ def _message(item: object, index: int) -> Message:
 
 def _instruction(message: Message) -> Message:
     """Return an instruction recorded in mid-conversation: a developer turn that knows its role."""
+    if message.kind not in LEADING:
+        return message
     if message.role == "system":
         return message.replace(role="developer", kind="recorded_system")
     if message.kind == "written":
@@ -178,7 +180,13 @@ def mask_of(messages: list[Message]) -> int:
     return bits(RECORDED, surface << SHIFT)
 
 
-_ROLE_BITS = {"assistant": CALL, "tool": RESULT, "user": RESULT, "developer": DEVELOPER}
+_ROLE_BITS = {
+    "assistant": CALL,
+    "tool": RESULT,
+    "user": RESULT,
+    "developer": DEVELOPER,
+    "system": DEVELOPER,
+}
 
 
 def _turn(message: Message, node: Recorded) -> Node:

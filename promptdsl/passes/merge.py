@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from promptdsl.messages import Message
+from promptdsl.messages import CONVERSATION, FLEETING, Message
 from promptdsl.rewriting import covering, cut, with_content
 from promptdsl.tree import RECORDED, SHIFT, TURN, Merged, Node, Recorded, Turn, bits, make
 
@@ -99,8 +99,7 @@ def _merged(turns: list[Any]) -> Merged:
     first = turns[0]
     role = first.items[0].role if isinstance(first, Recorded) else first.role
     kinds = {_kind(turn) for turn in turns}
-    # What is request-only in part is treated as request-only: it is not there next time.
-    kind = "request" if "request" in kinds else kinds.pop() if len(kinds) == 1 else "written"
+    kind = kinds.pop() if len(kinds) == 1 else _joint(kinds)
     return make(
         Merged,
         tuple(turns),
@@ -109,6 +108,15 @@ def _merged(turns: list[Any]) -> Merged:
         role=role,
         kind=kind,
     )
+
+
+def _joint(kinds: set[str]) -> str:
+    """Return the kind of what was several: whether it was said, and whether it is there next time."""
+    said = not kinds.isdisjoint(CONVERSATION)
+    fleeting = not kinds.isdisjoint(FLEETING)
+    if said:
+        return "mixed" if fleeting else "written"
+    return "request" if fleeting else "event"
 
 
 def _kind(turn: Any) -> str:

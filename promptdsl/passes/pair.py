@@ -1,5 +1,6 @@
 """Pair: every tool call is answered by exactly one result before the next assistant turn."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -7,7 +8,7 @@ import attrs
 
 from promptdsl.blocks import Block, ToolResultBlock, ToolUseBlock
 from promptdsl.errors import PairingError
-from promptdsl.messages import Message
+from promptdsl.messages import CONVERSATION, Message
 from promptdsl.rewriting import cut, replace, rewrite, says_something, with_content
 from promptdsl.tree import (
     CALL,
@@ -175,7 +176,7 @@ def _recorded(message: Message, node: Node) -> _Unit:
     content = message.content
     calls = tuple(block.id for block in content if isinstance(block, ToolUseBlock))
     answers = tuple(block.tool_use_id for block in content if isinstance(block, ToolResultBlock))
-    said = message.kind in ("written", "recorded")
+    said = message.kind in CONVERSATION
     speaks = message.role == "assistant" or (message.role == "user" and said)
     return _Unit(node, calls, answers, speaks)
 
@@ -216,7 +217,7 @@ def _repaired(root: Node, *, fill: bool) -> list[Node]:
     for unit in _units(root):
         known = batch.open if batch is not None else []
         if batch is not None and unit.speaks:
-            batch.open = [id for id in known if id not in unit.answers]
+            batch.open = _rest(known, unit.answers)
             _close(out, batch, fill=fill)
             batch = None
         node = _with_results(unit.node, unit.answers, known)
@@ -224,13 +225,18 @@ def _repaired(root: Node, *, fill: bool) -> list[Node]:
             continue
         out.append(node)
         if batch is not None and unit.answers:
-            batch.open = [id for id in batch.open if id not in unit.answers]
+            batch.open = _rest(batch.open, unit.answers)
             batch.end = len(out)
         if unit.calls:
-            batch = _Batch(len(out) - 1, list(dict.fromkeys(unit.calls)), len(out))
+            batch = _Batch(len(out) - 1, list(unit.calls), len(out))
     if batch is not None:
         _close(out, batch, fill=fill)
     return out
+
+
+def _rest(open_calls: list[str], answers: tuple[str, ...]) -> list[str]:
+    """Return the open calls without one for each answer."""
+    return list((Counter(open_calls) - Counter(answers)).elements())
 
 
 def _close(out: list[Node], batch: _Batch, *, fill: bool) -> None:
@@ -258,23 +264,31 @@ def _interrupted(id: str, at: Any) -> ToolTurn:
 
 
 def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
-    unwanted = set(ids)
+    """Return a turn without calls of these ids, the last ones where an id is used several times."""
+    unit = _unit(node) if isinstance(node, Turn) else _recorded(node.items[0], node)  # type: ignore[attr-defined]
+    left = Counter(unit.calls) - Counter(ids)
+
+    def stays(id: str) -> bool:
+        kept = left[id] > 0
+        left[id] -= 1
+        return kept
+
     if isinstance(node, Recorded):
-        return _filtered(node, lambda b: not (isinstance(b, ToolUseBlock) and b.id in unwanted))
-    return _kept(node, lambda n: isinstance(n, Call) and n.block.id in unwanted)
+        return _filtered(node, lambda b: not isinstance(b, ToolUseBlock) or stays(b.id))
+    return _kept(node, lambda n: isinstance(n, Call) and not stays(n.block.id))
 
 
 def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Node | None:
     """Return a turn with the first result of each open call, and no other result."""
-    left = set(known)
-    if len(set(answers)) == len(answers) and left.issuperset(answers):
+    left = Counter(known)
+    if Counter(answers) <= left:
         return node
     if isinstance(node, ToolTurn):
         return None
 
     def is_first(id: str) -> bool:
-        first = id in left
-        left.discard(id)
+        first = left[id] > 0
+        left[id] -= 1
         return first
 
     if isinstance(node, Recorded):

@@ -7,7 +7,7 @@ from promptdsl.config import Resolved
 from promptdsl.encoding import attribute, field
 from promptdsl.errors import PlacementError
 from promptdsl.fencing import fence
-from promptdsl.messages import Message
+from promptdsl.messages import CONVERSATION, Message
 from promptdsl.rewriting import cut, says_something, with_content
 from promptdsl.tree import (
     CALL,
@@ -135,7 +135,7 @@ def _is_written_by_user(node: Node) -> bool:
 def _last_user(messages: tuple[Message, ...]) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.role == "user" and message.kind in ("written", "recorded"):
+        if message.role == "user" and message.kind in CONVERSATION:
             if message.plain is None and all(
                 isinstance(block, ToolResultBlock) for block in message.content
             ):
@@ -193,12 +193,12 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
         if child.mask & DEVELOPER << SHIFT:
             head, tail = len(messages), len(messages)
         else:
-            head = next((i for i, m in enumerate(messages) if m.role != "tool"), len(messages))
+            head = next((i for i, m in enumerate(messages) if not _answered((m,))), len(messages))
             tail = max(head, _last_assistant(messages))
         for start, stop in _cuts(head, tail, len(messages)):
             run = messages[start:stop]
             alone = stop - start == 1
-            surface = DEVELOPER if alone and run[0].role == "developer" else 0
+            surface = DEVELOPER if alone and run[0].role in ("developer", "system") else 0
             part = cut(child, start, stop, mask=child.mask | surface)
             yield part, _called(run) if alone else set(), _answered(run) if alone else set()
 

@@ -8,7 +8,7 @@ from promptdsl.adapters.anthropic.entries import mapping
 from promptdsl.adapters.anthropic.request import Request
 from promptdsl.errors import DataError
 from promptdsl.losses import loss_of
-from promptdsl.messages import Message
+from promptdsl.messages import FLEETING, Message
 
 _MOST = 4
 
@@ -19,7 +19,9 @@ def settle_marks(request: Request) -> None:
     order = {id(param): place for place, param in enumerate(sent)}
     able = request.facts.cache_marks
     end = _passing(request.messages) if able else -1
-    marks = [mark for mark in request.marks if mark.place < end and mark.message.kind != "request"]
+    marks = [
+        mark for mark in request.marks if mark.place < end and mark.message.kind not in FLEETING
+    ]
     marks.sort(key=lambda mark: order[id(mark.param)])
     hours = [place for place, mark in enumerate(marks) if mark.cache == "1h"]
     late = marks[hours[-1] + 1 :] if hours else marks
@@ -35,7 +37,7 @@ def settle_marks(request: Request) -> None:
 def _passing(messages: Sequence[Message]) -> int:
     """Return the index of the first request-only message that no assistant turn follows."""
     answered = max((n for n, m in enumerate(messages) if m.role == "assistant"), default=-1)
-    passing = (n for n, m in enumerate(messages) if n > answered and m.kind == "request")
+    passing = (n for n, m in enumerate(messages) if n > answered and m.kind in FLEETING)
     return next(passing, len(messages))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from promptdsl.adapters.anthropic.entries import entry
 from promptdsl.adapters.anthropic.request import SPOKEN, Param, Request
 from promptdsl.blocks import ReasoningBlock
-from promptdsl.messages import Message
+from promptdsl.messages import FLEETING, Message
 
 THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "data"}
 """The block types of reasoning, each with the key it cannot be without."""
@@ -14,7 +14,7 @@ THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "dat
 
 def stale_before(messages: Sequence[Message]) -> int:
     """Return the index before which reasoning is bound to bytes that no longer stand."""
-    requests = [n for n, m in enumerate(messages) if m.kind == "request"]
+    requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
     if not requests:
         return 0
     asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)

@@ -13,7 +13,7 @@ from promptdsl.models import ModelFacts
 Param: TypeAlias = dict[str, Any]
 """One block of a content on the wire, or one turn."""
 
-SPOKEN = frozenset({"written", "recorded", "recorded_system"})
+SPOKEN = frozenset({"written", "recorded", "recorded_system", "mixed"})
 """The kinds of messages that are part of what was said: neither events nor request-only."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from promptdsl.adapters.openai_chat.request import Mark, Part, Request
-from promptdsl.messages import Message
+from promptdsl.messages import FLEETING, Message
 
 MARK = "prompt_cache_breakpoint"
 _MOST = 4
@@ -34,7 +34,7 @@ def settle_marks(request: Request, messages: Sequence[Message]) -> None:
     """Keep the four marks that live longest and cover most, none behind unanswered requests."""
     answers = (i for i in reversed(range(len(messages))) if messages[i].role == "assistant")
     tail = range(next(answers, 0), len(messages))
-    fresh = next((i for i in tail if messages[i].kind == "request"), len(messages))
+    fresh = next((i for i in tail if messages[i].kind in FLEETING), len(messages))
     fitting = [mark for mark in reversed(request.marks) if mark.place < fresh]
     kept = {id(mark) for mark in sorted(fitting, key=lambda mark: mark.cache != "1h")[:_MOST]}
     for mark in request.marks:
