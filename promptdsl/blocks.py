@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 import attrs
 
 from promptdsl.errors import DataError, nearest
-from promptdsl.json_text import ABSENT, read_json, write_json
+from promptdsl.json_text import ABSENT, exact, frozen, read_json, thawed, write_json
 from promptdsl.sources import SHORTHANDS, MediaSource, media_source
 
 Cache: TypeAlias = Literal["default", "5m", "1h"]
@@ -27,7 +27,14 @@ ERROR_TYPES: tuple[str, ...] = (
     "interrupted",
 )
 
-EMPTY: Mapping[str, Any] = {}
+CACHES = ("default", "5m", "1h")
+
+EMPTY: Mapping[str, Any] = frozen({})
+
+
+def _data(default: Any = attrs.NOTHING) -> Any:
+    """Return a field of plain data: a copy that nobody can change, without a part in the hash."""
+    return attrs.field(default=default, converter=frozen, hash=False)
 
 
 class _Block:
@@ -48,7 +55,7 @@ class TextBlock(_Block):
     type: ClassVar[str] = "text"
     text: str
     cache: Cache | None = None
-    extra: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -57,7 +64,7 @@ class _MediaBlock(_Block):
     title: str | None = None
     detail: str | None = None
     cache: Cache | None = None
-    extra: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = _data(EMPTY)
 
     @property
     def is_image(self) -> bool:
@@ -116,7 +123,7 @@ class ToolUseBlock(_Block):
     name: str
     arguments: str
     cache: Cache | None = None
-    extra: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = _data(EMPTY)
 
     @property
     def input(self) -> dict[str, Any] | None:
@@ -136,7 +143,7 @@ class ToolResultBlock(_Block):
     is_error: bool = False
     error_type: str | None = None
     cache: Cache | None = None
-    extra: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -148,7 +155,7 @@ class ReasoningBlock(_Block):
     signature: str | None = None
     encrypted: str | None = None
     origin: str | None = None
-    extra: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -157,10 +164,10 @@ class UserActionBlock(_Block):
 
     type: ClassVar[str] = "user_action"
     action: str
-    target: Any = None
-    actor: Any = None
-    details: Mapping[str, Any] = EMPTY
-    extra: Mapping[str, Any] = EMPTY
+    target: Any = _data(None)
+    actor: Any = _data(None)
+    details: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -169,11 +176,11 @@ class StateChangeBlock(_Block):
 
     type: ClassVar[str] = "state_change"
     key: str
-    old: Any = ABSENT
-    new: Any = ABSENT
-    trigger: Any = None
-    details: Mapping[str, Any] = EMPTY
-    extra: Mapping[str, Any] = EMPTY
+    old: Any = _data(ABSENT)
+    new: Any = _data(ABSENT)
+    trigger: Any = _data(None)
+    details: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -182,9 +189,9 @@ class SystemEventBlock(_Block):
 
     type: ClassVar[str] = "system_event"
     event: str
-    source: Any = None
-    data: Mapping[str, Any] = EMPTY
-    extra: Mapping[str, Any] = EMPTY
+    source: Any = _data(None)
+    data: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -192,8 +199,8 @@ class JsonBlock(_Block):
     """A value to be written as JSON; text by the time it is sent."""
 
     type: ClassVar[str] = "json"
-    value: Any
-    extra: Mapping[str, Any] = EMPTY
+    value: Any = _data()
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -203,7 +210,7 @@ class CodeBlock(_Block):
     type: ClassVar[str] = "code"
     text: str
     language: str | None = None
-    extra: Mapping[str, Any] = EMPTY
+    extra: Mapping[str, Any] = _data(EMPTY)
 
 
 @attrs.frozen
@@ -211,11 +218,11 @@ class UnknownBlock(_Block):
     """A block of a type this version does not know, kept whole."""
 
     type: ClassVar[str] = "unknown"
-    data: Mapping[str, Any]
+    data: Mapping[str, Any] = _data()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dictionary it was read from."""
-        return dict(self.data)
+        return cast("dict[str, Any]", thawed(self.data))
 
 
 EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
@@ -331,7 +338,7 @@ def _entries(block: Any) -> Iterator[tuple[str, Any]]:
             yield from _input_entries(block)
         else:
             yield _KEYS.get(field.name) or field.name, _plain(value)
-    yield from block.extra.items()
+    yield from thawed(block.extra).items()
 
 
 def _input_entries(block: ToolUseBlock) -> Iterator[tuple[str, Any]]:
@@ -347,7 +354,7 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, tuple):
         return [block.to_dict() for block in cast("tuple[Block, ...]", value)]
-    return value
+    return thawed(value)
 
 
 def block_from_dict(data: object) -> Block:
@@ -357,12 +364,12 @@ def block_from_dict(data: object) -> Block:
     needs. A type this version does not know becomes an :class:`UnknownBlock`.
     """
     if isinstance(data, str):
-        return text_block(data)
+        return text_block(exact(data))
     if isinstance(data, _Block):
         return cast("Block", data)
     if not isinstance(data, Mapping):
         raise DataError(f"a block is a dictionary or a string, not {type(data).__name__}")
-    entries = dict(cast("Mapping[str, Any]", data))
+    entries = {exact(key): value for key, value in cast("Mapping[str, Any]", data).items()}
     kind = entries.get("type")
     if not isinstance(kind, str):
         raise DataError("a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
@@ -383,7 +390,7 @@ def _read(cls: Any, entries: dict[str, Any]) -> Block:
         if field.name == "arguments":
             given["arguments"] = _arguments(entries)
         elif key in entries and field.name != "extra":
-            given[field.name] = _field(cls, field.name)(entries.pop(key))
+            given[field.name] = _check(cls, field.name)(entries.pop(key), key)
         elif field.default is attrs.NOTHING:
             raise DataError(f"a {cls.type!r} block needs {key!r}", fix=nearest(key, entries))
     return cast("Block", cls(**given, extra=entries or EMPTY))
@@ -393,18 +400,12 @@ def _arguments(entries: dict[str, Any]) -> str:
     value = entries.pop("input", ABSENT)
     text = entries.pop("arguments", ABSENT)
     if isinstance(text, str):
-        return text
+        return cast("str", exact(text))
     if isinstance(value, str):
-        return value
+        return cast("str", exact(value))
     if value is ABSENT:
         raise DataError("a 'tool_use' block needs 'input'")
     return write_json(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise DataError(f"'text' is a string, not {type(value).__name__}")
-    return value
 
 
 def contents(value: object) -> tuple[Block, ...]:
@@ -412,7 +413,7 @@ def contents(value: object) -> tuple[Block, ...]:
     if value is None or value == "":
         return ()
     if isinstance(value, str):
-        return (text_block(value),)
+        return (text_block(exact(value)),)
     if not isinstance(value, list | tuple):
         raise DataError(f"a content is a string or a list of blocks, not {type(value).__name__}")
     if type(value) is tuple and all(  # pyright: ignore[reportUnknownArgumentType]
@@ -425,11 +426,86 @@ def contents(value: object) -> tuple[Block, ...]:
     )
 
 
-def _field(cls: Any, name: str) -> Callable[[Any], Any]:
-    if name == "source" and issubclass(cls, _MediaBlock):
-        return media_source
-    return {"text": _text, "content": contents}.get(name, _as_is)
+# What a key of a dictionary may hold.
 
 
-def _as_is(value: Any) -> Any:
+def string(value: Any, key: str) -> str:
+    """Return a string; :class:`DataError` names the key of what is none."""
+    if not isinstance(value, str):
+        raise DataError(f"{key!r} is a string, not {type(value).__name__}")
+    return cast("str", exact(value))
+
+
+def optional(value: Any, key: str) -> str | None:
+    """Return a string or ``None``; :class:`DataError` names the key of what is neither."""
+    return None if value is None else string(value, key)
+
+
+def mapping(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a mapping; :class:`DataError` names the key of what is none."""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{key!r} is a mapping, not {type(value).__name__}")
+    return cast("Mapping[str, Any]", value)
+
+
+def _word(value: Any, key: str) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if number else string(value, key)
+
+
+def _flag(value: Any, key: str) -> bool:
+    if not isinstance(value, bool):
+        raise DataError(f"{key!r} is true or false, not {value!r}")
     return value
+
+
+def _cache(value: Any, key: str) -> str | None:
+    return _one_of(CACHES, value, key)
+
+
+def _error_type(value: Any, key: str) -> str | None:
+    return _one_of(ERROR_TYPES, value, key)
+
+
+def _one_of(known: tuple[str, ...], value: Any, key: str) -> str | None:
+    found = optional(value, key)
+    if found is not None and found not in known:
+        raise DataError(f"unknown {key!r} {found!r}", fix=nearest(found, known))
+    return found
+
+
+def _answer(value: Any, key: str) -> tuple[Block, ...]:
+    """Return the blocks of a result, which holds no other result."""
+    for item in cast("list[Any]", value) if isinstance(value, list | tuple) else ():
+        kind = item.get("type") if isinstance(item, Mapping) else getattr(item, "type", None)
+        if kind == "tool_result":
+            raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
+    return contents(value)
+
+
+def _source(value: Any, key: str) -> MediaSource:
+    return media_source(value)
+
+
+def _as_is(value: Any, key: str) -> Any:
+    return value
+
+
+def _check(cls: Any, name: str) -> Callable[[Any, str], Any]:
+    if name == "source" and issubclass(cls, _MediaBlock):
+        return _source
+    if name == "name" and cls is ToolResultBlock:
+        return optional
+    return _CHECKS.get(name, _as_is)
+
+
+_CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("text", "id", "name", "tool_use_id"), string),
+    **dict.fromkeys(("title", "detail", "language", "signature", "encrypted", "origin"), optional),
+    **dict.fromkeys(("action", "key", "event"), _word),
+    **dict.fromkeys(("details", "data"), mapping),
+    "is_error": _flag,
+    "error_type": _error_type,
+    "cache": _cache,
+    "content": _answer,
+}

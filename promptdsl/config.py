@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast
 import attrs
 
 from promptdsl.blocks import Block
+from promptdsl.encoding import check_delimiter
 from promptdsl.errors import ConfigError, nearest
 from promptdsl.sources import Source, author
 
@@ -89,7 +90,10 @@ class Delimiter:
     @property
     def literals(self) -> tuple[str, ...]:
         """The ends that are no tag: text inside is guarded against them as they are written."""
-        return () if self.is_tag else tuple(text for text in (self.open, self.close) if text)
+        # Without what is blank around them: the line ends beside a text could complete it.
+        return (
+            () if self.is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
+        )
 
 
 _TAG = re.compile(r"\s*<([A-Za-z_][A-Za-z0-9_.-]*)(?:\s[^<>]*)?>\s*")
@@ -209,14 +213,21 @@ def _delimiter(path: str, given: object) -> Delimiter:
         case None:
             return NO_DELIMITER
         case str() if given:
-            return Delimiter("prefix", given)
+            return _checked(Delimiter("prefix", given))
         case [str() as open, str() as close] if open and close:
-            return Delimiter("pair", open, close)
+            return _checked(Delimiter("pair", open, close))
         case _:
             raise ConfigError(
                 f"{path} is no delimiter: {given!r}",
                 fix="write a pair of texts, one text as a prefix, or None for no fence",
             )
+
+
+def _checked(delimiter: Delimiter) -> Delimiter:
+    for text in (delimiter.open, delimiter.close):
+        if text:
+            check_delimiter(text, tag=delimiter.is_tag)
+    return delimiter
 
 
 def _function(key: str, value: object) -> Iterator[tuple[str, Any]]:

@@ -252,13 +252,31 @@ def _in_reference(delimiter: str) -> bool:
 def _occurrence(delimiters: frozenset[str]) -> re.Pattern[str] | None:
     wanted = sorted(filter(None, delimiters))
     for delimiter in wanted:
-        if _in_reference(delimiter):
-            raise ConfigError(
-                f"the delimiter {delimiter!r} reads as part of a character reference",
-                fix="choose one with other characters, such as '[[event'",
-            )
+        check_delimiter(delimiter)
     alternatives = "|".join(map(re.escape, wanted))
     return re.compile(f"(?={alternatives}).", re.DOTALL) if wanted else None
+
+
+def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
+    """Raise :class:`ConfigError` for a text that cannot be kept out of what stands inside it."""
+    if not delimiter.strip() or not is_whole(delimiter):
+        raise ConfigError(
+            f"the delimiter {delimiter!r} is blank, or no valid text",
+            fix="choose one that can be seen, such as '[[event'",
+        )
+    if not tag and _in_reference(delimiter.strip()):
+        raise ConfigError(
+            f"the delimiter {delimiter!r} reads as part of a character reference",
+            fix="choose one with other characters, such as '[[event'",
+        )
+
+
+def inline_line(value: str) -> str:
+    """Return a value inline in unfenced text, on one line."""
+    return _LINE_END.sub(_reference, inline(value))
+
+
+_LINE_END = re.compile("[\r\n]")
 
 
 # Values of other types.

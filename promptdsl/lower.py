@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, text_block, tool_result_block
 from promptdsl.config import Resolved, fences, literal_fences
-from promptdsl.encoding import guard, guard_prefixes, is_whole
+from promptdsl.encoding import guard, guard_end, guard_prefixes, is_whole
 from promptdsl.fencing import SectionFormat
 from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
@@ -239,7 +239,8 @@ class _Lowering:
 
     def _guarded_block(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
-            text = guard_prefixes(guard(block.text, self.fences), self.literals)
+            text = guard_end(guard(block.text, self.fences))
+            text = guard_prefixes(text, self.literals)
             return attrs.evolve(block, text=text)
         if isinstance(block, ToolResultBlock):
             content = tuple(self._guarded_block(inner) for inner in block.content)

@@ -1,13 +1,14 @@
 """Attachments: what their bytes are, and reading them from files. Nothing is ever fetched."""
 
 import base64
+import binascii
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from promptdsl.errors import MediaError
-from promptdsl.sources import MediaSource
+from promptdsl.sources import MediaSource, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
 """The largest attachment read, in bytes: the largest request a provider takes (Anthropic)."""
@@ -110,9 +111,30 @@ def _read_file(real: Path, name: str) -> bytes:
 
 def check_url(url: str) -> str:
     """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
-    if not url.lower().startswith(SCHEMES):
+    if not url[:8].lower().startswith(SCHEMES):
         raise MediaError(
             f"{url[:60]!r} is not an address a provider fetches",
             fix=f"it starts with one of {', '.join(SCHEMES)}; use from_path() for a file",
         )
     return url
+
+
+def of_url(url: str) -> MediaSource:
+    """Return the source of an attachment at an address; a ``data:`` address holds its bytes.
+
+    Raises :class:`MediaError` for an address of another scheme, and for bytes that are refused.
+    """
+    if check_url(url)[:5].lower() != "data:":
+        return MediaSource("url", url)
+    held = data_url(url)
+    if held is None:
+        raise MediaError(
+            f"{url[:60]!r} holds no base64", fix="write data:image/png;base64,... or from_bytes()"
+        )
+    try:
+        data = base64.b64decode(held.value, validate=True)
+    except (binascii.Error, ValueError):
+        raise MediaError(
+            f"{url[:60]!r} holds no base64", fix="give the bytes themselves: from_bytes()"
+        ) from None
+    return of_bytes(data, held.media_type)

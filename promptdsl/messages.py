@@ -1,13 +1,14 @@
 """Messages: the narrow waist. Everything above makes them, everything below reads them."""
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.blocks import EMPTY, Block, TextBlock, contents, text_block
+from promptdsl.blocks import EMPTY, Block, TextBlock, contents, mapping, optional, text_block
 from promptdsl.errors import DataError, nearest
+from promptdsl.json_text import exact, frozen, thawed
 from promptdsl.sources import Position, Source, source_of
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
@@ -25,6 +26,8 @@ Kind: TypeAlias = Literal["written", "recorded", "recorded_system", "event", "re
 """What a message was before roles were mapped: a written turn, a recorded one, a recorded system
 message that stands after the conversation began, an event, a request-only turn, or a turn of the
 conversation merged with request-only content."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "mixed")
 """What was said in the conversation, at least in part."""
@@ -56,9 +59,9 @@ class Details:
 
     id: str | None = None
     name: str | None = None
-    metadata: Mapping[str, Any] = EMPTY
-    token_usage: Mapping[str, Any] | None = None
-    structured_output: Any = None
+    metadata: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen)
+    token_usage: Mapping[str, Any] | None = attrs.field(default=None, converter=frozen)
+    structured_output: Any = attrs.field(default=None, converter=frozen)
     finish_reason: str | None = None
 
 
@@ -94,19 +97,21 @@ class Message:
         origins: tuple[RawOrigin, ...] = (),
         **details: Any,
     ) -> None:
-        """Raise :class:`DataError` for an unknown role or key, or a content that is none."""
+        """Raise :class:`DataError` for an unknown role or key, or a value that is none."""
         if role not in ROLES:
             raise DataError(f"unknown role {role!r}", fix=nearest(str(role), ROLES))
+        if kind not in KINDS:
+            raise DataError(f"unknown 'kind' {kind!r}", fix=nearest(str(kind), KINDS))
         for key in details:
             if key not in _DETAILS:
                 raise DataError(f"unknown key {key!r} in a message", fix=nearest(key, KEYS))
         blocks = contents(content)
         only = blocks[0] if len(blocks) == 1 else None
         plain = type(only) is TextBlock and only.cache is None and not only.extra
-        _set(self, "role", role)
-        _set(self, "kind", kind)
+        _set(self, "role", exact(role))
+        _set(self, "kind", exact(kind))
         _set(self, "plain", cast("TextBlock", only).text if plain else None)
-        _set(self, "details", Details(**details) if details else NO_DETAILS)
+        _set(self, "details", _details(details) if details else NO_DETAILS)
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
         _set(self, "_number", -1)
@@ -190,7 +195,7 @@ class Message:
         for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
             value = getattr(self.details, key)
             if value != default:
-                data[key] = dict(value) if isinstance(value, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
+                data[key] = thawed(value)
         return data
 
     @classmethod
@@ -204,7 +209,7 @@ class Message:
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
         entries = cast("Mapping[str, Any]", data)
         role, text = entries.get("role"), entries.get("content")
-        if len(entries) == 2 and role in ROLES and type(text) is str and text:
+        if len(entries) == 2 and type(role) is type(text) is str and role in ROLES and text:
             return spoken(role, text)
         if "role" not in entries:
             raise DataError("a message needs a 'role'", fix=f"one of {', '.join(ROLES)}")
@@ -250,6 +255,25 @@ class Message:
         return _restored, ({**fields, "origins": places},)
 
 
+def _details(given: dict[str, Any]) -> Details:
+    """Return the details of these names; :class:`DataError` names the key of a wrong value."""
+    checked = {key: _CHECKS[key](given[key], key) for key in _CHECKS if key in given}
+    return Details(**{**given, **checked})
+
+
+def _counts(value: Any, key: str) -> Mapping[str, Any] | None:
+    return None if value is None else mapping(value, key)
+
+
+def _notes(value: Any, key: str) -> Mapping[str, Any]:
+    return EMPTY if value is None else mapping(value, key)
+
+
+_CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("id", "name", "finish_reason"), optional),
+    "metadata": _notes,
+    "token_usage": _counts,
+}
 _set = object.__setattr__
 _DETAILS = frozenset(field.name for field in attrs.fields(Details))
 KEYS = frozenset({"role", "content", "kind", *_DETAILS})

@@ -26,6 +26,8 @@ class ModelFacts:
     known: bool = False
     event_role: MappedRole = "user"
     ephemeral_role: MappedRole = "user"
+    system: bool = True
+    """Whether the wire has a system role."""
     developer: bool = False
     """Whether the wire has a developer role."""
     instructions: bool = False

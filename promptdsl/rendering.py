@@ -25,7 +25,7 @@ from promptdsl.losses import Loss
 from promptdsl.lower import lower
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
-from promptdsl.pipeline import FORMATS, before_target, for_target
+from promptdsl.pipeline import FORMATS, Pass, before_target, for_target
 from promptdsl.scope import detached
 from promptdsl.settling import settle
 from promptdsl.sources import author
@@ -92,7 +92,7 @@ def render(
         raise OptionError(f"model={model!r}", fix="write its name, a string", at=(author(),))
     root = _root(tree)
     layer = None if transformation is None else as_layer(transformation, at=author())
-    request = _Request(model, provider, layer, tuple(media_roots), strict)
+    request = _Request(model, provider, layer, _folders(media_roots), strict)
     lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", root)]
     ready = partial(settle, roots=request.roots, lost=lost)
@@ -110,6 +110,16 @@ def render(
     return _for_target(request, tuple(stages), replaced)
 
 
+def _folders(roots: object) -> tuple[str | os.PathLike[str], ...]:
+    """Return the folders that data may name files in; a string alone is one folder, not many."""
+    given = (roots,) if isinstance(roots, str | os.PathLike) else roots
+    if isinstance(given, Iterable):
+        found = tuple(cast("Iterable[object]", given))
+        if all(isinstance(root, str | os.PathLike) for root in found):
+            return cast("tuple[str | os.PathLike[str], ...]", found)
+    raise OptionError(f"media_roots={roots!r}", fix="write a list of folders", at=(author(),))
+
+
 def _for_target(
     request: _Request, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]
 ) -> "Rendered":
@@ -122,7 +132,7 @@ def _for_target(
     config = _config(request, facts, root)
     tree = stages[-1][1]
     passed = list(stages)
-    for name, run in for_target(config):
+    for name, run in _passes(config):
         tree = run(tree)
         passed.append((name, tree))
     messages, lowered = lower(tree, form=FORMATS[config.format], config=config, roots=request.roots)
@@ -135,6 +145,13 @@ def _for_target(
         messages, losses + lowered, config, facts, tuple(passed), request, ready, losses
     )
     return _checked(rendered) if request.strict else rendered
+
+
+def _passes(config: Resolved) -> tuple[Pass, ...]:
+    try:
+        return for_target(config)
+    except TypeError:  # a format_block that cannot be hashed
+        return for_target.__wrapped__(config)
 
 
 def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
@@ -270,12 +287,20 @@ class Rendered:
         """
         return cast("AnthropicPayload", self._to("anthropic"))
 
+    def for_target(self, provider: str) -> "Rendered":
+        """Return the same prompt rendered for a provider, with what is lost there in ``losses``.
+
+        It goes on from the expanded tree, with that provider's careful defaults where no model was
+        given. Raises :class:`TargetError` for an unknown provider.
+        """
+        request = attrs.evolve(self._request, provider=provider)
+        before = next(i for i, stage in enumerate(self._stages) if stage[0] == "expand")
+        return _for_target(request, self._stages[: before + 1], self._before)
+
     def _to(self, target: str) -> dict[str, Any]:
         provider = self.facts.provider
         if provider is None:
-            request = attrs.evolve(self._request, provider=target)
-            before = next(i for i, stage in enumerate(self._stages) if stage[0] == "expand")
-            return _for_target(request, self._stages[: before + 1], self._before).payload()
+            return self.for_target(target).payload()
         if METHODS[provider] != METHODS[target]:
             raise TargetError(
                 f"this was rendered for {provider}, so it has no {METHODS[target]}()",

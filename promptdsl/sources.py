@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 import attrs
 
 from promptdsl.errors import DataError, nearest
+from promptdsl.json_text import exact
 
 Position: TypeAlias = tuple[CodeType, int]
 """A code object and the offset of an instruction in it: a line, remembered cheaply (128 ns)."""
@@ -84,10 +85,22 @@ def media_source(data: object) -> MediaSource:
         raise DataError(f"a source is a dictionary, not {type(data).__name__}")
     entries = cast("Mapping[str, Any]", data)
     kind = entries.get("type") or next((k for k in SOURCE_KEYS if SOURCE_KEYS[k] in entries), None)
-    if kind not in SOURCE_KEYS:
+    if not isinstance(kind, str) or kind not in SOURCE_KEYS:
         raise DataError(f"unknown source {kind!r}", fix=nearest(str(kind), SOURCE_KEYS))
     value = entries.get(SOURCE_KEYS[kind])
     if not isinstance(value, str):
         raise DataError(f"a {kind!r} source needs {SOURCE_KEYS[kind]!r}, a string")
     media_type = entries.get("media_type")
+    if not (media_type is None or isinstance(media_type, str)):
+        raise DataError(f"'media_type' is a string, not {type(media_type).__name__}")
+    kind, value, media_type = exact(kind), exact(value), exact(media_type)
     return MediaSource(cast("Any", kind), value, media_type, from_data=True)
+
+
+def data_url(url: str) -> MediaSource | None:
+    """Return the source in a base64 ``data:`` address, ``None`` for any other text."""
+    head, found, data = url.partition(",")
+    first, *rest = head[5:].split(";")
+    if not found or head[:5].lower() != "data:" or [*rest, ""][-2:-1] != ["base64"]:
+        return None
+    return MediaSource("base64", data, first.lower() or None, from_data=True)

@@ -51,7 +51,8 @@ class Voice:
         """Return the voice inside a fence."""
         return attrs.evolve(
             self,
-            place="body" if fence.names or fence.literals else self.place,
+            # A prefix closes nothing: what stands behind it is as open as unfenced text.
+            place="body" if fence.close else self.place,
             values=fence.values,
             literals=self.literals.union(fence.literals),
         )

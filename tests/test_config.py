@@ -474,8 +474,8 @@ def test_the_delimiter_of_an_unknown_event() -> None:
         (Delimiter("pair", "[[EVENT", "]]"), None, False, ("[[EVENT", "]]")),
         (Delimiter("pair", "<a><b>", "</b></a>"), None, False, ("<a><b>", "</b></a>")),
         (Delimiter("pair", "[did]", "</did>"), None, False, ("[did]", "</did>")),
-        (NOTE, None, False, ("Note: ",)),
-        (Delimiter("prefix", "<note> "), "note", False, ("<note> ",)),
+        (NOTE, None, False, ("Note:",)),
+        (Delimiter("prefix", "<note> "), "note", False, ("<note>",)),
         (Delimiter("prefix", "<1>"), None, False, ("<1>",)),
     ],
 )
@@ -497,7 +497,7 @@ OWN = frozenset({"developer", "event", "context", "untrusted", "grounding"})
         ({"event": ("<did>", "</did>")}, OWN | {"did"}, frozenset[str]()),
         ({"event": {"text": ('<did x="1">', "</did>")}}, OWN | {"did"}, frozenset[str]()),
         ({"ephemeral": ("<now>", "</now>")}, OWN | {"now"}, frozenset[str]()),
-        ({"ephemeral": "Note: "}, OWN, frozenset({"Note: "})),
+        ({"ephemeral": "Note: "}, OWN, frozenset({"Note:"})),
         ({"event": ("[[", "]]")}, OWN, frozenset({"[[", "]]"})),
     ],
 )

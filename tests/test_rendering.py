@@ -24,6 +24,7 @@ from promptdsl import (
     History,
     Image,
     LossError,
+    MediaError,
     Message,
     MessageTransformationConfig,
     OptionError,
@@ -795,3 +796,35 @@ def test_a_wrong_target_names_the_line_of_the_render(options: dict[str, Any]) ->
     with pytest.raises(PromptError) as caught:
         render(User("x"), **options)
     assert __file__ == caught.value.at[0].rpartition(":")[0]
+
+
+def test_one_folder_is_one_media_root(tmp_path: Path) -> None:
+    """A string given as ``media_roots`` is one folder: it opens nothing else."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    history = [{"role": "user", "content": [{"type": "image", "path": f"{tmp_path}/secret.png"}]}]
+    with pytest.raises(MediaError):
+        render(History(history), media_roots=str(inside))
+
+
+def test_what_is_lost_on_a_target_can_be_asked_for() -> None:
+    """A prompt rendered for no target says for each target what is lost there."""
+    rendered = render(Timeline(User("q"), Assistant("a", Image.from_url("https://e.org/a.png"))))
+    assert ((), ["content"], ["content"]) == (
+        rendered.losses,
+        [loss.kind for loss in rendered.for_target("openai").losses],
+        [loss.kind for loss in rendered.for_target("anthropic").losses if loss.kind != "hint"],
+    )
+
+
+def test_a_format_block_that_cannot_be_hashed_is_used() -> None:
+    """Any callable formats blocks, one without a hash too."""
+
+    class Shout(list[str]):
+        def __call__(self, block: object) -> str:
+            return "LOUD"
+
+    tree = Timeline(Event(UserAction("a")), User("q"))
+    found = render(tree, transformation={"format_block": Shout()}).messages[0].content[0]
+    assert '<event type="user_action">\nLOUD\n</event>' == found.text  # type: ignore[union-attr]

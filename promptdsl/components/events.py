@@ -10,7 +10,7 @@ from promptdsl.encoding import data_text
 from promptdsl.errors import ContentError
 from promptdsl.json_text import ABSENT
 from promptdsl.scope import OPENED, join
-from promptdsl.tree import DEFAULTS, HAPPENING, bits
+from promptdsl.tree import DEFAULTS, HAPPENING, bits, label, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -32,7 +32,7 @@ class UserAction(Written, tree.Happening):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
-        _check(self, {"action": action, "target": target, "actor": actor, **details})
+        _check(self, "action", {"action": action, "target": target, "actor": actor, **details})
         _place(self, UserActionBlock(action, target, actor, details))
 
 
@@ -56,7 +56,7 @@ class StateChange(Written, tree.Happening):
         self.code = frame.f_code
         self.offset = frame.f_lasti
         given = {"old": old, "new": new, "trigger": trigger, **details}
-        _check(self, {"key": key, **{k: v for k, v in given.items() if v is not ABSENT}})
+        _check(self, "key", {"key": key, **{k: v for k, v in given.items() if v is not ABSENT}})
         _place(self, StateChangeBlock(key, old, new, trigger, details))
 
 
@@ -70,11 +70,17 @@ class SystemEvent(Written, tree.Happening):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
-        _check(self, {"event": event, "source": source, **data})
+        _check(self, "event", {"event": event, "source": source, **data})
         _place(self, SystemEventBlock(event, source, data))
 
 
-def _check(component: Any, fields: dict[str, object]) -> None:
+def _check(component: Any, needed: str, fields: dict[str, object]) -> None:
+    if fields[needed] is None:
+        raise ContentError(
+            f"{named_label(component)} needs a text",
+            fix=f'{label(component)}("...")',
+            at=(component.source,),
+        )
     for name, value in fields.items():
         try:
             data_text(value)

@@ -4,14 +4,15 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from types import FrameType
-from typing import Never, Self, TypeVar
+from typing import Never, Self, TypeVar, cast
 
 from promptdsl import tree
 from promptdsl.blocks import ImageBlock
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError, PromptError
-from promptdsl.media import check_url, of_bytes
+from promptdsl.json_text import exact
+from promptdsl.media import of_bytes, of_url
 from promptdsl.scope import OPENED, join
 from promptdsl.sources import MediaSource, author
 from promptdsl.tree import DEFAULTS, MEDIA, bits
@@ -48,7 +49,7 @@ class Image(Written, tree.Media):
         """Return a picture at an address, which the provider fetches."""
         component = _written(cls, _getframe(1), options)
         try:
-            source = MediaSource("url", check_url(url))
+            source = of_url(_text(url, "an address, a string"))
         except PromptError as error:
             raise error.located(component.source) from None
         return _placed(component, ImageBlock(source, title, detail))
@@ -65,7 +66,11 @@ class Image(Written, tree.Media):
     ) -> Self:
         """Return a picture in a file, which is read when the prompt is rendered."""
         component = _written(cls, _getframe(1), options, {"media_type"})
-        source = MediaSource("path", os.fspath(path), media_type)
+        try:
+            place = os.fspath(path) if isinstance(path, os.PathLike) else path
+            source = MediaSource("path", _text(place, "a path, a string or a Path"), media_type)
+        except PromptError as error:
+            raise error.located(component.source) from None
         return _placed(component, ImageBlock(source, title, detail))
 
     @classmethod
@@ -84,10 +89,28 @@ class Image(Written, tree.Media):
         """
         component = _written(cls, _getframe(1), options, {"media_type"})
         try:
-            source = of_bytes(data, media_type)
+            source = of_bytes(_bytes(data), media_type)
         except PromptError as error:
             raise error.located(component.source) from None
         return _placed(component, ImageBlock(source, title, detail))
+
+
+def _text(given: object, needed: str) -> str:
+    if not isinstance(given, str):
+        raise ContentError(
+            f"an Image is made of {needed}, not {type(given).__name__}",
+            fix="Image.from_url(url), Image.from_path(path) or Image.from_bytes(data)",
+        )
+    return cast("str", exact(given))
+
+
+def _bytes(given: object) -> bytes:
+    if not isinstance(given, bytes | bytearray | memoryview):
+        raise ContentError(
+            f"an Image is made of bytes, not {type(given).__name__}",
+            fix="Image.from_bytes(data), or Image.from_path(path) for a file",
+        )
+    return bytes(given)
 
 
 P = TypeVar("P", bound=Image)

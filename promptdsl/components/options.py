@@ -8,6 +8,7 @@ import attrs
 
 from promptdsl.blocks import EMPTY
 from promptdsl.errors import OptionError, nearest
+from promptdsl.json_text import exact, frozen
 from promptdsl.tree import DEFAULTS, SPOKEN, Options, implied, label
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
@@ -54,9 +55,17 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _tags(value: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags as they were given; a set has no order, so its tags are sorted."""
+    tags: list[str] = list(map(exact, value))
+    return tuple(sorted(tags) if isinstance(value, set | frozenset) else tags)
+
+
 _KEEP: Mapping[str, Callable[[Any], Any]] = {
-    "metadata": lambda value: dict(value) if value else EMPTY,
-    "tags": tuple,
+    "id": exact,
+    "name": exact,
+    "metadata": lambda value: frozen(value) if value else EMPTY,
+    "tags": _tags,
 }
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, cast
 
 from promptdsl import tree
 from promptdsl.blocks import ERROR_TYPES, tool_use_block
@@ -10,7 +10,7 @@ from promptdsl.components.arguments import Content, retract
 from promptdsl.components.options import TURN_OPTIONS, refuse_options
 from promptdsl.components.writing import ROOTED, Block, Written, advice_for, begin
 from promptdsl.errors import ContentError, DataError, OptionError, PromptError, nearest
-from promptdsl.json_text import write_json
+from promptdsl.json_text import exact, write_json
 from promptdsl.scope import OPENED, join
 from promptdsl.tree import (
     BARE,
@@ -55,6 +55,7 @@ class ToolUse(Written, tree.Call):
             refuse_options(self, options, ("id",))
         if type(input) is not str or type(name) is not str or type(id) is not str:
             input = _arguments(self, name, input, id)
+            name, id = exact(name), exact(id)
         self.block = tool_use_block(id, name, input)
         top = OPENED.get()
         if top is None:
@@ -71,7 +72,7 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
             at=(component.source,),
         )
     if isinstance(input, str):
-        return str(input)
+        return cast("str", exact(input))
     if not isinstance(input, Mapping):
         raise ContentError(
             f"the input of a tool call is a mapping, not {type(input).__name__}",
@@ -214,6 +215,7 @@ def _check_result(component: Any) -> None:
             fix=f'{label(component)}("call_1", "...")',
             at=(component.source,),
         )
+    component.tool_use_id = exact(component.tool_use_id)
     if not isinstance(component.is_error, bool):
         raise OptionError(
             f"is_error={component.is_error!r}", fix="write True or False", at=(component.source,)

@@ -285,7 +285,7 @@ def named(
             fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
             at=(component.source,),
         )
-    return {**options, "id": id}
+    return {**options, "id": str.__str__(id)}
 
 
 def advice_for(node: Node, otherwise: str) -> str:

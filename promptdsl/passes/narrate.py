@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.blocks import EventBlock, StateChangeBlock, UserActionBlock
 from promptdsl.config import Resolved
-from promptdsl.encoding import data_text, field, text_of
+from promptdsl.encoding import data_text, field, inline_line, text_of
 from promptdsl.errors import ContentError
 from promptdsl.fencing import fence
 from promptdsl.json_text import ABSENT
@@ -79,7 +79,7 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
     attributes = f' type="{block.type}"'
     formatted = config.format_block(block) if config.format_block is not None else None
     if formatted is None:
-        text = event_text(block.type, fields(block))
+        text = event_text(block.type, fields(block, field if delimiter.close else inline_line))
         raw = tuple(_values(block))
         said: Child = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None, said=raw)
     elif isinstance(formatted, str):
@@ -104,31 +104,30 @@ def _values(block: EventBlock) -> Iterator[str]:
             yield data_text(value)
 
 
-def fields(block: EventBlock) -> dict[str, Any]:
-    """Return the fields of an event as text of one line each; ``None`` for what is absent."""
+def fields(block: EventBlock, line: Callable[[str], str] = field) -> dict[str, Any]:
+    """Return the fields of an event as text of one line each; ``None`` for what is absent.
+
+    ``line`` encodes a value for its place.
+    """
     match block:
         case UserActionBlock():
             named = {"action": block.action, "target": block.target, "actor": block.actor}
-            return {**_lines(named), "details": _pairs(block.details)}
+            return {**_lines(named, line), "details": _pairs(block.details, line)}
         case StateChangeBlock():
             ends = {k: v for k, v in (("old", block.old), ("new", block.new)) if v is not ABSENT}
-            shown = {name: field(data_text(value)) for name, value in ends.items()}
+            shown = {name: line(data_text(value)) for name, value in ends.items()}
             named = {"key": block.key, "trigger": block.trigger}
-            return {
-                "old": None,
-                "new": None,
-                **shown,
-                **_lines(named),
-                "details": _pairs(block.details),
-            }
+            absent = {"old": None, "new": None}
+            details = _pairs(block.details, line)
+            return {**absent, **shown, **_lines(named, line), "details": details}
         case _:
             named = {"event": block.event, "source": block.source}
-            return {**_lines(named), "details": _pairs(block.data)}
+            return {**_lines(named, line), "details": _pairs(block.data, line)}
 
 
-def _lines(values: Mapping[str, Any]) -> dict[str, str | None]:
-    return {name: None if v is None else field(data_text(v)) for name, v in values.items()}
+def _lines(values: Mapping[str, Any], line: Callable[[str], str]) -> dict[str, str | None]:
+    return {name: None if v is None else line(data_text(v)) for name, v in values.items()}
 
 
-def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((field(data_text(key)), field(data_text(v))) for key, v in values.items())
+def _pairs(values: Mapping[str, Any], line: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    return tuple((line(data_text(key)), line(data_text(v))) for key, v in values.items())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.config import Resolved
-from promptdsl.encoding import attribute, field
+from promptdsl.encoding import attribute, field, inline_line
 from promptdsl.errors import PlacementError
 from promptdsl.fencing import fence
 from promptdsl.messages import CONVERSATION, Message
@@ -88,7 +88,7 @@ def _turn(request: Request, config: Resolved) -> Turn:
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
-        title = field(request.title)
+        title = field(request.title) if delimiter.close else inline_line(request.title)
         heading = make(Verbatim, mask=bits(TEXT), at=request.at, text=title, cache=None, said=())
         content = (heading, *content)
     fenced = fence(

@@ -83,7 +83,8 @@ def _describe_part(node: Node) -> str:
         case Result():
             return f"result {node.tool_use_id}"
         case Media():
-            return f"{node.block.type} ({node.block.source.kind})"
+            source = getattr(node.block, "source", None)
+            return node.block.type if source is None else f"{node.block.type} ({source.kind})"
         case _:
             return label(node).lower()
 

@@ -264,11 +264,14 @@ def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
     [
         (OPENAI, ["system", "system", "developer", "user", "system", "developer"]),
         (COMPATIBLE, ["system", "system", "system", "user", "system", "system"]),
-        (NEITHER, ["system", "system", "system", "user", "system", "system"]),
+        (NEITHER, ["user"] * 6),
     ],
 )
 def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
-    """Instructions stay in place, each in its role; without a developer role all are system."""
+    """Instructions stay in place, each in its role; without a developer role all are system.
+
+    Where a model takes neither, all are a user's.
+    """
     said: list[Role] = ["system", "system", "developer", "user", "system", "developer"]
     wire = written(*(say(role, "a") for role in said), facts=facts)
     assert roles == [message["role"] for message in wire]
@@ -738,56 +741,56 @@ UNREADABLE: list[tuple[object, str]] = [
     (None, "messages is a list, not NoneType"),
     ("hello", "messages is a list, not str"),
     ({"model": "x"}, "messages is a list, not NoneType"),
-    ([7], "message 0 is a mapping, not int"),
-    ([{}], "message 0: unknown role None"),
-    ([{"role": "usr", "content": "a"}], "message 0: unknown role 'usr'"),
-    ([{"role": ["user"], "content": "a"}], "message 0: unknown role ['user']"),
-    ([{"role": "user"}], "message 0: content is a list, not NoneType"),
-    ([{"role": "user", "content": 7}], "message 0: content is a list, not int"),
-    ([{"role": "user", "content": "a", "name": 7}], "message 0 needs 'name', a string"),
-    ([{"role": "user", "content": ["a"]}], "message 0: content[0] is a mapping, not str"),
-    ([{"role": "user", "content": [{}]}], "message 0: content[0] needs 'type', a string"),
+    ([7], "messages[0] is a mapping, not int"),
+    ([{}], "messages[0]: unknown role None"),
+    ([{"role": "usr", "content": "a"}], "messages[0]: unknown role 'usr'"),
+    ([{"role": ["user"], "content": "a"}], "messages[0]: unknown role ['user']"),
+    ([{"role": "user"}], "messages[0]: content is a list, not NoneType"),
+    ([{"role": "user", "content": 7}], "messages[0]: content is a list, not int"),
+    ([{"role": "user", "content": "a", "name": 7}], "messages[0] needs 'name', a string"),
+    ([{"role": "user", "content": ["a"]}], "messages[0]: content[0] is a mapping, not str"),
+    ([{"role": "user", "content": [{}]}], "messages[0]: content[0] needs 'type', a string"),
     (
         [{"role": "user", "content": [{"type": "text"}]}],
-        "message 0: content[0] needs 'text', a string",
+        "messages[0]: content[0] needs 'text', a string",
     ),
     (
         [{"role": "user", "content": [text("a"), {"type": "image_url", "image_url": "x"}]}],
-        "message 0: content[1]: image_url is a mapping, not str",
+        "messages[0]: content[1]: image_url is a mapping, not str",
     ),
     (
         [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}],
-        "message 0: content[0]: image_url needs 'url', a string",
+        "messages[0]: content[0]: image_url needs 'url', a string",
     ),
     (
         [{"role": "user", "content": [{"type": "file", "file": {"filename": "a"}}]}],
-        "message 0: content[0]: file needs 'file_data', a string",
+        "messages[0]: content[0]: file needs 'file_data', a string",
     ),
     (
         [{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}],
-        "message 1 needs 'tool_call_id', a string",
+        "messages[1] needs 'tool_call_id', a string",
     ),
     (
         [{"role": "assistant", "tool_calls": {"id": "a"}}],
-        "message 0: tool_calls is a list, not dict",
+        "messages[0]: tool_calls is a list, not dict",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"id": "a"}]}],
-        "message 0: tool_calls[0]: function is a mapping, not NoneType",
+        "messages[0]: tool_calls[0]: function is a mapping, not NoneType",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}],
-        "message 0: tool_calls[0] needs 'id', a string",
+        "messages[0]: tool_calls[0] needs 'id', a string",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "a"}}]}],
-        "message 0: tool_calls[0]: function needs 'arguments', a string",
+        "messages[0]: tool_calls[0]: function needs 'arguments', a string",
     ),
     (
         [{"role": "assistant", "refusal": 7}],
-        "message 0 needs 'refusal', a string",
+        "messages[0] needs 'refusal', a string",
     ),
-    ([{"role": "tool", "content": "a", 7: "b"}], "message 0 needs 'tool_call_id', a string"),
+    ([{"role": "tool", "content": "a", 7: "b"}], "messages[0] needs 'tool_call_id', a string"),
 ]
 
 

@@ -176,7 +176,7 @@ def test_users_merge_with_what_is_mapped_to_user() -> None:
 
 def test_what_is_request_only_in_part() -> None:
     """A message of which a part is request-only is marked so: it is not there next time."""
-    assert ["request", "written"] == [
+    assert ["mixed", "written"] == [
         message.kind
         for message in render(Timeline(User("a"), Ephemeral("c"), Assistant("b"))).messages
     ]

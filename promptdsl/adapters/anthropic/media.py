@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from promptdsl.adapters.anthropic.request import Param
 from promptdsl.adapters.anthropic.text import utf8
-from promptdsl.sources import MediaSource
+from promptdsl.sources import MediaSource, data_url
 
 BASE64: Mapping[str, tuple[str, ...]] = {
     "image": ("image/jpeg", "image/png", "image/gif", "image/webp"),
@@ -16,8 +16,11 @@ BASE64: Mapping[str, tuple[str, ...]] = {
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
     """Return a source on the wire, ``None`` for one or a media type that is not taken."""
+    source = (data_url(source.value) if source.kind == "url" else None) or source
     value, media_type = utf8(source.value), source.media_type
     if source.kind == "url":
+        if not value[:8].lower().startswith(("http://", "https://")):
+            return None
         return {"type": "url", "url": value}
     if source.kind == "file_id":
         return {"type": "file", "file_id": value}

@@ -5,7 +5,7 @@ from typing import Any
 
 from promptdsl.adapters.anthropic.entries import entry
 from promptdsl.adapters.anthropic.request import SPOKEN, Param, Request
-from promptdsl.blocks import ReasoningBlock
+from promptdsl.blocks import ReasoningBlock, optional
 from promptdsl.messages import FLEETING, Message
 
 THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "data"}
@@ -43,4 +43,4 @@ def read_reasoning(kind: str, entries: Mapping[str, Any]) -> ReasoningBlock:
     text = entry(entries, THINKING[kind], str)
     if kind == "redacted_thinking":
         return ReasoningBlock("", encrypted=text, origin="anthropic")
-    return ReasoningBlock(text, entries.get("signature"), origin="anthropic")
+    return ReasoningBlock(text, optional(entries.get("signature"), "signature"), origin="anthropic")

@@ -6,7 +6,7 @@ from typing import Any
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_chat.entries import optional, string
 from promptdsl.adapters.openai_chat.request import Part
-from promptdsl.sources import MediaSource
+from promptdsl.sources import MediaSource, data_url
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 _IMAGE_DETAILS = ("auto", "low", "high", "original")
@@ -16,6 +16,7 @@ _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+_FETCHED = ("data:image/", "http://", "https://")
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
@@ -28,8 +29,11 @@ def _image(block: b.MediaBlock) -> Part | None:
     source = block.source
     if source.kind not in ("url", "base64"):
         return None
-    url = source.value if source.kind == "url" else _data_url(source)
-    if url.startswith("data:") and _source(url).media_type not in _IMAGE_TYPES:
+    held = data_url(source.value) if source.kind == "url" else source
+    if held is not None and held.media_type not in _IMAGE_TYPES:
+        return None
+    url = source.value if held is None else _data_url(held)
+    if not url[:11].lower().startswith(_FETCHED):
         return None
     image = {"url": url}
     if block.detail in _IMAGE_DETAILS:
@@ -88,10 +92,7 @@ def _read_file(where: str, file: Mapping[str, Any], cache: b.Cache | None) -> b.
 
 def _source(url: str) -> MediaSource:
     """Return the source a data URL holds; what is none is taken for bare base64."""
-    head, found, data = url.partition(";base64,")
-    if not found or not head.startswith("data:"):
-        return MediaSource("base64", url, from_data=True)
-    return MediaSource("base64", data, head.removeprefix("data:"), from_data=True)
+    return data_url(url) or MediaSource("base64", url, from_data=True)
 
 
 MEDIA_READERS: Mapping[str, Callable[[str, Mapping[str, Any], b.Cache | None], b.Block]] = {

@@ -30,7 +30,7 @@ def read(data: object) -> tuple[Message, ...]:
     for index, item in enumerate(items(given, "messages")):
         found = _plain(item)
         if found is None:
-            where = f"message {index}"
+            where = f"messages[{index}]"
             found = _message(where, mapping(item, where), messages)
         messages.append(found)
     return tuple(messages)

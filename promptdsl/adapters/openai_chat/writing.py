@@ -31,11 +31,12 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
     """Return the request's ``messages``, and everything Chat Completions cannot say of them."""
     request = Request(facts)
     out, fitting = request.messages, request.tool_names
+    roles = _ROLES if facts.system else _ROLES - {"system"}
     for index, said in enumerate(messages):
         role, text = said.role, said.plain
         bare = said.details is NO_DETAILS
         # What conversations mostly consist of is written here, without a call.
-        if text and bare and role in _ROLES:
+        if text and bare and role in roles:
             out.append({"role": role, "content": text})
             continue
         content = said.content if bare and text is None else ()
@@ -83,7 +84,11 @@ def _add(request: Request) -> None:
 
 def _role(request: Request, said: Message) -> str:
     """Return the wire's role; what was recorded as a system message is one again, in its place."""
-    if said.role in _ROLES:
+    if said.role in ("user", "assistant"):
         return said.role
-    system = said.kind == "recorded_system" or not request.facts.developer
+    if not request.facts.system:
+        why = "this model takes neither system nor developer messages: sent as a user's"
+        request.lose("role", f"{said.role} message", why)
+        return "user"
+    system = said.role == "system" or said.kind == "recorded_system" or not request.facts.developer
     return "system" if system else "developer"
