@@ -273,10 +273,10 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
 
 def inline_line(value: str) -> str:
     """Return a value inline in unfenced text, on one line."""
-    return _LINE_END.sub(_reference, inline(value))
+    return _BREAKS.sub(_reference, inline(value))
 
 
-_LINE_END = re.compile("[\r\n]")
+_BREAKS = re.compile("[\r\n]")
 
 
 # Values of other types.

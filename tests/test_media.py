@@ -132,7 +132,6 @@ def test_bytes_are_checked_where_they_are_written() -> None:
         "https://example.com/x.png",
         "http://example.com",
         "HTTPS://EXAMPLE.COM",
-        "data:image/png;base64,AAAA",
         "gs://bucket/x",
         "s3://bucket/x",
     ],
@@ -334,3 +333,62 @@ def test_data_cannot_find_out_which_files_there_are(tmp_path: Path) -> None:
     )
     told = raised(MediaError, lambda: read_path(there, ())).what
     assert told.replace("there", "gone") == raised(MediaError, lambda: read_path(gone, ())).what
+
+
+# Bytes in an address.
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "data:image/png;base64,",
+        "DATA:image/PNG;BASE64,",
+        "data:;base64,",
+        "data:image/png;a=b;base64,",
+    ],
+)
+def test_an_address_may_hold_the_bytes(head: str) -> None:
+    """A data address is the bytes it holds, of the type it says or they tell."""
+    expected = MediaSource("base64", ENCODED, "image/png")
+    assert expected == source(User(Image.from_url(head + ENCODED)))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"data:image/jpeg;base64,{ENCODED}",
+        "data:image/png,x",
+        "data:image/png;base64,!",
+        "data:image/png;base64,",
+        "data:",
+    ],
+)
+def test_an_address_that_holds_other_bytes_is_refused(url: str) -> None:
+    """Bytes of another type than declared, or none, are an error at the line of the picture."""
+
+    def write() -> None:
+        Image.from_url(url)
+
+    assert places(write, 1) == raised(MediaError, write).at
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("url", ["s3://b/x.png", "S3://b/x.png", "gs://b/x.png"])
+def test_addresses_of_stores_are_lost(provider: str, url: str) -> None:
+    """An address these providers cannot fetch is a loss of content."""
+    losses = render(User("see", Image.from_url(url)), provider=provider).losses
+    assert ["content"] == [loss.kind for loss in losses]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_upper_case_addresses_are_sent(provider: str) -> None:
+    """The case of a scheme does not matter."""
+    assert () == render(User(Image.from_url("HTTPS://X/Y.PNG")), provider=provider).losses
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_recorded_addresses_may_hold_bytes(provider: str) -> None:
+    """A data address in a recording is sent as the bytes it holds."""
+    image = {"type": "image", "url": f"DATA:image/png;base64,{ENCODED}"}
+    rendered = render(History([{"role": "user", "content": [image]}]), provider=provider)
+    assert (True, ()) == (ENCODED in str(rendered.payload()), rendered.losses)

@@ -111,7 +111,7 @@ def _merged(turns: list[Any]) -> Merged:
 
 
 def _joint(kinds: set[str]) -> str:
-    """Return the kind of what was several: whether it was said, and whether it is there next time."""
+    """Return the kind of what was several: was it said, and is it there next time."""
     said = not kinds.isdisjoint(CONVERSATION)
     fleeting = not kinds.isdisjoint(FLEETING)
     if said:

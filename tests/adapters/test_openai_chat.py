@@ -830,3 +830,12 @@ def _outcome(data: object) -> str:
     except DataError:
         return "refused"
     return "read"
+
+
+def test_models_without_instructions() -> None:
+    """Where a model takes neither role, an instruction is a user's, and a loss of its role."""
+    rendered = render(Timeline(System("s"), User("q")), model="o1-mini")
+    assert [{"role": "user", "content": "s"}, {"role": "user", "content": "q"}] == (
+        rendered.payload()["messages"]
+    )
+    assert ["role"] == [loss.kind for loss in rendered.losses]

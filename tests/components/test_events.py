@@ -157,3 +157,17 @@ def test_an_event_stays_where_it_happened() -> None:
     tree = Timeline(User("a"), Event(UserAction("x")), User("b"))
     ((_, texts),) = said(tree)
     assert ["a", "b"] == [texts[0], texts[-1]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: UserAction(None),  # type: ignore[arg-type]
+        lambda: StateChange(None),  # type: ignore[arg-type]
+        lambda: SystemEvent(None),  # type: ignore[arg-type]
+    ],
+)
+def test_what_happened_needs_a_text(make: Any) -> None:
+    """An action, a key and an event are never ``None``; the error names the line."""
+    error = raised(ContentError, make)
+    assert (places(make, 0), True) == (error.at, error.what.endswith("needs a text"))

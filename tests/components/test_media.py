@@ -126,3 +126,19 @@ def test_a_picture_is_a_part() -> None:
     """A picture written outside of any block serves many turns."""
     image = Image.from_url(URL)
     assert blocks(User(image)) == blocks(User(image))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Image.from_url(None),  # type: ignore[arg-type]
+        lambda: Image.from_path([1]),  # type: ignore[arg-type]
+        lambda: Image.from_path(b"/x.png"),  # type: ignore[arg-type]
+        lambda: Image.from_bytes("x", "image/png"),  # type: ignore[arg-type]
+        lambda: Image.from_bytes(7),  # type: ignore[arg-type]
+    ],
+)
+def test_a_picture_of_something_else_is_refused(make: Any) -> None:
+    """What is no address, path or bytes is an error at its line that says what to write."""
+    error = raised(ContentError, make)
+    assert (places(make, 0), True) == (error.at, "Image.from_bytes(data)" in error.fix)

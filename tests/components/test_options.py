@@ -1,6 +1,7 @@
 """What may be said of a component beside its content: ids, keywords and their values."""
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -154,3 +155,31 @@ def test_tags_are_a_tuple(tags: Any) -> None:
 def test_options_that_say_nothing_say_nothing() -> None:
     """``None`` for an id, a name or metadata is as if it had not been given."""
     assert User("x") == User("x", id=None, name=None, metadata=None)
+
+
+class Word(str, Enum):
+    """Strings that format as something else."""
+
+    ID = "a1"
+
+    def __str__(self) -> str:
+        return "FORGED"
+
+
+def test_strings_are_exact() -> None:
+    """Ids, names and tags that are of a kind of string are the strings they hold."""
+    options = User("x", id=Word.ID, name=Word.ID, tags=(Word.ID,)).options
+    assert ("a1", "a1", "a1") == (f"{options.id}", f"{options.name}", f"{options.tags[0]}")
+
+
+def test_tags_of_a_set_are_sorted() -> None:
+    """A set has no order, so its tags come in that of their letters."""
+    assert ("a", "b", "c", "d") == User("x", tags={"d", "b", "a", "c"}).options.tags
+
+
+def test_metadata_can_be_changed_afterwards() -> None:
+    """A turn keeps its metadata as it was written."""
+    notes = {"k": [1]}
+    turn = User("x", metadata=notes)
+    notes["k"].append(2)
+    assert {"k": [1]} == turn.options.metadata

@@ -1,6 +1,7 @@
 """Tool calls and their results."""
 
 import json
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -167,3 +168,27 @@ def test_any_answer_is_sent_to_the_byte(text: str) -> None:
     """Whatever a tool answered is sent as it is."""
     found = answers(User(ToolResult("1", text), ToolResult("2", Text(text))))
     assert [text, text] == [block.content[0].text for block in found]
+
+
+class Word(str, Enum):
+    """Strings that format as something else."""
+
+    ID = "a1"
+    NAME = "search"
+    INPUT = '{"a": 1}'
+
+    def __str__(self) -> str:
+        return "FORGED"
+
+
+def test_strings_are_exact() -> None:
+    """An id, a name and an input that are of a kind of string are the strings they hold."""
+    (used,) = call(ToolUse(Word.NAME, Word.INPUT, id=Word.ID))
+    assert ("search", '{"a": 1}', "a1") == (f"{used.name}", f"{used.arguments}", f"{used.id}")
+
+
+def test_the_id_of_a_result_is_exact() -> None:
+    """The id a result answers is the string it holds."""
+    tree = Timeline(Assistant(ToolUse("f", {}, id="a1")), ToolMessage(Word.ID, "x"))
+    (result,) = render(tree).messages[-1].content
+    assert "a1" == f"{result.tool_use_id}"  # type: ignore[union-attr]

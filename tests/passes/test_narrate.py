@@ -31,7 +31,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.config import resolve
-from promptdsl.encoding import decode, field
+from promptdsl.encoding import field
 from promptdsl.passes.narrate import narrate
 from promptdsl.tree import Happening, Node
 from tests.hostile import HOSTILE

@@ -1,0 +1,119 @@
+"""What was rendered goes back in as a recording, and odd shapes of turns keep their meaning."""
+
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Fragment,
+    Grounding,
+    History,
+    Note,
+    System,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolUse,
+    User,
+    render,
+)
+from promptdsl.tree import Node
+
+
+def call(*ids: str) -> Assistant:
+    """Return an assistant turn with a call for each id."""
+    return Assistant(*[ToolUse("f", {}, id=id) for id in ids])
+
+
+def result(id: str) -> dict[str, Any]:
+    """Return a recorded result, as user messages hold them."""
+    return {"type": "tool_result", "tool_use_id": id, "content": "r"}
+
+
+def roles(tree: Node, **options: Any) -> list[str]:
+    """Return the roles of the messages of a prompt."""
+    return [message.role for message in render(tree, **options).messages]
+
+
+@pytest.mark.parametrize(
+    "empty", [lambda: User(Note("n")), lambda: User(""), lambda: Assistant("")]
+)
+def test_an_empty_turn_interrupts_no_calls(empty: Any) -> None:
+    """A turn that yields nothing stands between no call and its result."""
+    tree = Timeline(User("q"), call("1"), empty(), ToolMessage("1", "x"))
+    assert ["user", "assistant", "tool"] == roles(tree)
+
+
+def test_an_empty_turn_is_no_anchor() -> None:
+    """A grounding stands before the last turn in which a user said something."""
+    tree = Timeline(User("q"), Assistant("a"), User(Note("n")), Grounding("g", "facts"))
+    assert ["user", "assistant"] == roles(tree)
+
+
+def test_results_in_a_fragment_are_results() -> None:
+    """A fragment hides no result: it answers its call, and is nothing a user wrote."""
+    answered = Fragment(ToolResult("1", "a"))
+    tree = Timeline(User("q"), call("1"), User(answered), Grounding("g", "facts"))
+    assert ["user", "assistant", "tool"] == roles(tree)
+
+
+def test_results_recorded_in_user_messages_close_a_batch() -> None:
+    """An event moves behind the results of a batch, whatever role they were recorded in."""
+    recorded = [
+        {"role": "user", "content": [result("a")]},
+        {"role": "user", "content": "u"},
+    ]
+    tree = Timeline(User("q"), call("a"), Event("e"), History(recorded))
+    wire = [m["role"] for m in render(tree, provider="openai").to_openai()["messages"]]
+    assert ["user", "assistant", "tool", "developer", "user"] == wire
+
+
+@pytest.mark.parametrize("mode", ["fill", "prune"])
+def test_a_doubled_call_is_answered_or_removed(mode: str) -> None:
+    """Every call left has its own result, also where one id is used twice in a turn."""
+    tree = Timeline(User("q"), call("1", "1"), ToolMessage("1", "x"), User("z"))
+    messages = render(tree, transformation={"tool_pairing": mode}).messages
+    blocks = [block.type for message in messages for block in message.content]
+    assert blocks.count("tool_use") == blocks.count("tool_result")
+
+
+def test_a_note_is_no_instruction_between_call_and_result() -> None:
+    """For people a note between a call and its result moves behind it."""
+    tree = Timeline(User("q"), call("1"), Note("n"), ToolMessage("1", "x"))
+    assert ["user", "assistant", "tool", "developer"] == roles(tree, audience="people")
+
+
+def test_a_developer_turn_stays_behind_a_mixed_turn() -> None:
+    """What a user said stays said when request-only content joins it."""
+    tree = Timeline(System("s"), Ephemeral("e"), User("q"), Developer("d"), Assistant("a"))
+    config = {"role_mapping": {"ephemeral": "user"}}
+    payload = render(tree, provider="anthropic", transformation=config).to_anthropic()
+    assert [{"type": "text", "text": "s"}] == payload["system"]
+
+
+def test_a_rendered_conversation_goes_on() -> None:
+    """The grounding of the next turn stands before the next question."""
+    first = render(Timeline(User("q1"), Assistant("a"), Grounding("g", "old"), User("q2")))
+    messages = render(Timeline(History(first.messages), Grounding("h", "new"))).messages
+    assert "<context>\nnew\n</context>" in [block.text for block in messages[2].content]  # type: ignore[union-attr]
+
+
+def test_a_mapped_event_stays_out_of_the_system_message() -> None:
+    """An event mapped to system joins no system message when it is fed back, either."""
+    config = {"role_mapping": {"event": "system"}}
+    first = render(Timeline(System("s"), Event("e"), User("q")), transformation=config).messages
+    again = render(Timeline(History(first))).messages
+    assert [["s"], ["<event>\ne\n</event>"], ["q"]] == [
+        [block.text for block in message.content]  # type: ignore[union-attr]
+        for message in again
+    ]
+
+
+def test_a_pending_prompt_can_be_fed_back() -> None:
+    """Request-only content behind open calls is no turn of the conversation."""
+    first = render(Timeline(User("q"), call("1"), Ephemeral("e"))).messages
+    assert ["user", "assistant", "user"] == roles(Timeline(History(first)))
