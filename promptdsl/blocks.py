@@ -32,11 +32,6 @@ CACHES = ("default", "5m", "1h")
 EMPTY: Mapping[str, Any] = frozen({})
 
 
-def _data(default: Any = attrs.NOTHING) -> Any:
-    """Return a field of plain data: a copy that nobody can change, without a part in the hash."""
-    return attrs.field(default=default, converter=frozen, hash=False)
-
-
 class _Block:
     """What all blocks share: a type, and being written as a dictionary."""
 
@@ -55,7 +50,7 @@ class TextBlock(_Block):
     type: ClassVar[str] = "text"
     text: str
     cache: Cache | None = None
-    extra: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -64,7 +59,7 @@ class _MediaBlock(_Block):
     title: str | None = None
     detail: str | None = None
     cache: Cache | None = None
-    extra: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
     @property
     def is_image(self) -> bool:
@@ -123,7 +118,7 @@ class ToolUseBlock(_Block):
     name: str
     arguments: str
     cache: Cache | None = None
-    extra: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
     @property
     def input(self) -> dict[str, Any] | None:
@@ -143,7 +138,7 @@ class ToolResultBlock(_Block):
     is_error: bool = False
     error_type: str | None = None
     cache: Cache | None = None
-    extra: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -155,7 +150,7 @@ class ReasoningBlock(_Block):
     signature: str | None = None
     encrypted: str | None = None
     origin: str | None = None
-    extra: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -164,10 +159,10 @@ class UserActionBlock(_Block):
 
     type: ClassVar[str] = "user_action"
     action: str
-    target: Any = _data(None)
-    actor: Any = _data(None)
-    details: Mapping[str, Any] = _data(EMPTY)
-    extra: Mapping[str, Any] = _data(EMPTY)
+    target: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
+    actor: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
+    details: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -176,11 +171,11 @@ class StateChangeBlock(_Block):
 
     type: ClassVar[str] = "state_change"
     key: str
-    old: Any = _data(ABSENT)
-    new: Any = _data(ABSENT)
-    trigger: Any = _data(None)
-    details: Mapping[str, Any] = _data(EMPTY)
-    extra: Mapping[str, Any] = _data(EMPTY)
+    old: Any = attrs.field(default=ABSENT, converter=frozen, hash=False)
+    new: Any = attrs.field(default=ABSENT, converter=frozen, hash=False)
+    trigger: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
+    details: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -189,9 +184,9 @@ class SystemEventBlock(_Block):
 
     type: ClassVar[str] = "system_event"
     event: str
-    source: Any = _data(None)
-    data: Mapping[str, Any] = _data(EMPTY)
-    extra: Mapping[str, Any] = _data(EMPTY)
+    source: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
+    data: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -199,8 +194,8 @@ class JsonBlock(_Block):
     """A value to be written as JSON; text by the time it is sent."""
 
     type: ClassVar[str] = "json"
-    value: Any = _data()
-    extra: Mapping[str, Any] = _data(EMPTY)
+    value: Any = attrs.field(converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -210,7 +205,7 @@ class CodeBlock(_Block):
     type: ClassVar[str] = "code"
     text: str
     language: str | None = None
-    extra: Mapping[str, Any] = _data(EMPTY)
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
 
 
 @attrs.frozen
@@ -218,7 +213,7 @@ class UnknownBlock(_Block):
     """A block of a type this version does not know, kept whole."""
 
     type: ClassVar[str] = "unknown"
-    data: Mapping[str, Any] = _data()
+    data: Mapping[str, Any] = attrs.field(converter=frozen, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dictionary it was read from."""
@@ -476,18 +471,23 @@ def _one_of(known: tuple[str, ...], value: Any, key: str) -> str | None:
 
 def _answer(value: Any, key: str) -> tuple[Block, ...]:
     """Return the blocks of a result, which holds no other result."""
-    for item in cast("list[Any]", value) if isinstance(value, list | tuple) else ():
-        kind = item.get("type") if isinstance(item, Mapping) else getattr(item, "type", None)
-        if kind == "tool_result":
-            raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
-    return contents(value)
+    items = cast("list[Any]", value) if isinstance(value, list | tuple) else []
+    if any(_is_result(item) for item in items):
+        raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
+    return contents(cast("object", value))
 
 
-def _source(value: Any, key: str) -> MediaSource:
+def _is_result(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        return cast("Mapping[str, Any]", item).get("type") == "tool_result"
+    return isinstance(item, ToolResultBlock)
+
+
+def _source(value: Any, _: str) -> MediaSource:
     return media_source(value)
 
 
-def _as_is(value: Any, key: str) -> Any:
+def _as_is(value: Any, _: str) -> Any:
     return value
 
 

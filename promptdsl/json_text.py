@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, Never, cast
+from typing import Any, Never
 
 from promptdsl.errors import DataError
 
@@ -149,7 +149,7 @@ def _copied(value: Any, mapping: type[dict[Any, Any]], sequence: type[list[Any]]
         if isinstance(into, dict):
             dict.__setitem__(into, key, made)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         else:
-            list.append(cast("list[Any]", into), made)
+            list.append(into, made)  # pyright: ignore[reportUnknownMemberType]
     return top[0]
 
 

@@ -61,7 +61,7 @@ class Details:
     name: str | None = None
     metadata: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen)
     token_usage: Mapping[str, Any] | None = attrs.field(default=None, converter=frozen)
-    structured_output: Any = attrs.field(default=None, converter=frozen)
+    structured_output: Any = attrs.field(default=None, converter=frozen)  # pyright: ignore[reportUnknownVariableType]
     finish_reason: str | None = None
 
 

@@ -112,7 +112,7 @@ def render(
 
 def _folders(roots: object) -> tuple[str | os.PathLike[str], ...]:
     """Return the folders that data may name files in; a string alone is one folder, not many."""
-    given = (roots,) if isinstance(roots, str | os.PathLike) else roots
+    given: object = (roots,) if isinstance(roots, str | os.PathLike) else roots  # pyright: ignore[reportUnknownVariableType]
     if isinstance(given, Iterable):
         found = tuple(cast("Iterable[object]", given))
         if all(isinstance(root, str | os.PathLike) for root in found):

@@ -94,13 +94,13 @@ def media_source(data: object) -> MediaSource:
     if not (media_type is None or isinstance(media_type, str)):
         raise DataError(f"'media_type' is a string, not {type(media_type).__name__}")
     kind, value, media_type = exact(kind), exact(value), exact(media_type)
-    return MediaSource(cast("Any", kind), value, media_type, from_data=True)
+    return MediaSource(kind, value, media_type, from_data=True)
 
 
 def data_url(url: str) -> MediaSource | None:
     """Return the source in a base64 ``data:`` address, ``None`` for any other text."""
     head, found, data = url.partition(",")
     first, *rest = head[5:].split(";")
-    if not found or head[:5].lower() != "data:" or [*rest, ""][-2:-1] != ["base64"]:
+    if not found or head[:5].lower() != "data:" or not rest or rest[-1].lower() != "base64":
         return None
     return MediaSource("base64", data, first.lower() or None, from_data=True)

@@ -9,7 +9,7 @@ from promptdsl import DataError, History, Message, Timeline, User, render
 from tests.places import places, raised
 
 
-class Word(str, Enum):
+class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
     """Strings that format as something else."""
 
     USER = "user"

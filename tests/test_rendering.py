@@ -790,7 +790,7 @@ def test_a_wrong_transformation_names_the_line_of_the_render() -> None:
     assert (f"{__file__}:{currentframe().f_lineno - 1}",) == caught.value.at  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("options", [{"model": 5}, {"provider": "gemeni"}])
+@pytest.mark.parametrize("options", [{"model": 5}, {"provider": 5}, {"provider": "gemeni"}])
 def test_a_wrong_target_names_the_line_of_the_render(options: dict[str, Any]) -> None:
     """A model that is no name and a provider nobody knows are errors with the author's line."""
     with pytest.raises(PromptError) as caught:

@@ -110,7 +110,7 @@ def _bytes(given: object) -> bytes:
             f"an Image is made of bytes, not {type(given).__name__}",
             fix="Image.from_bytes(data), or Image.from_path(path) for a file",
         )
-    return bytes(given)
+    return bytes(cast("bytes", given))
 
 
 P = TypeVar("P", bound=Image)

@@ -271,7 +271,7 @@ def finish(component: Any) -> Node:
 
 
 def named(
-    component: Any, id: object, content: tuple[Any, ...], options: dict[str, Any]
+    component: Any, id: Any, content: tuple[Any, ...], options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the options with the id a component is given first."""
     if "id" in options:

@@ -1108,3 +1108,12 @@ def test_payload_is_its_own() -> None:
     block = UnknownBlock({"type": "hologram", "data": [1]})
     sent(say("user", block))[0][1][0]["data"].append(2)
     assert {"type": "hologram", "data": [1]} == block.data
+
+
+def test_a_recorded_result_holds_no_result() -> None:
+    """A result in a result is refused, and the error names where it stands."""
+    inner = {"type": "tool_result", "tool_use_id": "2", "content": []}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [inner]}
+    with pytest.raises(DataError, match="a 'tool_result' block holds no") as caught:
+        read([{"role": "user", "content": [result]}])
+    assert caught.value.what.startswith("messages[0]: content[0]: content[0]: ")

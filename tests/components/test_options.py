@@ -157,7 +157,7 @@ def test_options_that_say_nothing_say_nothing() -> None:
     assert User("x") == User("x", id=None, name=None, metadata=None)
 
 
-class Word(str, Enum):
+class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
     """Strings that format as something else."""
 
     ID = "a1"
@@ -174,7 +174,7 @@ def test_strings_are_exact() -> None:
 
 def test_tags_of_a_set_are_sorted() -> None:
     """A set has no order, so its tags come in that of their letters."""
-    assert ("a", "b", "c", "d") == User("x", tags={"d", "b", "a", "c"}).options.tags
+    assert ("a", "b", "c", "d") == User("x", tags={"d", "b", "a", "c"}).options.tags  # type: ignore[arg-type]
 
 
 def test_metadata_can_be_changed_afterwards() -> None:

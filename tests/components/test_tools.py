@@ -170,7 +170,7 @@ def test_any_answer_is_sent_to_the_byte(text: str) -> None:
     assert [text, text] == [block.content[0].text for block in found]
 
 
-class Word(str, Enum):
+class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
     """Strings that format as something else."""
 
     ID = "a1"

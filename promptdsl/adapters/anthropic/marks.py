@@ -44,6 +44,6 @@ def _passing(messages: Sequence[Message]) -> int:
 def read_mark(control: object) -> str | None:
     """Return how long a ``cache_control`` asks for; :class:`DataError` for an unknown ``ttl``."""
     ttl = None if control is None else mapping(control).get("ttl", "default")
-    if ttl not in (None, "default", "5m", "1h"):  # noqa: PLR6201
+    if ttl not in (None, "default", "5m", "1h"):
         raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
     return cast("str | None", ttl)

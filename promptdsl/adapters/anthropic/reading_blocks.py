@@ -10,6 +10,7 @@ from promptdsl.adapters.anthropic.entries import entry, located, mapping
 from promptdsl.adapters.anthropic.marks import read_mark
 from promptdsl.adapters.anthropic.media import BASE64, read_source
 from promptdsl.adapters.anthropic.reasoning import THINKING, read_reasoning
+from promptdsl.errors import DataError
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -28,7 +29,7 @@ def read_block(data: object) -> b.Block:
     entries = mapping(data)
     if entry(entries, "type", str) != "tool_result":
         return _flat(data)
-    content = read_content(entries.pop("content", None), reader=_flat)
+    content = read_content(entries.pop("content", None), reader=_within)
     return attrs.evolve(cast("b.ToolResultBlock", _flat(entries)), content=content)
 
 
@@ -40,6 +41,13 @@ def read_content(
         return b.contents(value)
     items = enumerate(cast("Sequence[object]", value))
     return tuple(located(f"content[{n}]", reader, item) for n, item in items)
+
+
+def _within(data: object) -> b.Block:
+    """Return a block of a result, which holds no other result."""
+    if mapping(data).get("type") == "tool_result":
+        raise DataError("a 'tool_result' block holds no 'tool_result' block")
+    return _flat(data)
 
 
 def _flat(data: object) -> b.Block:
