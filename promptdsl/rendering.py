@@ -88,8 +88,9 @@ def render(
             fix=nearest(str(audience), ("model", "people")),
             at=(author(),),
         )
-    if not (model is None or isinstance(model, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"model={model!r}", fix="write its name, a string", at=(author(),))
+    for name, given in (("model", model), ("provider", provider)):
+        if not (given is None or isinstance(given, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
     root = _root(tree)
     layer = None if transformation is None else as_layer(transformation, at=author())
     request = _Request(model, provider, layer, _folders(media_roots), strict)

@@ -49,7 +49,7 @@ class TurnBlock(Block, tree.Turn):
 
 def _writes(role: Role, own: int) -> Callable[..., None]:
     """Return the ``__init__`` of a turn: what its class fixes is bound here, once."""
-    bare_mask = own | BARE | HOLLOW
+    bare_mask = own | BARE
     hollow_mask = own | HOLLOW
 
     def __init__(self: Any, *content: Any, **options: Any) -> None:  # noqa: N807

@@ -150,7 +150,7 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
         except PromptError:
             retract(args)
             raise
-    if not component.content:
+    if args and not component.content:
         component.mask |= HOLLOW
     top = OPENED.get()
     if top is not None:

@@ -29,6 +29,7 @@ from promptdsl import (
     UserAction,
     render,
 )
+from promptdsl.tree import HOLLOW
 from tests.places import places, raised, said
 
 OPTIONS: dict[str, Any] = {
@@ -259,3 +260,12 @@ def test_audiences_are_selected() -> None:
     tree = Timeline(User("all"), User("model", audience="model"), User("people", audience="people"))
     found = [said(tree, audience=audience) for audience in ("model", "people")]
     assert [[("user", ["all", "model"])], [("user", ["all", "people"])]] == found
+
+
+def test_a_block_with_something_in_it_is_not_hollow() -> None:
+    """A turn written as a block costs no pass anything: only what is empty is dissolved."""
+    with Timeline() as full, User():
+        Text("a")
+    with Timeline() as empty, User():
+        pass
+    assert (0, HOLLOW) == (full.mask & HOLLOW, empty.mask & HOLLOW)
