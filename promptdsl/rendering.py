@@ -88,12 +88,13 @@ def render(
             fix=nearest(str(audience), ("model", "people")),
             at=(author(),),
         )
-    for name, given in (("model", model), ("provider", provider)):
-        if not (given is None or isinstance(given, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
+    _check_name("model", model)
+    _check_name("provider", provider)
     root = _root(tree)
     layer = None if transformation is None else as_layer(transformation, at=author())
-    request = _Request(model, provider, layer, _folders(media_roots), strict)
+    request = _Request(
+        model, provider, layer, _folders(media_roots) if media_roots != () else (), strict
+    )
     lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", root)]
     ready = partial(settle, roots=request.roots, lost=lost)
@@ -109,6 +110,11 @@ def render(
         ]
     )
     return _for_target(request, tuple(stages), replaced)
+
+
+def _check_name(name: str, given: object) -> None:
+    if given is not None and not isinstance(given, str):
+        raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
 
 
 def _folders(roots: object) -> tuple[str | os.PathLike[str], ...]:
@@ -194,7 +200,7 @@ def _root(tree: object) -> Root:
 
 def _placed(losses: tuple[Loss, ...], tree: Node) -> tuple[Loss, ...]:
     """Give the losses of recorded messages the line of their ``History``."""
-    if all(loss.source is not None or loss.message is None for loss in losses):
+    if not losses or all(loss.source is not None or loss.message is None for loss in losses):
         return losses
     places = {
         id(message): (index, node)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from promptdsl import tree
 from promptdsl.components.arguments import Content, adopt, retract
-from promptdsl.components.writing import ROOTED, Block, begin, finish, named
+from promptdsl.components.writing import ROOTED, Block, begin, finish, named, with_own_code
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
 from promptdsl.scope import OPENED, join, put
@@ -28,6 +28,7 @@ from promptdsl.tree import (
 )
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+_join = with_own_code(join)
 
 _PART_FORBIDS = ROOTED | CALL | RESULT | HAPPENING
 _SECTION_TEXT = bits(SECTION | NAMED)
@@ -83,7 +84,7 @@ class Section(Block, tree.Section):
             if top is None:
                 self.mask = mask
             else:
-                join(self, top, mask)
+                _join(self, top, mask)
 
     def _keywords(self) -> frozenset[str]:
         return (self._accepts | {"title"}) - {"id"}

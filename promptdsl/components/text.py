@@ -15,7 +15,7 @@ from promptdsl.components.arguments import (
     retract,
 )
 from promptdsl.components.options import refuse_options
-from promptdsl.components.writing import Written
+from promptdsl.components.writing import Written, with_own_code
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, PromptError
 from promptdsl.indentation import dedent_parts
@@ -25,6 +25,8 @@ from promptdsl.tree import BUSY, DEFAULTS, Node, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
+
+_join = with_own_code(join)
 
 EMPTY_TEXT = TEXT_BITS | tree.HOLLOW
 
@@ -56,7 +58,7 @@ class Text(Written, tree.Text):
         if top is None:
             self.mask = mask
         else:
-            join(self, top, mask)
+            _join(self, top, mask)
 
 
 def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:

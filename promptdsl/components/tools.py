@@ -8,7 +8,7 @@ from promptdsl import tree
 from promptdsl.blocks import ERROR_TYPES, tool_use_block
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.options import TURN_OPTIONS, refuse_options
-from promptdsl.components.writing import ROOTED, Block, Written, advice_for, begin
+from promptdsl.components.writing import ROOTED, Block, Written, advice_for, begin, with_own_code
 from promptdsl.errors import ContentError, DataError, OptionError, PromptError, nearest
 from promptdsl.json_text import exact, write_json
 from promptdsl.scope import OPENED, join
@@ -28,6 +28,8 @@ from promptdsl.tree import (
 )
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+_join_call = with_own_code(join)
+_join_message = with_own_code(join)
 
 _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
@@ -61,7 +63,7 @@ class ToolUse(Written, tree.Call):
         if top is None:
             self.mask = _CALL
         else:
-            join(self, top, _CALL)
+            _join_call(self, top, _CALL)
 
 
 def _arguments(component: ToolUse, name: object, input: object, id: object) -> str:
@@ -180,7 +182,7 @@ class ToolMessage(Block, ToolTurn):
                 if top is None:
                     self.mask = _TOOL
                 else:
-                    join(self, top, _TOOL)
+                    _join_message(self, top, _TOOL)
                 return
             self.code = frame.f_code
             self.offset = frame.f_lasti

@@ -51,6 +51,7 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
     """Return the ``__init__`` of a turn: what its class fixes is bound here, once."""
     bare_mask = own | BARE
     hollow_mask = own | HOLLOW
+    own_join = with_own_code(join)
 
     def __init__(self: Any, *content: Any, **options: Any) -> None:  # noqa: N807
         frame = _getframe(1)
@@ -69,7 +70,7 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
         if top is None:
             self.mask = mask
         else:
-            join(self, top, mask)
+            own_join(self, top, mask)
 
     return __init__
 

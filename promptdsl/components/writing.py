@@ -64,7 +64,7 @@ class Written(Node):
         return self._accepts
 
 
-def with_own_code(function: FunctionType) -> FunctionType:
+def with_own_code(function: Any) -> FunctionType:
     """Return a copy of a function that shares no code object with it.
 
     The interpreter remembers in a code object which class it saw last. Shared by all components

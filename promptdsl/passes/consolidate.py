@@ -57,11 +57,14 @@ def _leads(message: Message) -> bool:
 
 def _is_done(root: Node) -> bool:
     """Whether the only system content is one system turn, first."""
-    found = [child for child in root.content if child.mask & (SYSTEM | SECTION | RECORDED)]
+    found = [child for child in root.content if child.mask & _SYSTEM_CONTENT]
     said = [one for one in found if not one.mask & RECORDED or _leads(one.items[0])]
-    return not said or (
-        len(said) == 1 and said[0] is root.content[0] and bool(said[0].mask & SYSTEM)
-    )
+    if not said:
+        return True
+    return len(said) == 1 and said[0] is root.content[0] and bool(said[0].mask & SYSTEM)
+
+
+_SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
 
 
 def _consolidated(parts: list[Node], root: Node) -> Node:
