@@ -16,9 +16,6 @@ from promptdsl.sources import SHORTHANDS, MediaSource, media_source
 Cache: TypeAlias = Literal["default", "5m", "1h"]
 """A cache mark behind a block: the provider's default time to live, five minutes or an hour."""
 
-ErrorType: TypeAlias = Literal[
-    "unknown_tool", "validation_error", "execution_error", "timeout_error", "interrupted"
-]
 ERROR_TYPES: tuple[str, ...] = (
     "unknown_tool",
     "validation_error",

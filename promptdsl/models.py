@@ -11,7 +11,6 @@ import attrs
 
 from promptdsl.errors import TargetError, nearest
 
-Provider: TypeAlias = Literal["openai", "openai_compatible", "anthropic"]
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
 """What one layer says of the roles: ``("event", role)`` and ``("ephemeral", role)``."""

@@ -72,9 +72,8 @@ def join(component: Any, frame: Frame, mask: int) -> None:
 
 def put(node: Node, frame: Frame) -> None:
     """Put a finished node into the block that is open; it may stand in others, too."""
-    block, _, thread, task, refuses = frame
-    if thread != get_ident() or task is not running_task():
-        raise _foreign(node, frame)
+    check_owner(node, frame)
+    block, refuses = frame[0], frame[4]
     if node.mask & refuses:
         raise misplaced(node, block)
     if type(block.content) is not list:

@@ -12,7 +12,7 @@ from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gath
 from promptdsl.components.options import check_id, options_of, unknown_option
 from promptdsl.errors import OptionError, PlacementError, PromptError, ScopeError
 from promptdsl.rewriting import unique_ids
-from promptdsl.scope import OPENED, enter, fail, join, leave, misplaced
+from promptdsl.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplaced
 from promptdsl.tree import (
     BARE,
     BUSY,
@@ -43,7 +43,6 @@ ROOTED = TURN | REQUEST | RECORDED
 """What stands directly in a timeline only, so never inside a turn or a part of one."""
 
 NOT_OPEN = ~OPEN
-NOT_BARE = ~BARE
 UNFIT = BARE | OPEN | NAMED
 UNSETTLED = BUSY | BARE | TEXT
 SHOWN = SURFACE | DEEP

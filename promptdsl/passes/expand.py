@@ -1,6 +1,6 @@
 """Expand: put in place what stands for something else (fragments and recorded conversations)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from promptdsl.blocks import (
@@ -63,12 +63,8 @@ def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node
     if not root.mask & WITHIN:
         return root
     content: list[Child] = []
-    waiting = list(reversed(root.content))
-    while waiting:
-        child = waiting.pop()
-        if isinstance(child, Fragment):
-            waiting.extend(reversed(child.content))
-        elif isinstance(child, Recorded):
+    for child in _without(Fragment, root.content):
+        if isinstance(child, Recorded):
             content.extend(_read(child, readers, settle))
         elif isinstance(child, Note):
             content.append(_spoken(child))
@@ -79,20 +75,25 @@ def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node
     return with_content(root, tuple(content))
 
 
+def _without(
+    kinds: type[Node] | tuple[type[Node], ...], content: tuple[Child, ...]
+) -> Iterator[Child]:
+    """Yield the children, what the nodes of some kinds hold in their place."""
+    waiting = list(reversed(content))
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, kinds):
+            waiting.extend(reversed(child.content))
+        else:
+            yield child
+
+
 def _dissolved(turn: Node) -> list[Node]:
     """Return a turn without the fragments directly in it, or nothing when it says nothing.
 
     What is empty but has a title stays, so that it is noticed.
     """
-    content: list[Child] = []
-    waiting = list(reversed(turn.content))
-    while waiting:
-        child = waiting.pop()
-        if isinstance(child, Fragment | Note):
-            waiting.extend(reversed(child.content))
-        else:
-            content.append(child)
-    turn = with_content(turn, tuple(content))
+    turn = with_content(turn, tuple(_without((Fragment, Note), turn.content)))
     silent = isinstance(turn, Turn) and turn.role != "system" and not isinstance(turn, ToolTurn)
     if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
         return [turn]

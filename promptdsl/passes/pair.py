@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import attrs
 
 from promptdsl.blocks import Block, ToolResultBlock, ToolUseBlock
+from promptdsl.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.errors import PairingError
 from promptdsl.messages import CONVERSATION, Message
 from promptdsl.rewriting import cut, replace, rewrite, says_something, with_content
@@ -59,8 +60,9 @@ def pair(root: Node, *, mode: Literal["error", "fill", "prune"]) -> Node:
     """
     if not root.mask & WITHIN:
         return root
-    fault = _first_fault(root)
-    if fault is None and (mode == "error" or not _is_open(root)):
+    waiting: dict[str, Any] = {}
+    fault = _first_fault(root, waiting)
+    if fault is None and (mode == "error" or not waiting):
         return root
     if mode == "error" and fault is not None:
         raise PairingError(fault.what, fix=fault.fix, at=fault.at)
@@ -70,8 +72,8 @@ def pair(root: Node, *, mode: Literal["error", "fill", "prune"]) -> Node:
 # Looking for a fault: one scan, most turns passed over by their mask.
 
 
-def _first_fault(root: Node) -> _Fault | None:
-    waiting: dict[str, Any] = {}
+def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
+    """Return what is wrong first; without a fault ``waiting`` holds the last calls, if open."""
     for child in root.content:
         mask = child.mask
         if not mask & PAIRED and not waiting:
@@ -160,33 +162,14 @@ def _place(node: Any, id: str | None = None) -> object:
 
 def _unit(node: Any) -> _Unit:
     role = node.role if isinstance(node, Turn) and node.kind in ("written", "recorded") else None
-    calls: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
-    if isinstance(node, ToolTurn):
-        answers = (node.tool_use_id,)
-    elif node.mask & WITHIN:
-        found = [part for part, _ in walk(node)]
-        calls = tuple(part.block.id for part in found if isinstance(part, Call))
-        answers = tuple(part.tool_use_id for part in found if isinstance(part, Result))
     speaks = role == "assistant" or (role == "user" and says_something(node))
-    return _Unit(node, calls, answers, speaks)
+    return _Unit(node, calls_of(node), answers_of(node), speaks)
 
 
 def _recorded(message: Message, node: Node) -> _Unit:
-    content = message.content
-    calls = tuple(block.id for block in content if isinstance(block, ToolUseBlock))
-    answers = tuple(block.tool_use_id for block in content if isinstance(block, ToolResultBlock))
     said = message.kind in CONVERSATION
     speaks = message.role == "assistant" or (message.role == "user" and said)
-    return _Unit(node, calls, answers, speaks)
-
-
-def _is_open(root: Node) -> bool:
-    """Return whether the last calls have no result."""
-    waiting: dict[str, Any] = {}
-    for unit in _units(root):
-        _step(unit, waiting)
-    return bool(waiting)
+    return _Unit(node, calls_in(message), answers_in(message), speaks)
 
 
 # Repairing: turn by turn.

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.blocks import ToolResultBlock
+from promptdsl.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.config import Resolved
 from promptdsl.encoding import attribute, field, inline_line
 from promptdsl.errors import PlacementError
@@ -14,23 +15,18 @@ from promptdsl.tree import (
     DEVELOPER,
     EVENT,
     REQUEST,
-    RESULT,
     SHIFT,
     SYSTEM,
     TEXT,
     TURN,
-    Call,
     Child,
     Node,
     Recorded,
     Request,
-    Result,
-    ToolTurn,
     Turn,
     Verbatim,
     bits,
     make,
-    walk,
 )
 
 MOVABLE = (EVENT | DEVELOPER | REQUEST) << SHIFT
@@ -187,20 +183,23 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
     """
     for child in content:
         if not isinstance(child, Recorded):
-            yield child, _calls(child), _answers(child)
+            yield child, set(calls_of(child)), set(answers_of(child))
             continue
         messages = child.items
         if child.mask & DEVELOPER << SHIFT:
             head, tail = len(messages), len(messages)
         else:
-            head = next((i for i, m in enumerate(messages) if not _answered((m,))), len(messages))
+            head = next((i for i, m in enumerate(messages) if not answers_in(m)), len(messages))
             tail = max(head, _last_assistant(messages))
         for start, stop in _cuts(head, tail, len(messages)):
             run = messages[start:stop]
             alone = stop - start == 1
             surface = DEVELOPER if alone and run[0].role in ("developer", "system") else 0
             part = cut(child, start, stop, mask=child.mask | surface)
-            yield part, _called(run) if alone else set(), _answered(run) if alone else set()
+            if alone:
+                yield part, set(calls_in(run[0])), set(answers_in(run[0]))
+            else:
+                yield part, set(), set()
 
 
 def _cuts(head: int, tail: int, length: int) -> Iterator[tuple[int, int]]:
@@ -215,29 +214,6 @@ def _last_assistant(messages: tuple[Message, ...]) -> int:
         if messages[index].role == "assistant":
             return index
     return len(messages)
-
-
-def _called(messages: tuple[Message, ...]) -> set[str]:
-    return {b.id for m in messages for b in m.content if isinstance(b, ToolUseBlock)}
-
-
-def _answered(messages: tuple[Message, ...]) -> set[str]:
-    blocks = (b for m in messages for b in m.content)
-    return {b.tool_use_id for b in blocks if isinstance(b, ToolResultBlock)}
-
-
-def _calls(node: Node) -> set[str]:
-    if not node.mask & CALL << SHIFT:
-        return set()
-    return {part.block.id for part, _ in walk(node) if isinstance(part, Call)}
-
-
-def _answers(node: Node) -> set[str]:
-    if isinstance(node, ToolTurn):
-        return {node.tool_use_id}
-    if not node.mask & RESULT << SHIFT:
-        return set()
-    return {part.tool_use_id for part, _ in walk(node) if isinstance(part, Result)}
 
 
 def _refuse_developer(held: list[Node], answer: Node) -> None:

@@ -1,0 +1,32 @@
+"""Which tool calls a turn makes and which it answers, of written turns and recorded messages."""
+
+from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Message
+from promptdsl.tree import CALL, RESULT, SHIFT, Call, Node, Result, ToolTurn, walk
+
+
+def calls_of(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls a turn makes, in order."""
+    if not turn.mask & CALL << SHIFT:
+        return ()
+    return tuple(part.block.id for part, _ in walk(turn) if isinstance(part, Call))
+
+
+def answers_of(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls a turn answers, in order."""
+    if isinstance(turn, ToolTurn):
+        return (turn.tool_use_id,)
+    if not turn.mask & RESULT << SHIFT:
+        return ()
+    return tuple(part.tool_use_id for part, _ in walk(turn) if isinstance(part, Result))
+
+
+def calls_in(message: Message) -> tuple[str, ...]:
+    """Return the ids of the calls a message makes, in order."""
+    return tuple(block.id for block in message.content if isinstance(block, ToolUseBlock))
+
+
+def answers_in(message: Message) -> tuple[str, ...]:
+    """Return the ids of the calls a message answers, in order."""
+    blocks = message.content
+    return tuple(block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock))
