@@ -2,7 +2,8 @@
 
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.messages import Message
-from promptdsl.tree import CALL, RESULT, SHIFT, Call, Node, Result, ToolTurn, walk
+from promptdsl.nodes import Call, Result, ToolTurn
+from promptdsl.tree import CALL, RESULT, SHIFT, Node, walk
 
 
 def calls_of(turn: Node) -> tuple[str, ...]:

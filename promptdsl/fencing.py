@@ -3,8 +3,9 @@
 from typing import Any, Protocol
 
 from promptdsl.config import Delimiter
+from promptdsl.nodes import Fence
 from promptdsl.rewriting import covering
-from promptdsl.tree import TEXT, Child, Fence, bits, make
+from promptdsl.tree import TEXT, Child, bits, make
 
 
 class SectionFormat(Protocol):

@@ -15,21 +15,8 @@ from promptdsl.encoding import guard, guard_end, guard_prefixes, is_whole
 from promptdsl.fencing import SectionFormat
 from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
-from promptdsl.tree import (
-    RESULT,
-    SHIFT,
-    SPOKEN,
-    Call,
-    Child,
-    Consolidated,
-    Media,
-    Merged,
-    Node,
-    Recorded,
-    Text,
-    ToolTurn,
-    Turn,
-)
+from promptdsl.nodes import Call, Consolidated, Media, Merged, Recorded, Text, ToolTurn, Turn
+from promptdsl.tree import RESULT, SHIFT, SPOKEN, Child, Node
 from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice
 from promptdsl.wording import Wording, marked, plain_instructions
 

@@ -25,11 +25,12 @@ from promptdsl.losses import Loss
 from promptdsl.lower import lower
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
+from promptdsl.nodes import Recorded, Root
 from promptdsl.pipeline import FORMATS, Pass, before_target, for_target
 from promptdsl.scope import detached
 from promptdsl.settling import settle
 from promptdsl.sources import author
-from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node, Recorded, Root
+from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node
 from promptdsl.views.outline import outline
 
 if TYPE_CHECKING:

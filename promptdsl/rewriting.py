@@ -5,6 +5,18 @@ from operator import is_
 from typing import Any
 
 from promptdsl.errors import PlacementError
+from promptdsl.nodes import (
+    Call,
+    Fragment,
+    Happening,
+    Media,
+    Note,
+    Reasoning,
+    Recorded,
+    Result,
+    Value,
+    Verbatim,
+)
 from promptdsl.tree import (
     DEEP,
     HOLLOW,
@@ -12,19 +24,9 @@ from promptdsl.tree import (
     NOTE,
     SURFACE,
     TEXT,
-    Call,
     Child,
-    Fragment,
-    Happening,
-    Media,
     N,
     Node,
-    Note,
-    Reasoning,
-    Recorded,
-    Result,
-    Value,
-    Verbatim,
     bits,
     implied,
     label,

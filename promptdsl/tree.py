@@ -15,9 +15,8 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.blocks import EMPTY, Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.blocks import EMPTY
 from promptdsl.errors import ContentError, ScopeError
-from promptdsl.messages import Kind, Role
 from promptdsl.sources import Position, Source, author, source_of
 
 # A mask has 30 bits, because whole numbers of up to 30 bits are the fast ones.
@@ -156,6 +155,10 @@ class Node:
     def __format__(self, spec: str) -> str:
         return self._no_text(author())
 
+    def _name(self) -> str:
+        """Return what its author calls this."""
+        return type(self).__name__
+
     def _no_text(self, place: Source) -> str:
         raise ContentError(
             f"{named_label(self)} has no text before it is rendered",
@@ -180,187 +183,11 @@ class Node:
 Node._node = Node
 
 
-class Root(Node):
-    """A whole prompt. ``transformation`` is the configuration its author gave it."""
-
-    __slots__ = ("transformation",)
-    _fields = ("transformation",)
-    transformation: Any
-
-
-class Turn(Node):
-    """What becomes a message. ``kind`` tells what it was before roles were mapped."""
-
-    __slots__ = ("kind", "role")
-    _fields: ClassVar[tuple[str, ...]] = ("role", "kind")
-    role: Role
-    kind: Kind
-
-
-class ToolTurn(Turn):
-    """A tool's answer as a turn of its own; its content is the content of the result."""
-
-    __slots__ = ("error_type", "is_error", "tool_use_id")
-    _fields = ("role", "kind", "tool_use_id", "is_error", "error_type")
-    tool_use_id: str
-    is_error: bool
-    error_type: str | None
-
-
-class Request(Node):
-    """A request-only turn.
-
-    ``type`` and ``title`` stand in its fence, ``position`` says where it goes, ``grounding`` is
-    whether every string in it is a value.
-    """
-
-    __slots__ = ("grounding", "order", "position", "title", "type")
-    _fields = ("type", "title", "position", "order", "grounding")
-    type: str | None
-    title: str | None
-    position: str | None
-    order: float
-    grounding: bool
-
-
-class Merged(Turn):
-    """Neighbouring turns of one role that become one message; its content are the turns."""
-
-    __slots__ = ()
-
-
-class Consolidated(Turn):
-    """The one system message; its content are the system turns and loose sections it is made of."""
-
-    __slots__ = ()
-
-
-class Recorded(Node):
-    """Recorded messages. ``items`` is what was given, ``form`` the wire form it is in.
-
-    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``.
-    """
-
-    __slots__ = ("form", "items", "start")
-    _fields = ("items", "form", "start")
-    head = "history"
-    items: Any
-    form: str
-    start: int
-    """Which message of its history the first one is."""
-
-
-class Section(Node):
-    """A named part of a turn; its id is ``options.id``."""
-
-    __slots__ = ("title",)
-    _fields = ("title",)
-    title: "str | Value | None"
-
-
-class Fragment(Node):
-    """Several parts that stand for themselves."""
-
-    __slots__ = ()
-
-
-class Note(Node):
-    """What only people read."""
-
-    __slots__ = ()
-
-
 HOLLOW = FRAGMENT << SHIFT
 """Something in here stands for others or is empty: it has to be dissolved before passes look."""
 
 NOTE = HOLLOW | AUDIENCE
 """A note is nothing at its own level, and is dissolved like a fragment."""
-
-
-class Text(Node):
-    """One text of author strings and values."""
-
-    __slots__ = ()
-
-
-class Value(Node):
-    """Text from elsewhere, as it was when written. ``label`` says what it is, if that is known."""
-
-    __slots__ = ("label", "text")
-    _fields = ("text", "label")
-    text: str
-    label: str | None
-
-
-class Verbatim(Node):
-    """Finished text: nothing works on it any more, but that it cannot leave its fence."""
-
-    __slots__ = ("cache", "said", "text")
-    _fields = ("text", "cache", "said")
-    text: str
-    cache: Cache | None
-    said: tuple[str, ...]
-    """The values it was made of, before they were encoded."""
-
-
-class Fence(Node):
-    """Content between two delimiters that nothing inside can close.
-
-    ``names`` are the tags the delimiters are, ``literals`` the delimiters that are no tags;
-    ``values`` is whether all strings in it are values.
-    """
-
-    __slots__ = ("close", "literals", "names", "open", "said", "values")
-    _fields = ("open", "close", "names", "literals", "values", "said")
-    open: str
-    close: str
-    names: tuple[str, ...]
-    literals: tuple[str, ...]
-    values: bool
-    said: tuple[str, ...]
-    """The values in its opening, before they were encoded."""
-
-
-class Media(Node):
-    """An attachment."""
-
-    __slots__ = ("block",)
-    _fields = ("block",)
-    block: MediaBlock
-
-
-class Call(Node):
-    """A tool call of an assistant turn."""
-
-    __slots__ = ("block",)
-    _fields = ("block",)
-    block: ToolUseBlock
-
-
-class Result(Node):
-    """The answer to a tool call, inside a user or tool turn."""
-
-    __slots__ = ("error_type", "is_error", "tool_use_id")
-    _fields = ("tool_use_id", "is_error", "error_type")
-    tool_use_id: str
-    is_error: bool
-    error_type: str | None
-
-
-class Reasoning(Node):
-    """What a model thought."""
-
-    __slots__ = ("block",)
-    _fields = ("block",)
-    block: ReasoningBlock
-
-
-class Happening(Node):
-    """One event block of an event turn."""
-
-    __slots__ = ("block",)
-    _fields = ("block",)
-    block: EventBlock
 
 
 N = TypeVar("N", bound=Node)
@@ -402,30 +229,13 @@ def walk(root: Node) -> Iterator[tuple[Node, int]]:
 
 def label(node: Node) -> str:
     """Return what to call a node in a message to its author: the component's name."""
-    name = type(node).__name__
-    if isinstance(node, ToolTurn):
-        return "ToolMessage"
-    if isinstance(node, Turn):
-        return node.role.capitalize() if isinstance(getattr(node, "role", None), str) else name
-    if type(node) is Request:
-        return "Grounding" if node.grounding else "Ephemeral"
-    if type(node) is Happening or type(node) is Media:
-        return type(node.block).__name__.removesuffix("Block")
-    return _NAMES.get(type(node), name)
+    return node._name()
 
 
 def named_label(node: Node) -> str:
     """Return the :func:`label` of a node behind its article: ``a User``, ``an Assistant``."""
     name = label(node)
     return f"an {name}" if name[0] in "AEIO" else f"a {name}"
-
-
-_NAMES: dict[type[Node], str] = {
-    Root: "Timeline",
-    Recorded: "History",
-    Call: "ToolUse",
-    Result: "ToolResult",
-}
 
 
 def equal(left: Node, right: Node) -> bool:

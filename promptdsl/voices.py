@@ -17,7 +17,8 @@ from promptdsl.encoding import (
 )
 from promptdsl.indentation import dedent_parts
 from promptdsl.losses import LossKind
-from promptdsl.tree import Child, Fence
+from promptdsl.nodes import Fence
+from promptdsl.tree import Child
 
 Note = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, what, and why."""

@@ -16,14 +16,10 @@ from promptdsl.encoding import fold, is_whole
 from promptdsl.errors import MediaError
 from promptdsl.fencing import SectionFormat
 from promptdsl.losses import Loss, LossKind
-from promptdsl.settling import settle_block
-from promptdsl.tree import (
-    CACHE,
+from promptdsl.nodes import (
     Call,
-    Child,
     Fence,
     Media,
-    Node,
     Reasoning,
     Result,
     Section,
@@ -32,6 +28,8 @@ from promptdsl.tree import (
     Value,
     Verbatim,
 )
+from promptdsl.settling import settle_block
+from promptdsl.tree import CACHE, Child, Node
 from promptdsl.voices import Note, Voice, guarded, notice, text_in, written
 
 Report = Callable[[Loss], None]

@@ -39,8 +39,8 @@ from promptdsl import (
     include,
     render,
 )
+from promptdsl.nodes import Section as SectionNode
 from promptdsl.tree import Node, label, make, walk
-from promptdsl.tree import Section as SectionNode
 from tests.places import named, places, raised, said
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

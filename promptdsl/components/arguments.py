@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
+from promptdsl.nodes import Text, Value
 from promptdsl.scope import OPENED, check_owner, is_owner
 from promptdsl.tree import (
     BARE,
@@ -16,8 +17,6 @@ from promptdsl.tree import (
     PLACED,
     TEXT,
     Node,
-    Text,
-    Value,
     bits,
     label,
     make,

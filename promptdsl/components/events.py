@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from promptdsl import tree
+from promptdsl import nodes
 from promptdsl.blocks import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text
@@ -17,14 +17,14 @@ _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _HAPPENING = bits(HAPPENING)
 
 
-class UserAction(Written, tree.Happening):
+class UserAction(Written, nodes.Happening):
     """Something a user did: ``{actor or "User"} {action}: {target}``, then one line a detail.
 
     Every field is a value; raises :class:`ContentError` for one that has no text.
     """
 
     __slots__ = ()
-    _node = tree.Happening
+    _node = nodes.Happening
 
     def __init__(
         self, action: str, /, *, target: object = None, actor: object = None, **details: object
@@ -36,11 +36,11 @@ class UserAction(Written, tree.Happening):
         _place(self, UserActionBlock(action, target, actor, details))
 
 
-class StateChange(Written, tree.Happening):
+class StateChange(Written, nodes.Happening):
     """A value that changed: ``{key} changed: {old} -> {new}``; one not given is left out."""
 
     __slots__ = ()
-    _node = tree.Happening
+    _node = nodes.Happening
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class StateChange(Written, tree.Happening):
         _place(self, StateChangeBlock(key, old, new, trigger, details))
 
 
-class SystemEvent(Written, tree.Happening):
+class SystemEvent(Written, nodes.Happening):
     """Something the application did: ``{source}: {event}``, then one line an entry of ``data``."""
 
     __slots__ = ()
-    _node = tree.Happening
+    _node = nodes.Happening
 
     def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
         frame = _getframe(1)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Any, Never, Self, TypeVar, cast
 
-from promptdsl import tree
+from promptdsl import nodes
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError
@@ -16,7 +16,7 @@ from promptdsl.tree import DEFAULTS, RECORDED, bits
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class History(Written, tree.Recorded):
+class History(Written, nodes.Recorded):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     What is recorded is sent to the byte. It is read when the prompt is rendered; raises
@@ -24,7 +24,7 @@ class History(Written, tree.Recorded):
     """
 
     __slots__ = ()
-    _node = tree.Recorded
+    _node = nodes.Recorded
 
     def __init__(
         self, messages: Iterable[Message | Mapping[str, Any]], /, **options: Never

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Never, Self, TypeVar, cast
 
-from promptdsl import tree
+from promptdsl import nodes
 from promptdsl.blocks import ImageBlock
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
@@ -20,7 +20,7 @@ from promptdsl.tree import DEFAULTS, MEDIA, bits
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Image(Written, tree.Media):
+class Image(Written, nodes.Media):
     """A picture in a user turn or a tool's answer, made by one of the ``from_`` methods.
 
     ``title`` describes it to people, ``detail`` is the resolution OpenAI is asked to look at
@@ -28,7 +28,7 @@ class Image(Written, tree.Media):
     """
 
     __slots__ = ()
-    _node = tree.Media
+    _node = nodes.Media
 
     def __init__(self, *_: object, **__: object) -> None:
         raise ContentError(

@@ -10,20 +10,8 @@ from promptdsl.components.options import TURN_OPTIONS
 from promptdsl.components.writing import ROOTED, Block, begin, named
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, OptionError, PromptError, nearest
-from promptdsl.tree import (
-    BARE,
-    BUSY,
-    CACHE,
-    CALL,
-    DEFAULTS,
-    HAPPENING,
-    REQUEST,
-    RESULT,
-    Node,
-    Request,
-    Value,
-    bits,
-)
+from promptdsl.nodes import Request, Value
+from promptdsl.tree import BARE, BUSY, CACHE, CALL, DEFAULTS, HAPPENING, REQUEST, RESULT, Node, bits
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
 

@@ -3,11 +3,12 @@
 import sys
 from typing import TYPE_CHECKING
 
-from promptdsl import tree
+from promptdsl import nodes
 from promptdsl.components.arguments import Content, adopt, retract
 from promptdsl.components.writing import ROOTED, Block, begin, finish, named, with_own_code
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
+from promptdsl.nodes import Value
 from promptdsl.scope import OPENED, join, put
 from promptdsl.sources import author
 from promptdsl.tree import (
@@ -22,7 +23,6 @@ from promptdsl.tree import (
     SECTION,
     Node,
     Options,
-    Value,
     bits,
     label,
 )
@@ -35,7 +35,7 @@ _SECTION_TEXT = bits(SECTION | NAMED)
 _SECTION_BARE = _SECTION_TEXT | BARE
 
 
-class Section(Block, tree.Section):
+class Section(Block, nodes.Section):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
     ``title`` is shown as a heading, or as an attribute in XML; without one only the content is.
@@ -43,7 +43,7 @@ class Section(Block, tree.Section):
     """
 
     __slots__ = ()
-    _node = tree.Section
+    _node = nodes.Section
     _own = _SECTION_TEXT
     _forbids = _PART_FORBIDS
     _refuses = ROOTED
@@ -118,11 +118,11 @@ def _title(section: Section, title: object, content: tuple[Content, ...]) -> str
         raise error.located(section.source) from None
 
 
-class Fragment(Block, tree.Fragment):
+class Fragment(Block, nodes.Fragment):
     """Several parts that stand for themselves wherever the fragment is put."""
 
     __slots__ = ()
-    _node = tree.Fragment
+    _node = nodes.Fragment
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -138,11 +138,11 @@ class Fragment(Block, tree.Fragment):
             begin(self, content, options)
 
 
-class Note(Block, tree.Note):
+class Note(Block, nodes.Note):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
-    _node = tree.Note
+    _node = nodes.Note
     _own = NOTE
     _forbids = _PART_FORBIDS
     _refuses = ROOTED

@@ -3,7 +3,7 @@
 import sys
 from typing import Never
 
-from promptdsl import tree
+from promptdsl import nodes, tree
 from promptdsl.components.arguments import (
     TEXT_BITS,
     Content,
@@ -31,11 +31,11 @@ _join = with_own_code(join)
 EMPTY_TEXT = TEXT_BITS | tree.HOLLOW
 
 
-class Text(Written, tree.Text):
+class Text(Written, nodes.Text):
     """One text: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
-    _node = tree.Text
+    _node = nodes.Text
 
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
@@ -71,7 +71,7 @@ def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
             raise refused(part, text)
         if not isinstance(part, Node):
             parts.extend(inline(part, text))
-        elif isinstance(part, tree.Value):
+        elif isinstance(part, nodes.Value):
             if part.mask & BUSY:
                 busy.append(part)
             parts.append(part)
@@ -88,11 +88,11 @@ def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
     return joined(parts)
 
 
-class Value(Written, tree.Value):
+class Value(Written, nodes.Value):
     """Text from elsewhere: encoded for its place, so that it can open or close nothing."""
 
     __slots__ = ()
-    _node = tree.Value
+    _node = nodes.Value
 
     def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)

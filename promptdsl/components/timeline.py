@@ -3,12 +3,13 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from promptdsl import tree
+from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.options import unknown_option
 from promptdsl.components.writing import Block, begin
 from promptdsl.config import as_layer
 from promptdsl.errors import PlacementError, ScopeError
+from promptdsl.nodes import Root
 from promptdsl.scope import open_block
 from promptdsl.sources import Source
 from promptdsl.tree import (
@@ -23,7 +24,6 @@ from promptdsl.tree import (
     SHIFT,
     TEXT,
     Node,
-    Root,
     label,
     named_label,
 )
@@ -94,7 +94,7 @@ class Timeline(Block, Root):
             if child.mask & FRAGMENT:
                 waiting.extend(reversed(child.content))
             elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
-                media = next(node for node, _ in tree.walk(child) if isinstance(node, tree.Media))
+                media = next(node for node, _ in tree.walk(child) if isinstance(node, nodes.Media))
                 raise PlacementError(
                     f"{named_label(media)} cannot stand in a Section outside of a turn: "
                     "it is system content",

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, cast
 
-from promptdsl import tree
+from promptdsl import nodes
 from promptdsl.blocks import ERROR_TYPES, tool_use_block
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.options import TURN_OPTIONS, refuse_options
 from promptdsl.components.writing import ROOTED, Block, Written, advice_for, begin, with_own_code
 from promptdsl.errors import ContentError, DataError, OptionError, PromptError, nearest
 from promptdsl.json_text import exact, write_json
+from promptdsl.nodes import ToolTurn
 from promptdsl.scope import OPENED, join
 from promptdsl.tree import (
     BARE,
@@ -21,7 +22,6 @@ from promptdsl.tree import (
     SPOKEN,
     TURN,
     Node,
-    ToolTurn,
     bits,
     label,
     named_label,
@@ -35,7 +35,7 @@ _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
 
 
-class ToolUse(Written, tree.Call):
+class ToolUse(Written, nodes.Call):
     """A call the model made, inside an assistant turn.
 
     ``input`` is a mapping, or the JSON text as the provider sent it, which is kept to the byte.
@@ -43,7 +43,7 @@ class ToolUse(Written, tree.Call):
     """
 
     __slots__ = ()
-    _node = tree.Call
+    _node = nodes.Call
 
     def __init__(
         self, name: str, input: Mapping[str, Any] | str, /, id: str, **options: Never
@@ -87,11 +87,11 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
-class ToolResult(Block, tree.Result):
+class ToolResult(Block, nodes.Result):
     """The answer to the call ``tool_use_id``, inside a user or tool turn."""
 
     __slots__ = ()
-    _node = tree.Result
+    _node = nodes.Result
     _own = bits(RESULT)
     _forbids = ROOTED | CALL | RESULT | HAPPENING
     _refuses = ROOTED

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptdsl import tree
+from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content
 from promptdsl.components.options import TURN_OPTIONS
 from promptdsl.components.writing import ROOTED, Block, advice_for, begin, with_own_code
@@ -32,11 +32,11 @@ from promptdsl.tree import (
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class TurnBlock(Block, tree.Turn):
+class TurnBlock(Block, nodes.Turn):
     """What the turns share. Not a component of its own."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _accepts = TURN_OPTIONS
     _role: ClassVar[Role] = "user"
     _refuses = ROOTED
@@ -79,7 +79,7 @@ class System(TurnBlock):
     """Instructions. All system content of a prompt becomes one message, first of all."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _role = "system"
     _own = bits(TURN | SYSTEM)
     _forbids = ROOTED | CALL | RESULT | HAPPENING | MEDIA | MEDIA << SHIFT
@@ -104,7 +104,7 @@ class Developer(TurnBlock):
     """An instruction in the middle of a conversation; it stays where it is written."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _role = "developer"
     _own = bits(TURN | DEVELOPER)
     _forbids = ROOTED | CALL | RESULT | HAPPENING
@@ -129,7 +129,7 @@ class User(TurnBlock):
     """What a user said. ``merge=False`` keeps it apart from its neighbours."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _role = "user"
     _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | CALL | HAPPENING
@@ -157,7 +157,7 @@ class Assistant(TurnBlock):
     """What the model said, with the calls it made. ``merge=False`` keeps it apart."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _role = "assistant"
     _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | RESULT | HAPPENING
@@ -185,7 +185,7 @@ class Event(TurnBlock):
     """Something that happened in the application. Its role is the configuration's to choose."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _role = "event"
     _own = bits(TURN | tree.EVENT)
     _forbids = ROOTED | CALL | RESULT
@@ -210,7 +210,7 @@ class ToolResults(TurnBlock):
     """A tool turn written as ``Turn("tool", ToolResult(...), ...)``: results and nothing else."""
 
     __slots__ = ()
-    _node = tree.Turn
+    _node = nodes.Turn
     _role = "tool"
     _own = bits(TURN)
     _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gather, retract
 from promptdsl.components.options import check_id, options_of, unknown_option
 from promptdsl.errors import OptionError, PlacementError, PromptError, ScopeError
+from promptdsl.nodes import Fragment, Text
 from promptdsl.rewriting import unique_ids
 from promptdsl.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplaced
 from promptdsl.tree import (
@@ -31,9 +32,7 @@ from promptdsl.tree import (
     SURFACE,
     TEXT,
     TURN,
-    Fragment,
     Node,
-    Text,
     label,
     make,
     named_label,

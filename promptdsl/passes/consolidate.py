@@ -4,6 +4,7 @@ from typing import Any
 
 from promptdsl.blocks import TextBlock
 from promptdsl.messages import LEADING, Message
+from promptdsl.nodes import Consolidated, Media, Recorded, Turn, Verbatim
 from promptdsl.rewriting import cut, unique_ids, with_content
 from promptdsl.tree import (
     CACHE,
@@ -14,13 +15,8 @@ from promptdsl.tree import (
     TEXT,
     TURN,
     Child,
-    Consolidated,
-    Media,
     Node,
     Options,
-    Recorded,
-    Turn,
-    Verbatim,
     bits,
     make,
 )

@@ -14,6 +14,17 @@ from promptdsl.blocks import (
 from promptdsl.encoding import is_whole
 from promptdsl.errors import DataError, PromptError
 from promptdsl.messages import LEADING, Message, place
+from promptdsl.nodes import (
+    Fragment,
+    Happening,
+    Media,
+    Note,
+    Recorded,
+    Request,
+    ToolTurn,
+    Turn,
+    Value,
+)
 from promptdsl.rewriting import covering, says_something, with_content
 from promptdsl.tree import (
     CALL,
@@ -29,17 +40,8 @@ from promptdsl.tree import (
     TEXT,
     TURN,
     Child,
-    Fragment,
-    Happening,
-    Media,
     Node,
-    Note,
     Options,
-    Recorded,
-    Request,
-    ToolTurn,
-    Turn,
-    Value,
     bits,
     make,
     walk,

@@ -5,8 +5,9 @@ from itertools import groupby
 from typing import Any
 
 from promptdsl.messages import CONVERSATION, FLEETING, Message
+from promptdsl.nodes import Merged, Recorded, Turn
 from promptdsl.rewriting import covering, cut, with_content
-from promptdsl.tree import RECORDED, SHIFT, TURN, Merged, Node, Recorded, Turn, bits, make
+from promptdsl.tree import RECORDED, SHIFT, TURN, Node, bits, make
 
 
 def merge(root: Node, *, enabled: bool) -> Node:

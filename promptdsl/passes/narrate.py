@@ -11,22 +11,9 @@ from promptdsl.encoding import data_text, field, inline_line, text_of
 from promptdsl.errors import ContentError
 from promptdsl.fencing import fence
 from promptdsl.json_text import ABSENT
+from promptdsl.nodes import Fence, Happening, Turn, Verbatim
 from promptdsl.rewriting import covering, with_content
-from promptdsl.tree import (
-    EVENT,
-    MEDIA,
-    SHIFT,
-    TEXT,
-    TURN,
-    Child,
-    Fence,
-    Happening,
-    Node,
-    Turn,
-    Verbatim,
-    bits,
-    make,
-)
+from promptdsl.tree import EVENT, MEDIA, SHIFT, TEXT, TURN, Child, Node, bits, make
 
 Narrator = Callable[[str, Mapping[str, Any]], str]
 """Returns the text of an event: its type, and its fields, encoded, one line each."""

@@ -10,25 +10,9 @@ from promptdsl.blocks import Block, ToolResultBlock, ToolUseBlock
 from promptdsl.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.errors import PairingError
 from promptdsl.messages import CONVERSATION, Message
+from promptdsl.nodes import Call, Recorded, Result, ToolTurn, Turn
 from promptdsl.rewriting import cut, replace, rewrite, says_something, with_content
-from promptdsl.tree import (
-    CALL,
-    RECORDED,
-    RESULT,
-    SHIFT,
-    SPOKEN,
-    TEXT,
-    TURN,
-    Call,
-    Node,
-    Recorded,
-    Result,
-    ToolTurn,
-    Turn,
-    bits,
-    make,
-    walk,
-)
+from promptdsl.tree import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, Node, bits, make, walk
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT

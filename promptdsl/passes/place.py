@@ -9,6 +9,7 @@ from promptdsl.encoding import attribute, field, inline_line
 from promptdsl.errors import PlacementError
 from promptdsl.fencing import fence
 from promptdsl.messages import CONVERSATION, Message
+from promptdsl.nodes import Recorded, Request, Turn, Verbatim
 from promptdsl.rewriting import cut, says_something, with_content
 from promptdsl.tree import (
     CALL,
@@ -21,10 +22,6 @@ from promptdsl.tree import (
     TURN,
     Child,
     Node,
-    Recorded,
-    Request,
-    Turn,
-    Verbatim,
     bits,
     make,
 )

@@ -1,7 +1,8 @@
 """Select: leave out what is for another audience."""
 
+from promptdsl.nodes import Note
 from promptdsl.rewriting import rewrite
-from promptdsl.tree import AUDIENCE, Node, Note
+from promptdsl.tree import AUDIENCE, Node
 
 WITHIN = AUDIENCE
 

@@ -5,12 +5,11 @@ from typing import Any
 
 from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages import Message
-from promptdsl.tree import (
+from promptdsl.nodes import (
     Call,
     Fence,
     Media,
     Merged,
-    Node,
     Recorded,
     Request,
     Result,
@@ -19,8 +18,8 @@ from promptdsl.tree import (
     Turn,
     Value,
     Verbatim,
-    label,
 )
+from promptdsl.tree import Node, label
 
 WIDTH = 60
 DEEPEST = 40

@@ -32,8 +32,9 @@ from promptdsl import (
 )
 from promptdsl.config import resolve
 from promptdsl.encoding import field
+from promptdsl.nodes import Happening
 from promptdsl.passes.narrate import narrate
-from promptdsl.tree import Happening, Node
+from promptdsl.tree import Node
 from tests.hostile import HOSTILE
 from tests.reading import did_nothing, line, lost, said, stage, text
 
