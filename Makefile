@@ -18,7 +18,7 @@ demo: .venv/.demo
 	$(BIN)/python examples/support_agent.py
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -q -n auto --dist loadfile $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check
