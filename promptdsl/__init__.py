@@ -19,14 +19,28 @@ from promptdsl.blocks import (
     block_from_dict,
 )
 from promptdsl.components.any_turn import Turn
+from promptdsl.components.composing import component, override
+from promptdsl.components.deferred import Lazy, LazyContext, Template
 from promptdsl.components.events import StateChange, SystemEvent, UserAction
 from promptdsl.components.history import History
-from promptdsl.components.media import Image
+from promptdsl.components.lists import Checklist, Example, Item, List, Quote
+from promptdsl.components.media import Audio, Document, Image, Video
 from promptdsl.components.requests import Ephemeral, Grounding
-from promptdsl.components.sections import Fragment, Note, Section, include
-from promptdsl.components.text import Text, Value, dedent
+from promptdsl.components.sections import Format, Fragment, Group, Note, Section, include
+from promptdsl.components.tables import Table
+from promptdsl.components.text import (
+    Code,
+    Heading,
+    Json,
+    Paragraph,
+    Text,
+    Untrusted,
+    Value,
+    Volatile,
+    dedent,
+)
 from promptdsl.components.timeline import Timeline
-from promptdsl.components.tools import ToolMessage, ToolResult, ToolUse
+from promptdsl.components.tools import Reasoning, ToolMessage, ToolResult, ToolUse
 from promptdsl.components.turns import (
     Assistant,
     Developer,
@@ -53,29 +67,45 @@ from promptdsl.errors import (
 )
 from promptdsl.losses import Loss
 from promptdsl.messages import Message, Origin
-from promptdsl.rendering import Rendered, Stage, render
+from promptdsl.rendering import Rendered, Stage, arender, render
 from promptdsl.scope import detached
 from promptdsl.sources import MediaSource, Source
 from promptdsl.tree import Node
+from promptdsl.trust import trusted
+from promptdsl.voices import UNTRUSTED_NOTICE
 
 __all__ = [
+    "UNTRUSTED_NOTICE",
     "Assistant",
+    "Audio",
     "AudioBlock",
     "Block",
+    "Checklist",
+    "Code",
     "CodeBlock",
     "ConfigError",
     "ContentError",
     "DataError",
     "Developer",
+    "Document",
     "DocumentBlock",
     "Ephemeral",
     "Event",
+    "Example",
+    "Format",
     "Fragment",
     "Grounding",
+    "Group",
+    "Heading",
     "History",
     "Image",
     "ImageBlock",
+    "Item",
+    "Json",
     "JsonBlock",
+    "Lazy",
+    "LazyContext",
+    "List",
     "Loss",
     "LossError",
     "MediaError",
@@ -87,9 +117,12 @@ __all__ = [
     "OptionError",
     "Origin",
     "PairingError",
+    "Paragraph",
     "PendingToolCalls",
     "PlacementError",
     "PromptError",
+    "Quote",
+    "Reasoning",
     "ReasoningBlock",
     "Rendered",
     "ScopeError",
@@ -101,7 +134,9 @@ __all__ = [
     "System",
     "SystemEvent",
     "SystemEventBlock",
+    "Table",
     "TargetError",
+    "Template",
     "TemplateError",
     "Text",
     "TextBlock",
@@ -113,15 +148,22 @@ __all__ = [
     "ToolUseBlock",
     "Turn",
     "UnknownBlock",
+    "Untrusted",
     "User",
     "UserAction",
     "UserActionBlock",
     "Value",
+    "Video",
     "VideoBlock",
+    "Volatile",
+    "arender",
     "block_from_dict",
+    "component",
     "decode",
     "dedent",
     "detached",
     "include",
+    "override",
     "render",
+    "trusted",
 ]

@@ -1,508 +1,305 @@
-"""Content blocks: what a message is made of. Frozen values that know nothing of trees or providers.
+"""Content blocks: what a message is made of, and how it is read from a dictionary.
 
 Every block turns into a dictionary with ``to_dict()`` and back with ``block_from_dict()``, exactly:
-keys and block types this version does not know are kept as they came.
+keys and block types this version does not know are kept as they came, in their order. Of a key
+with several names one is written, and what is at its default is not.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 import attrs
 
+from promptdsl.block_drafts import text_block, tool_result_block, tool_use_block
+from promptdsl.block_entries import ALIASES, KEYS, MEDIA, SHORT, SOURCE
+from promptdsl.block_fields import (
+    CACHES,
+    ERROR_TYPES,
+    Cache,
+    kind_of,
+    mapping,
+    one_of,
+    optional,
+    string,
+)
+from promptdsl.block_types import (
+    CLASSES,
+    AnyBlock,
+    AudioBlock,
+    Block,
+    CodeBlock,
+    DocumentBlock,
+    EventBlock,
+    ImageBlock,
+    JsonBlock,
+    MediaBlock,
+    ReasoningBlock,
+    StateChangeBlock,
+    SystemEventBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    UserActionBlock,
+    VideoBlock,
+    is_ambiguous,
+)
 from promptdsl.errors import DataError, nearest
-from promptdsl.json_text import ABSENT, exact, frozen, read_json, thawed, write_json
-from promptdsl.sources import SHORTHANDS, MediaSource, media_source
-
-Cache: TypeAlias = Literal["default", "5m", "1h"]
-"""A cache mark behind a block: the provider's default time to live, five minutes or an hour."""
-
-ERROR_TYPES: tuple[str, ...] = (
-    "unknown_tool",
-    "validation_error",
-    "execution_error",
-    "timeout_error",
-    "interrupted",
-)
-
-CACHES = ("default", "5m", "1h")
-
-EMPTY: Mapping[str, Any] = frozen({})
-
-
-class _Block:
-    """What all blocks share: a type, and being written as a dictionary."""
-
-    __slots__ = ()
-    type: ClassVar[str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the block as plain data; keys it was read with and does not know come last."""
-        return dict(_entries(self))
-
-
-@attrs.frozen
-class TextBlock(_Block):
-    """Text, sent as it is."""
-
-    type: ClassVar[str] = "text"
-    text: str
-    cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class _MediaBlock(_Block):
-    source: MediaSource
-    title: str | None = None
-    detail: str | None = None
-    cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-    @property
-    def is_image(self) -> bool:
-        """Whether the attachment is a picture."""
-        return self.type == "image"
-
-    @property
-    def is_document(self) -> bool:
-        """Whether the attachment is a document."""
-        return self.type == "document"
-
-    @property
-    def is_url(self) -> bool:
-        """Whether the attachment is only an address, which the provider fetches."""
-        return self.source.kind == "url"
-
-
-@attrs.frozen
-class ImageBlock(_MediaBlock):
-    """A picture."""
-
-    type: ClassVar[str] = "image"
-
-
-@attrs.frozen
-class AudioBlock(_MediaBlock):
-    """A recording."""
-
-    type: ClassVar[str] = "audio"
-
-
-@attrs.frozen
-class DocumentBlock(_MediaBlock):
-    """A document, such as a PDF."""
-
-    type: ClassVar[str] = "document"
-
-
-@attrs.frozen
-class VideoBlock(_MediaBlock):
-    """A film."""
-
-    type: ClassVar[str] = "video"
-
-
-@attrs.frozen
-class ToolUseBlock(_Block):
-    """A call the model made.
-
-    ``arguments`` is the JSON text of the input: as it came when it came as text, otherwise written
-    once from the mapping, so that nothing can change it later. ``input`` reads it.
-    """
-
-    type: ClassVar[str] = "tool_use"
-    id: str
-    name: str
-    arguments: str
-    cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-    @property
-    def input(self) -> dict[str, Any] | None:
-        """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
-        value = read_json(self.arguments)
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-
-@attrs.frozen
-class ToolResultBlock(_Block):
-    """The answer to one call. All that a ``tool`` message holds."""
-
-    type: ClassVar[str] = "tool_result"
-    tool_use_id: str
-    content: "tuple[Block, ...]" = ()
-    name: str | None = None
-    is_error: bool = False
-    error_type: str | None = None
-    cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class ReasoningBlock(_Block):
-    """What a model thought; replayed only to the provider it came from, to the byte."""
-
-    type: ClassVar[str] = "reasoning"
-    text: str
-    signature: str | None = None
-    encrypted: str | None = None
-    origin: str | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class UserActionBlock(_Block):
-    """Something a user did in the application."""
-
-    type: ClassVar[str] = "user_action"
-    action: str
-    target: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
-    actor: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
-    details: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class StateChangeBlock(_Block):
-    """A value of the application that changed; written ``from`` and ``to`` in dictionaries."""
-
-    type: ClassVar[str] = "state_change"
-    key: str
-    old: Any = attrs.field(default=ABSENT, converter=frozen, hash=False)
-    new: Any = attrs.field(default=ABSENT, converter=frozen, hash=False)
-    trigger: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
-    details: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class SystemEventBlock(_Block):
-    """Something the application did."""
-
-    type: ClassVar[str] = "system_event"
-    event: str
-    source: Any = attrs.field(default=None, converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
-    data: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class JsonBlock(_Block):
-    """A value to be written as JSON; text by the time it is sent."""
-
-    type: ClassVar[str] = "json"
-    value: Any = attrs.field(converter=frozen, hash=False)  # pyright: ignore[reportUnknownVariableType]
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class CodeBlock(_Block):
-    """Source code; text by the time it is sent."""
-
-    type: ClassVar[str] = "code"
-    text: str
-    language: str | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-
-
-@attrs.frozen
-class UnknownBlock(_Block):
-    """A block of a type this version does not know, kept whole."""
-
-    type: ClassVar[str] = "unknown"
-    data: Mapping[str, Any] = attrs.field(converter=frozen, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the dictionary it was read from."""
-        return cast("dict[str, Any]", thawed(self.data))
-
-
-EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
-MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
-Block: TypeAlias = (
-    TextBlock
-    | MediaBlock
-    | ToolUseBlock
-    | ToolResultBlock
-    | ReasoningBlock
-    | EventBlock
-    | JsonBlock
-    | CodeBlock
-    | UnknownBlock
-)
-
-
-class _TextDraft(TextBlock):
-    """A text block while it is being filled.
-
-    Setting slots and turning frozen costs half of ``__init__``.
-    """
-
-    __slots__ = ()
-    __setattr__ = object.__setattr__
-    __delattr__ = object.__delattr__
-
-
-def text_block(text: str, cache: Cache | None = None) -> TextBlock:
-    """Return ``TextBlock(text, cache)``, built in half the time."""
-    block = object.__new__(_TextDraft)
-    block.text = text  # type: ignore[misc]
-    block.cache = cache  # type: ignore[misc]
-    block.extra = EMPTY  # type: ignore[misc]
-    block.__class__ = TextBlock  # type: ignore[assignment]
-    return block
-
-
-class _CallDraft(ToolUseBlock):
-    __slots__ = ()
-    __setattr__ = object.__setattr__
-    __delattr__ = object.__delattr__
-
-
-def tool_use_block(id: str, name: str, arguments: str) -> ToolUseBlock:
-    """Return ``ToolUseBlock(id, name, arguments)``, built in half the time."""
-    block = object.__new__(_CallDraft)
-    block.id = id  # type: ignore[misc]
-    block.name = name  # type: ignore[misc]
-    block.arguments = arguments  # type: ignore[misc]
-    block.cache = None  # type: ignore[misc]
-    block.extra = EMPTY  # type: ignore[misc]
-    block.__class__ = ToolUseBlock  # type: ignore[assignment]
-    return block
-
-
-class _ResultDraft(ToolResultBlock):
-    __slots__ = ()
-    __setattr__ = object.__setattr__
-    __delattr__ = object.__delattr__
-
-
-def tool_result_block(
-    tool_use_id: str, content: tuple[Block, ...], name: str | None = None
-) -> ToolResultBlock:
-    """Return ``ToolResultBlock(tool_use_id, content, name)``, built in half the time."""
-    block = object.__new__(_ResultDraft)
-    block.tool_use_id = tool_use_id  # type: ignore[misc]
-    block.content = content  # type: ignore[misc]
-    block.name = name  # type: ignore[misc]
-    block.is_error = False  # type: ignore[misc]
-    block.error_type = None  # type: ignore[misc]
-    block.cache = None  # type: ignore[misc]
-    block.extra = EMPTY  # type: ignore[misc]
-    block.__class__ = ToolResultBlock  # type: ignore[assignment]
-    return block
-
-
-# Blocks as dictionaries.
-
-CLASSES: Mapping[str, Any] = {
-    cls.type: cls
-    for cls in (
-        TextBlock,
-        ImageBlock,
-        AudioBlock,
-        DocumentBlock,
-        VideoBlock,
-        ToolUseBlock,
-        ToolResultBlock,
-        ReasoningBlock,
-        UserActionBlock,
-        StateChangeBlock,
-        SystemEventBlock,
-        JsonBlock,
-        CodeBlock,
-    )
-}
-_KEYS = {"old": "from", "new": "to"}
-_ALIASES = {
-    "tool_use": {"toolUseId": "id"},
-    "tool_result": {"toolUseId": "tool_use_id", "tool_call_id": "tool_use_id"},
-}
-
-
-def _entries(block: Any) -> Iterator[tuple[str, Any]]:
-    yield "type", block.type
-    for field in attrs.fields(type(block)):  # pyright: ignore[reportUnknownArgumentType]
-        value = getattr(block, field.name)
-        if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
-            continue
-        if field.name == "arguments":
-            yield from _input_entries(block)
-        else:
-            yield _KEYS.get(field.name) or field.name, _plain(value)
-    yield from thawed(block.extra).items()
-
-
-def _input_entries(block: ToolUseBlock) -> Iterator[tuple[str, Any]]:
-    value = block.input
-    if value is not None:
-        yield "input", value
-    if value is None or write_json(value) != block.arguments:
-        yield "arguments", block.arguments
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, MediaSource):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [block.to_dict() for block in cast("tuple[Block, ...]", value)]
-    return thawed(value)
+from promptdsl.json_text import ABSENT, EMPTY, canonical, exact, plain, read_any_depth, write_json
+from promptdsl.plain_data import Around, json_leaf
+from promptdsl.sources import SOURCE_KEYS, MediaSource, media_source
+
+__all__ = [
+    "CACHES",
+    "CLASSES",
+    "EMPTY",
+    "ERROR_TYPES",
+    "AudioBlock",
+    "Block",
+    "Cache",
+    "CodeBlock",
+    "DocumentBlock",
+    "EventBlock",
+    "ImageBlock",
+    "JsonBlock",
+    "MediaBlock",
+    "ReasoningBlock",
+    "StateChangeBlock",
+    "SystemEventBlock",
+    "TextBlock",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "UnknownBlock",
+    "UserActionBlock",
+    "VideoBlock",
+    "block_from_dict",
+    "contents",
+    "mapping",
+    "optional",
+    "string",
+    "text_block",
+    "tool_result_block",
+    "tool_use_block",
+]
 
 
 def block_from_dict(data: object) -> Block:
     """Return the block a dictionary describes; a string is a text block, a block is itself.
 
-    Raises :class:`DataError` when it is no dictionary with a ``type``, or lacks what its type
-    needs. A type this version does not know becomes an :class:`UnknownBlock`.
+    Raises :class:`DataError` when it is no dictionary with a ``type``, lacks what its type needs,
+    says one thing in two ways, or holds what JSON cannot say. A type this version does not know
+    becomes an :class:`UnknownBlock`.
     """
-    if isinstance(data, str):
-        return text_block(exact(data))
-    if isinstance(data, _Block):
-        return cast("Block", data)
-    if not isinstance(data, Mapping):
-        raise DataError(f"a block is a dictionary or a string, not {type(data).__name__}")
-    entries = {exact(key): value for key, value in cast("Mapping[str, Any]", data).items()}
-    kind = entries.get("type")
-    if not isinstance(kind, str):
-        raise DataError("a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
-    cls = CLASSES.get(kind)
-    return UnknownBlock(entries) if cls is None else _read(cls, entries)
+    return _block(data, "")
 
 
-def _read(cls: Any, entries: dict[str, Any]) -> Block:
-    del entries["type"]
-    if issubclass(cls, _MediaBlock) and "source" not in entries:
-        entries["source"] = {key: entries.pop(key) for key in SHORTHANDS if key in entries}
-    for alias, key in _ALIASES.get(cls.type, {}).items():
-        if alias in entries:
-            entries.setdefault(key, entries.pop(alias))
-    given: dict[str, Any] = {}
-    for field in attrs.fields(cls):
-        key = (cls is StateChangeBlock and _KEYS.get(field.name)) or field.name
-        if field.name == "arguments":
-            given["arguments"] = _arguments(entries)
-        elif key in entries and field.name != "extra":
-            given[field.name] = _check(cls, field.name)(entries.pop(key), key)
-        elif field.default is attrs.NOTHING:
-            raise DataError(f"a {cls.type!r} block needs {key!r}", fix=nearest(key, entries))
-    return cast("Block", cls(**given, extra=entries or EMPTY))
+def contents(value: object, key: str = "") -> tuple[Block, ...]:
+    """Return the blocks of a content: a string, a list of block dictionaries, or nothing.
 
-
-def _arguments(entries: dict[str, Any]) -> str:
-    value = entries.pop("input", ABSENT)
-    text = entries.pop("arguments", ABSENT)
-    if isinstance(text, str):
-        return cast("str", exact(text))
-    if isinstance(value, str):
-        return cast("str", exact(value))
-    if value is ABSENT:
-        raise DataError("a 'tool_use' block needs 'input'")
-    return write_json(value)
-
-
-def contents(value: object) -> tuple[Block, ...]:
-    """Return the blocks of a content: a string, a list of block dictionaries, or nothing."""
-    if value is None or value == "":
+    Raises :class:`DataError`, which names ``key`` and the number of the block, for anything else.
+    """
+    if value is None:
         return ()
     if isinstance(value, str):
-        return (text_block(exact(value)),)
+        text = exact(value)
+        return (text_block(text),) if text else ()
     if not isinstance(value, list | tuple):
-        raise DataError(f"a content is a string or a list of blocks, not {type(value).__name__}")
-    if type(value) is tuple and all(  # pyright: ignore[reportUnknownArgumentType]
-        isinstance(item, _Block) for item in cast("tuple[object, ...]", value)
-    ):
-        return cast("tuple[Block, ...]", value)
-    return tuple(
-        cast("Block", item) if isinstance(item, _Block) else block_from_dict(item)
-        for item in cast("list[object]", value)
-    )
+        what = repr(key) if key else "a content"
+        raise DataError(f"{what} is a string or a list of blocks, not {kind_of(value)}")
+    items = cast("list[object] | tuple[object, ...]", value)
+    if type(items) is tuple and all(isinstance(item, AnyBlock) for item in items):
+        return cast("tuple[Block, ...]", items)
+    return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(items))
 
 
-# What a key of a dictionary may hold.
+def _block(data: object, where: str) -> Block:
+    if isinstance(data, AnyBlock):
+        return cast("Block", data)
+    if isinstance(data, str):
+        return text_block(exact(data))
+    if not isinstance(data, Mapping):
+        raise _error(where, f"a block is a dictionary or a string, not {type(data).__name__}")
+    if type(data) is dict and len(cast("Any", data)) == 2:
+        text: Any = cast("Any", data).get("text")
+        if type(text) is str and cast("Any", data).get("type") == "text":
+            return text_block(text)
+    entries: dict[str, Any] = dict(plain(cast("Any", data), where, _block_leaf))
+    kind = entries.get("type")
+    if not isinstance(kind, str):
+        raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
+    if kind not in CLASSES:
+        held = entries.get("data")
+        wrapped = len(entries) == 2 and is_ambiguous(entries)
+        return UnknownBlock(cast("Any", held) if wrapped else entries)
+    del entries["type"]
+    return _read(CLASSES[kind], entries, where)
 
 
-def string(value: Any, key: str) -> str:
-    """Return a string; :class:`DataError` names the key of what is none."""
-    if not isinstance(value, str):
-        raise DataError(f"{key!r} is a string, not {type(value).__name__}")
-    return cast("str", exact(value))
+def _block_leaf(item: Any, around: Around, key: Any) -> Any:
+    # Only a content, which is a list in the dictionary of a block, may hold finished blocks.
+    if isinstance(item, AnyBlock) and [*around.values()][1:] == ["content"]:
+        return item
+    return json_leaf(item, around, key)
 
 
-def optional(value: Any, key: str) -> str | None:
-    """Return a string or ``None``; :class:`DataError` names the key of what is neither."""
-    return None if value is None else string(value, key)
+def _read(cls: Any, entries: dict[str, Any], where: str) -> Block:
+    for key, names in ALIASES.get(cls.type, {}).items():
+        if key != "arguments":
+            _join_names(entries, key, names, where)
+    given = _checked(cls.type, entries, where)
+    for field in attrs.fields(cls):
+        key = KEYS.get(cls.type, {}).get(field.name) or field.name
+        if field.name in given or field.name == "extra":
+            continue
+        if key in entries:
+            given[field.name] = entries.pop(key)
+        elif field.default is attrs.NOTHING:
+            raise _missing(cls.type, key, entries, where)
+    try:
+        return cast("Block", cls(**given, extra=entries or EMPTY))
+    except DataError as error:
+        raise _error(where, error.what, error.fix) from None
 
 
-def mapping(value: Any, key: str) -> Mapping[str, Any]:
-    """Return a mapping; :class:`DataError` names the key of what is none."""
-    if not isinstance(value, Mapping):
-        raise DataError(f"{key!r} is a mapping, not {type(value).__name__}")
-    return cast("Mapping[str, Any]", value)
+def _checked(kind: str, entries: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the fields that are more in a dictionary than their value, taken out of it."""
+    if kind == "tool_use":
+        return {"arguments": _arguments(entries, where)}
+    if kind in MEDIA:
+        source, further = _source(kind, entries, where)
+        if further:
+            entries["source"] = further
+        return {"source": source}
+    if kind == "tool_result":
+        content = _answer(entries.pop("content", None), _within(where, "content"))
+        return {"content": content, "error_type": _error_type(entries, where)}
+    return {}
 
 
-def _word(value: Any, key: str) -> Any:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if number else string(value, key)
+def _error_type(entries: dict[str, Any], where: str) -> str | None:
+    value = entries.pop("error_type", None)
+    try:
+        return None if value is None else one_of(ERROR_TYPES, value, "error_type")
+    except DataError as error:
+        raise _error(where, error.what, error.fix) from None
 
 
-def _flag(value: Any, key: str) -> bool:
-    if not isinstance(value, bool):
-        raise DataError(f"{key!r} is true or false, not {value!r}")
-    return value
+def _within(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
 
 
-def _cache(value: Any, key: str) -> str | None:
-    return _one_of(CACHES, value, key)
+def _error(where: str, what: str, fix: str = "") -> DataError:
+    return DataError(f"{where}: {what}" if where else what, fix=fix)
 
 
-def _error_type(value: Any, key: str) -> str | None:
-    return _one_of(ERROR_TYPES, value, key)
+def _missing(kind: str, key: str, entries: Iterable[str], where: str) -> DataError:
+    # Of keys that are there only a few, short ones can be a slip of the pen.
+    close = nearest(key, [name for name in entries if len(name) <= 40][:20])
+    fix = close if close.startswith("did") else f'write {{"type": "{kind}", "{key}": ...}}'
+    return _error(where, f"a {kind!r} block needs {key!r}", fix)
 
 
-def _one_of(known: tuple[str, ...], value: Any, key: str) -> str | None:
-    found = optional(value, key)
-    if found is not None and found not in known:
-        raise DataError(f"unknown {key!r} {found!r}", fix=nearest(found, known))
-    return found
+# One thing under several names.
+
+
+def _join_names(entries: dict[str, Any], key: str, names: tuple[str, ...], where: str) -> None:
+    """Leave the value of a key under its first name."""
+    given = [name for name in (key, *names) if name in entries]
+    for name in given[1:]:
+        if canonical(entries[name]) != canonical(entries[given[0]]):
+            raise _contradiction(given[0], name, where)
+    if given:
+        values = [entries.pop(name) for name in given]
+        entries[key] = values[0]
+
+
+def _contradiction(one: str, two: str, where: str) -> DataError:
+    return _error(where, f"{one!r} and {two!r} say different things", "give one of them")
+
+
+def _arguments(entries: dict[str, Any], where: str) -> str:
+    """Return the JSON text of a call's input, which may come as a mapping, as text, or as both."""
+    value, text = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
+    if value is ABSENT and text is ABSENT:
+        raise _missing("tool_use", "input", entries, where)
+    if text is not ABSENT and not isinstance(text, str):
+        string(text, _within(where, "arguments"))
+    if value is ABSENT or isinstance(value, str):
+        if value is not ABSENT and text not in (ABSENT, value):
+            raise _contradiction("input", "arguments", where)
+        return cast("str", text if value is ABSENT else value)
+    return _agreed(_input(value, where), text, where)
+
+
+def _input(value: Any, where: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", plain(value, _within(where, "input")))
+    raise _error(where, f"'input' is a mapping or its JSON text, not {kind_of(value)}")
+
+
+def _agreed(value: Mapping[str, Any], text: Any, where: str) -> str:
+    if text is ABSENT:
+        return write_json(value)
+    said = read_any_depth(text)
+    if said is ABSENT or canonical(said) != canonical(value):
+        raise _contradiction("input", "arguments", where)
+    return cast("str", text)
 
 
 def _answer(value: Any, key: str) -> tuple[Block, ...]:
     """Return the blocks of a result, which holds no other result."""
-    items = cast("list[Any]", value) if isinstance(value, list | tuple) else []
-    if any(_is_result(item) for item in items):
+    if isinstance(value, list) and any(map(_is_result, cast("Any", value))):
         raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
-    return contents(cast("object", value))
+    return contents(cast("object", value), key)
 
 
 def _is_result(item: Any) -> bool:
-    if isinstance(item, Mapping):
-        return cast("Mapping[str, Any]", item).get("type") == "tool_result"
-    return isinstance(item, ToolResultBlock)
+    return isinstance(item, Mapping) and cast("Any", item).get("type") == "tool_result"
 
 
-def _source(value: Any, _: str) -> MediaSource:
-    return media_source(value)
+# Attachments.
 
 
-def _as_is(value: Any, _: str) -> Any:
-    return value
+def _source(kind: str, entries: dict[str, Any], where: str) -> tuple[MediaSource, dict[str, Any]]:
+    """Return where the bytes are, taken out of the entries, and what else a source says."""
+    short = {key: entries.pop(key) for key in SHORT if key in entries}
+    if "source" not in entries and not short:
+        raise _error(
+            where, f"a {kind!r} block needs 'source'", "or one of 'path', 'url', 'data', 'file_id'"
+        )
+    if "source" not in entries:
+        return _read_source(short, where)
+    inner = _within(where, "source")
+    given = entries.pop("source")
+    if not isinstance(given, Mapping):
+        raise _error(where, f"'source' is a mapping, not {kind_of(given)}")
+    source, further = _read_source(cast("Mapping[str, Any]", given), inner)
+    said = source.to_dict()
+    for key, value in short.items():
+        if said.get(key) != value:
+            raise _contradiction("source", key, where)
+    return source, further
 
 
-def _check(cls: Any, name: str) -> Callable[[Any, str], Any]:
-    if name == "source" and issubclass(cls, _MediaBlock):
-        return _source
-    if name == "name" and cls is ToolResultBlock:
-        return optional
-    return _CHECKS.get(name, _as_is)
+def _read_source(data: Mapping[str, Any], where: str) -> tuple[MediaSource, dict[str, Any]]:
+    told = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
+    if len(told) > 1:
+        raise _contradiction(told[0], told[1], where)
+    kind = data["type"] if "type" in data else _kind(told, data)
+    if not isinstance(kind, str) or kind not in SOURCE_KEYS:
+        shown = repr(kind[:60]) if isinstance(kind, str) else kind_of(kind)
+        raise _error(where, f"unknown source {shown}", nearest(str(shown), SOURCE_KEYS))
+    known = {key: data[key] for key in data if key in SOURCE and data[key] is not None}
+    try:
+        source = media_source({**known, "type": kind})
+    except DataError as error:
+        raise _error(where, error.what, error.fix) from None
+    return source, {key: value for key, value in data.items() if key not in SOURCE}
 
 
-_CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("text", "id", "name", "tool_use_id"), string),
-    **dict.fromkeys(("title", "detail", "language", "signature", "encrypted", "origin"), optional),
-    **dict.fromkeys(("action", "key", "event"), _word),
-    **dict.fromkeys(("details", "data"), mapping),
-    "is_error": _flag,
-    "error_type": _error_type,
-    "cache": _cache,
-    "content": _answer,
-}
+def _kind(told: list[str], data: Mapping[str, Any]) -> object:
+    """Return the kind of source that its only key tells."""
+    value = data.get(told[0]) if told else None
+    if isinstance(value, str) and told == ["uri"] and value[:5].lower() == "gs://":
+        return "gcs"
+    return next((kind for kind, key in SOURCE_KEYS.items() if told == [key]), None)

@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import CodeType
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 import attrs
 
@@ -20,6 +20,7 @@ from promptdsl.sources import Source, author
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
+FORMATS: tuple[str, ...] = get_args(Format)
 ToolPairing: TypeAlias = Literal["error", "fill", "prune"]
 FormatBlock: TypeAlias = Callable[[Block], object]
 """A function of the original block, called before it becomes text."""
@@ -161,7 +162,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "role_mapping.event": _ROLES,
     "role_mapping.ephemeral": _ROLES,
     "ephemeral_position": ("flow", "after_system", "start", "before_user", "end"),
-    "format": ("markdown", "xml"),
+    "format": FORMATS,
     "tool_pairing": ("error", "fill", "prune"),
 }
 

@@ -37,6 +37,7 @@ _NOT_CRLF = r"(?<!\r(?=\n))"
 _BODY = re.compile(rf"[{_MARKUP}{_CONTROL}\r]{_NOT_CRLF}")
 _ONE_LINE = re.compile(rf"[{_MARKUP}{_CONTROL}{_LINE_END}\t\"']")
 _CELL = re.compile(rf"[{_MARKUP}{_CONTROL}{_LINE_END}\t|\\](?<!\\(?!\Z))")
+_AUTHORED_CELL = re.compile(rf"[{_LINE_END}|\\](?<!\\(?!\Z))")
 _INLINE = re.compile(rf"[{_MARKUP}{_CONTROL}\r\u2028\u2029]{_NOT_CRLF}")
 _TITLE = re.compile(f"[{_LINE_END}]")
 _JSON = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -74,6 +75,11 @@ def cell(value: str) -> str:
     A backslash at the end is one too, as it would escape the bar that closes the cell.
     """
     return _CELL.sub(_reference, _exact(value))
+
+
+def authored_cell(text: str) -> str:
+    """Return an author's cell of a Markdown table on one line, every ``|`` a reference."""
+    return _AUTHORED_CELL.sub(_reference, _exact(text))
 
 
 def title(text: str) -> str:
@@ -269,6 +275,15 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
             f"the delimiter {delimiter!r} reads as part of a character reference",
             fix="choose one with other characters, such as '[[event'",
         )
+
+
+def code_fence(text: str) -> str:
+    """Return the backticks of a Markdown code fence that is longer than any inside a text."""
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    return "`" * max(3, longest + 1)
+
+
+_BACKTICKS = re.compile("`+")
 
 
 def inline_line(value: str) -> str:

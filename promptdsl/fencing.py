@@ -1,6 +1,6 @@
 """What stands around a text: the two ends of a fence, and the form of a section."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from promptdsl.config import Delimiter
 from promptdsl.nodes import Fence
@@ -8,23 +8,81 @@ from promptdsl.rewriting import covering
 from promptdsl.tree import TEXT, Child, bits, make
 
 
-class SectionFormat(Protocol):
-    """How sections are written."""
+class Frame(NamedTuple):
+    """What stands around the parts of a container, and between them.
+
+    ``tags`` are the names no text inside may forge. ``between`` separates the parts, ``prefix``
+    stands before every further line.
+    """
+
+    open: str = ""
+    close: str = ""
+    tags: tuple[str, ...] = ()
+    between: str = "\n\n"
+    prefix: str = ""
+
+
+BARE = Frame()
+
+
+class Form(Protocol):
+    """How the components of text are written."""
 
     @property
-    def fenced(self) -> bool:
-        """Whether a section is a tag that its text must not close."""
+    def tagged(self) -> bool:
+        """Whether containers are tags, which their text must not close."""
         ...
 
-    def opening(self, id: str, title: str | None, level: int, *, value: bool) -> str:
-        """Return what stands before a section.
+    @property
+    def table(self) -> str:
+        """The format of a table that has none of its own."""
+        ...
+
+    def section(self, id: str, title: str | None, level: int, *, value: bool) -> Frame:
+        """Return the frame of a section.
 
         ``level`` counts from 2; ``value`` is whether the title is one.
         """
         ...
 
-    def closing(self, id: str) -> str:
-        """Return what stands behind a section."""
+    def heading(self, level: int) -> Frame:
+        """Return the frame of a heading, ``level`` from 1 to 6."""
+        ...
+
+    def paragraph(self) -> Frame:
+        """Return the frame of a paragraph."""
+        ...
+
+    def list(self, *, ordered: bool) -> Frame:
+        """Return the frame of a list."""
+        ...
+
+    def checklist(self) -> Frame:
+        """Return the frame of a checklist."""
+        ...
+
+    def item(self, number: int | None, *, done: bool | None) -> Frame:
+        """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist."""
+        ...
+
+    def quote(self) -> Frame:
+        """Return the frame of a quotation."""
+        ...
+
+    def example(self) -> Frame:
+        """Return the frame of an example."""
+        ...
+
+    def side(self, name: str) -> Frame:
+        """Return the frame of a side of an example, which is ``input`` or ``output``."""
+        ...
+
+    def code(self, text: str, language: str | None) -> Frame:
+        """Return the frame of code, which nothing in ``text`` can close."""
+        ...
+
+    def json(self) -> Frame:
+        """Return the frame of a JSON text."""
         ...
 
 

@@ -3,9 +3,24 @@
 import json
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, Never
+from typing import Any
 
+from promptdsl.deep_json import read_deep, write_deep
 from promptdsl.errors import DataError
+from promptdsl.plain_data import PLAIN, exact, frozen, plain, thawed
+
+__all__ = [
+    "ABSENT",
+    "EMPTY",
+    "canonical",
+    "exact",
+    "frozen",
+    "plain",
+    "read_any_depth",
+    "read_json",
+    "thawed",
+    "write_json",
+]
 
 
 class _Absent:
@@ -28,11 +43,15 @@ class _Absent:
 
 ABSENT = _Absent()
 
+EMPTY: Mapping[str, Any] = frozen({})
+"""The empty mapping that all share who have none."""
+
 
 def read_json(text: str) -> Any:
     """Return the value of a strict JSON text, or ``ABSENT`` when it is not one.
 
-    Neither ``NaN`` is one, nor a number that a float cannot hold (``1e400``).
+    Neither ``NaN`` is one, nor a number that a float cannot hold (``1e400``), nor what is nested
+    deeper than Python's own reader goes: who sends it could not write it either.
     """
     try:
         return _DECODER.decode(text)
@@ -40,8 +59,22 @@ def read_json(text: str) -> Any:
         return ABSENT
 
 
+def read_any_depth(text: str) -> Any:
+    """Return the value of a strict JSON text however deep it is, ``ABSENT`` when it is not one."""
+    try:
+        return _DECODER.decode(text)
+    except ValueError:
+        return ABSENT
+    except RecursionError:
+        pass
+    try:
+        return read_deep(text, _DECODER)
+    except ValueError:
+        return ABSENT
+
+
 def write_json(value: object) -> str:
-    """Return ``value`` as strict JSON text, keys in their order.
+    """Return ``value`` as strict JSON text, keys in their order, however deep it is.
 
     Raises :class:`DataError` when it has none.
     """
@@ -50,11 +83,30 @@ def write_json(value: object) -> str:
         text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"not a JSON value: {error}", fix="give plain data: dict, list, str, int, float"
-        ) from None
+    except RecursionError:
+        return _deep_text(value)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
     return text
+
+
+def _deep_text(value: object) -> str:
+    # What holds itself may be too deep for Python to notice: plain() does.
+    checked = plain(value, "")
+    text = write_deep(checked)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return write_deep(checked, ascii_only=True)
+    return text
+
+
+def canonical(value: object) -> str:
+    """Return the one JSON text of data: equal for the same values, whatever the order of keys.
+
+    ``True`` and ``1``, which Python takes to be equal, have texts of their own.
+    """
+    return write_deep(value, ascii_only=True, ordered=True)
 
 
 def _refuse(constant: str) -> Any:
@@ -64,107 +116,6 @@ def _refuse(constant: str) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     return number if isfinite(number) else _refuse(text)
-
-
-class FrozenDict(dict[Any, Any]):
-    """A dictionary that refuses every change. It is equal to a plain one, and JSON can write it."""
-
-    __slots__ = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return frozen, (dict(self),)
-
-
-class FrozenList(list[Any]):
-    """A list that refuses every change."""
-
-    __slots__ = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return frozen, (list(self),)
-
-
-def _refuse_change(*_: object, **__: object) -> Never:
-    raise TypeError("this value is frozen: change a copy of it, such as dict(value) or to_dict()")
-
-
-_CHANGES = (
-    (FrozenDict, "__setitem__ __delitem__ __ior__ clear pop popitem setdefault update"),
-    (
-        FrozenList,
-        "__setitem__ __delitem__ __iadd__ __imul__ append clear extend insert pop remove reverse"
-        " sort",
-    ),
-)
-for _class, _names in _CHANGES:
-    for _name in _names.split():
-        setattr(_class, _name, _refuse_change)
-
-_NOTHING = FrozenDict()
-
-
-def exact(value: Any) -> Any:
-    """Return a string as an exact ``str``: a subclass may say another text when it is formatted."""
-    return str.__str__(value) if isinstance(value, str) and type(value) is not str else value
-
-
-def frozen(value: Any) -> Any:
-    """Return plain data as a copy that nobody can change; what is no container stays as it is.
-
-    An empty mapping is always the same object. Raises :class:`DataError` for what holds itself.
-    """
-    if type(value) in _FROZEN:
-        return value
-    if isinstance(value, Mapping) and not value:
-        return _NOTHING
-    return _copied(value, FrozenDict, FrozenList)
-
-
-def thawed(value: Any) -> Any:
-    """Return plain data as dictionaries and lists of its own."""
-    return _copied(value, dict, list)
-
-
-_FROZEN = frozenset({FrozenDict, FrozenList, str, int, float, bool, type(None), bytes})
-
-
-def _copied(value: Any, mapping: type[dict[Any, Any]], sequence: type[list[Any]]) -> Any:
-    """Return a copy of nested containers. Nothing recurses, so any depth will do."""
-    top: list[Any] = []
-    waiting: list[tuple[Any, Any, Any]] = [(top, None, value)]
-    # The containers around the one at hand: None closes the last of them.
-    around: set[int] = set()
-    while waiting:
-        into, key, item = waiting.pop()
-        if into is None:
-            around.discard(key)
-            continue
-        made = _shell(item, mapping, sequence)
-        if made is not item:
-            if id(item) in around:
-                raise DataError("data that holds itself", fix="give plain data, without circles")
-            around.add(id(item))
-            waiting.append((None, id(item), None))
-            waiting += _entries(made, item)
-        if isinstance(into, dict):
-            dict.__setitem__(into, key, made)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        else:
-            list.append(into, made)  # pyright: ignore[reportUnknownMemberType]
-    return top[0]
-
-
-def _shell(item: Any, mapping: type[dict[Any, Any]], sequence: type[list[Any]]) -> Any:
-    """Return the empty container a container is copied into, anything else as it is."""
-    if isinstance(item, Mapping):
-        return mapping()
-    return sequence() if isinstance(item, list) else item
-
-
-def _entries(made: Any, item: Any) -> list[tuple[Any, Any, Any]]:
-    """Return what goes into a container, last first."""
-    if isinstance(item, Mapping):
-        return [(made, exact(key), value) for key, value in item.items()][::-1]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return [(made, None, value) for value in reversed(item)]
 
 
 # Built once: making a decoder costs more than reading a call's arguments with it.

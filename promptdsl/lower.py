@@ -4,7 +4,7 @@
 # pyright: reportUnknownVariableType=false
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -12,26 +12,38 @@ import attrs
 from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, text_block, tool_result_block
 from promptdsl.config import Resolved, fences, literal_fences
 from promptdsl.encoding import guard, guard_end, guard_prefixes, is_whole
-from promptdsl.fencing import SectionFormat
+from promptdsl.fencing import Form
 from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
-from promptdsl.nodes import Call, Consolidated, Media, Merged, Recorded, Text, ToolTurn, Turn
-from promptdsl.tree import RESULT, SHIFT, SPOKEN, Child, Node
+from promptdsl.nodes import (
+    Call,
+    Consolidated,
+    Fragment,
+    Media,
+    Merged,
+    Recorded,
+    Text,
+    ToolTurn,
+    Turn,
+)
+from promptdsl.page import marked
+from promptdsl.settling import worded
+from promptdsl.tree import HOLLOW, RESULT, SHIFT, SPOKEN, Child, Node
 from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice
-from promptdsl.wording import Wording, marked, plain_instructions
+from promptdsl.wording import Setting, Wording, plain_instructions
 
 Roots = Iterable[str | os.PathLike[str]]
 
 
 def lower(  # noqa: PLR0915 (the hot loop: a function for its parts is a call for every turn)
-    root: Node, *, form: SectionFormat, config: Resolved, roots: Roots = ()
+    root: Node, *, forms: Mapping[str, Form], config: Resolved, roots: Roots = ()
 ) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
     """Return the messages of a finished tree, and what of it could not be said.
 
     A turn without content makes no message. Raises :class:`MediaError` for an attachment that
     cannot be read.
     """
-    state = _Lowering(form, config, roots)
+    state = _Lowering(forms, config, roots)
     messages = state.messages
     counts = state.counts
     # Conversation goes out as it is, unless it is guarded.
@@ -104,9 +116,9 @@ def _answer(turn: Any, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 class _Lowering:
     """What is carried from turn to turn."""
 
-    def __init__(self, form: SectionFormat, config: Resolved, roots: Roots) -> None:
-        self.form = form
-        self.roots = tuple(roots)
+    def __init__(self, forms: Mapping[str, Form], config: Resolved, roots: Roots) -> None:
+        form = forms[config.format]
+        self.setting = Setting(forms, form, tuple(roots), config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
@@ -123,11 +135,17 @@ class _Lowering:
         if isinstance(turn, Merged):
             self._merged(turn)
         elif isinstance(turn, Recorded):
-            self.messages += map(self._guarded, turn.items) if self.fences else turn.items
+            items = self._worded(turn, turn.items) if turn.mask & HOLLOW else turn.items
+            self.messages += map(self._guarded, items) if self.fences else items
         else:
             blocks, origins = self._blocks(turn)
             options = turn.options
             self._emit(turn, blocks, (options.id, options.name, options.metadata), origins)
+
+    def _worded(self, node: Recorded, items: tuple[Message, ...]) -> list[Message]:
+        """Return recorded messages whose JSON and code are text."""
+        format_block = self.setting.format_block
+        return [worded(message, format_block, node.source) for message in items]
 
     def _merged(self, turn: Merged) -> None:
         blocks: list[Block] = []
@@ -136,7 +154,7 @@ class _Lowering:
         name: str | None = None
         for part in turn.content:
             if isinstance(part, Recorded):
-                recorded = self._guarded(part.items[0])
+                recorded = self._guarded(*self._worded(part, part.items))
                 blocks += recorded.content
                 unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata)
                 origins += recorded.origins or (unplaced,)
@@ -184,11 +202,13 @@ class _Lowering:
         self.path = head if number < 0 else f"{head}[{number}]"
         origin = (head, number, turn.at, options.id, options.metadata)
         voice = self._voice(turn)
-        plain = plain_instructions(turn.content, self.form) if voice is INSTRUCTION else None
+        plain = (
+            plain_instructions(turn.content, self.setting.form) if voice is INSTRUCTION else None
+        )
         if plain:
             blocks: tuple[Block, ...] = (text_block(plain, "default" if options.cache else None),)
         else:
-            blocks = Wording(self.form, self._report, self.roots).write(turn, voice)
+            blocks = Wording(self.setting, self._report).write(turn, voice)
         if isinstance(turn, ToolTurn):
             blocks = _answer(turn, blocks)
         if options.cache and blocks and turn.role != "system":
@@ -242,7 +262,7 @@ _LABEL_OF = {"event": "event", "request": "ephemeral"}
 def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
     """Yield where the parts of the system message were written: turns, and loose sections."""
     number = 0
-    for part in system.content:
+    for part in map(_unwrapped, system.content):
         options = part.options
         if isinstance(part, Turn):
             head, place = (options.id, -1) if options.id else ("system", number)
@@ -250,3 +270,10 @@ def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
             number += 1
         else:
             yield str(options.id), -1, part.at, options.id, EMPTY
+
+
+def _unwrapped(part: Any) -> Any:
+    """Return the section that a format of its own stands around."""
+    while isinstance(part, Fragment):
+        part = part.content[0]
+    return part

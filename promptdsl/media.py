@@ -1,140 +1,160 @@
-"""Attachments: what their bytes are, and reading them from files. Nothing is ever fetched."""
+"""Attachments: the source of what is given as bytes, text, address or file. Nothing is fetched."""
 
 import base64
-import binascii
 import os
-import stat
-from collections.abc import Iterable
-from pathlib import Path
+import re
+from collections.abc import Iterable, Mapping
 
 from promptdsl.errors import MediaError
-from promptdsl.sources import MediaSource, data_url
+from promptdsl.files import SMALLER, read_file
+from promptdsl.media_types import Kind, check_kind, media_type_of, spelled
+from promptdsl.sources import MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
 """The largest attachment read, in bytes: the largest request a provider takes (Anthropic)."""
 
-CHECK = "check the path of the attachment"
-
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
+STORES: Mapping[str, SourceKind] = {"gs://": "gcs", "s3://": "s3"}
+"""Addresses in a cloud's store, by scheme the kind of their source."""
 
-def sniff(data: bytes) -> str | None:
-    """Return the media type that the first bytes tell, ``None`` when they tell none."""
-    for offset, magic, media_type in _MAGIC:
-        if data[offset : offset + len(magic)] == magic:
-            return media_type
-    if data[:4] == b"RIFF":
-        return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(data[8:12])
-    return None
+_WHITE_SPACE = b" \t\n\v\f\r"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-_MAGIC = (
-    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
-    (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF87a", "image/gif"),
-    (0, b"GIF89a", "image/gif"),
-    (0, b"%PDF-", "application/pdf"),
-    (0, b"ID3", "audio/mpeg"),
-    (0, b"\xff\xfb", "audio/mpeg"),
-    (0, b"OggS", "audio/ogg"),
-    (0, b"fLaC", "audio/flac"),
-    (4, b"ftypavif", "image/avif"),
-    (4, b"ftypheic", "image/heic"),
-    (4, b"ftyp", "video/mp4"),
-)
-
-
-def of_bytes(data: bytes, media_type: str | None = None) -> MediaSource:
+def of_bytes(
+    data: bytes, media_type: str | None = None, *, kind: Kind | None = None
+) -> MediaSource:
     """Return the source of an attachment given as bytes.
 
     Raises :class:`MediaError` when the type is neither given nor told by the bytes, when both
-    disagree, when there are no bytes, or more than 32 MB.
+    disagree, when it is not of ``kind``, when there are no bytes, or more than 32 MB.
     """
     if not data:
         raise MediaError("the attachment is empty", fix="give its bytes")
-    if len(data) > MAX_BYTES:
-        raise MediaError(f"the attachment has {len(data):,} bytes, the limit is {MAX_BYTES:,}")
-    found = sniff(data)
-    declared = "image/jpeg" if media_type == "image/jpg" else media_type
-    if declared is None and found is None:
+    _check_size(len(data))
+    told = media_type_of(data, media_type, kind)
+    return MediaSource("base64", base64.b64encode(data).decode("ascii"), told)
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_BYTES:
         raise MediaError(
-            "the bytes do not tell their media type", fix='say it: media_type="image/png"'
+            f"the attachment has {size:,} bytes, the limit is {MAX_BYTES:,}", fix=SMALLER
         )
-    if declared is not None and found is not None and found != declared:
-        raise MediaError(
-            f"the attachment is declared {declared}, but its bytes are {found}",
-            fix=f'write media_type="{found}", or leave it out',
-        )
-    return MediaSource("base64", base64.b64encode(data).decode("ascii"), declared or found)
 
 
-def read_path(source: MediaSource, roots: Iterable[str | os.PathLike[str]]) -> MediaSource:
-    """Return the source with the bytes of its file in it.
+def of_base64(
+    text: str | bytes, media_type: str | None = None, *, kind: Kind | None = None
+) -> MediaSource:
+    """Return the source of an attachment given as base64 text, rewritten without line ends.
 
-    A path that came in data is read only under one of ``roots``, with links resolved. Raises
-    :class:`MediaError` for a path that is refused, is missing, or is no regular file.
+    White space is skipped, as the text comes in lines; anything else that is not base64 with its
+    padding is a :class:`MediaError`. So is what :func:`of_bytes` refuses.
     """
     try:
-        real = Path(source.value).resolve()
-        allowed = not source.from_data or any(
-            real.is_relative_to(Path(root).resolve()) for root in roots
-        )
-    except (OSError, RuntimeError, ValueError) as error:
-        raise MediaError(f"cannot read {source.value!r}: {error}", fix=CHECK) from None
-    # Asked before the file is, so that data cannot find out which files there are.
-    if not allowed:
-        raise MediaError(
-            f"the path {source.value!r} came in data and lies under no declared media root",
-            fix="declare the folder: render(..., media_roots=[folder])",
-        )
-    return of_bytes(_read_file(real, source.value), source.media_type)
+        encoded = text if isinstance(text, bytes) else text.encode("ascii")
+        bare = encoded.translate(None, _WHITE_SPACE)
+        # Asked before anything is decoded, as a decoded copy is what a limit is to prevent.
+        _check_size(len(bare) * 3 // 4 - bare[-2:].count(b"="))
+        data = base64.b64decode(bare, validate=True)
+    except MediaError:
+        raise
+    except ValueError as error:
+        raise MediaError(f"{text[:60]!r} is no base64: {_reason(error)}", fix=_fix(text)) from None
+    return of_bytes(data, media_type, kind=kind)
 
 
-def _read_file(real: Path, name: str) -> bytes:
-    """Return the bytes of a regular file; its size is taken from the open descriptor."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        descriptor = os.open(real, flags | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise MediaError(f"cannot read {name!r}: {error.strerror}", fix=CHECK) from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise MediaError(f"{name!r} is not a regular file")
-        if status.st_size > MAX_BYTES:
-            raise MediaError(f"{name!r} has {status.st_size:,} bytes, the limit is {MAX_BYTES:,}")
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
-    finally:
-        os.close(descriptor)
+def _reason(error: ValueError) -> str:
+    return "not ASCII" if isinstance(error, UnicodeError) else str(error)
+
+
+def _fix(text: str | bytes) -> str:
+    if text[:5].lower() in ("data:", b"data:"):
+        return "write from_url() for a data: address"
+    return "give the text of base64.b64encode(data), or the bytes themselves to from_bytes()"
 
 
 def check_url(url: str) -> str:
     """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
-    if not url[:8].lower().startswith(SCHEMES):
+    scheme = next((scheme for scheme in SCHEMES if url[:8].lower().startswith(scheme)), None)
+    if scheme is None:
         raise MediaError(
             f"{url[:60]!r} is not an address a provider fetches",
             fix=f"it starts with one of {', '.join(SCHEMES)}; use from_path() for a file",
         )
+    rest = url[len(scheme) :]
+    if scheme != "data:" and (not rest or rest[0] in "/?#" or _CONTROL.search(url)):
+        raise MediaError(
+            f"{url[:60]!r} is not a whole address",
+            fix=f"write it like {scheme}example/a, without line ends",
+        )
     return url
 
 
-def of_url(url: str) -> MediaSource:
+def of_url(url: str, media_type: str | None = None, *, kind: Kind | None = None) -> MediaSource:
     """Return the source of an attachment at an address; a ``data:`` address holds its bytes.
 
-    Raises :class:`MediaError` for an address of another scheme, and for bytes that are refused.
+    Raises :class:`MediaError` for an address of another scheme, for bytes that are refused, and
+    for a media type that is not of ``kind``.
     """
-    if check_url(url)[:5].lower() != "data:":
-        return MediaSource("url", url)
+    scheme = check_url(url)[:5].lower()
+    if scheme == "data:":
+        return _of_data_url(url, media_type, kind)
+    return _named(STORES.get(scheme, "url"), url, media_type, kind)
+
+
+def _of_data_url(url: str, media_type: str | None, kind: Kind | None) -> MediaSource:
     held = data_url(url)
     if held is None:
         raise MediaError(
             f"{url[:60]!r} holds no base64", fix="write data:image/png;base64,... or from_bytes()"
         )
-    try:
-        data = base64.b64decode(held.value, validate=True)
-    except (binascii.Error, ValueError):
+    given, said = spelled(media_type, kind), spelled(held.media_type, kind)
+    if given is not None and said is not None and given != said:
         raise MediaError(
-            f"{url[:60]!r} holds no base64", fix="give the bytes themselves: from_bytes()"
-        ) from None
-    return of_bytes(data, held.media_type)
+            f"the attachment is declared {given}, but its address says {said}",
+            fix=f'write media_type="{said}", or leave it out',
+        )
+    return of_base64(held.value, given or said, kind=kind)
+
+
+def of_file_id(id: str, media_type: str | None = None, *, kind: Kind | None = None) -> MediaSource:
+    """Return the source of an attachment uploaded to the provider before.
+
+    Raises :class:`MediaError` for an id without a sign in it, and for a media type that is not of
+    ``kind``.
+    """
+    if not id or id.isspace():
+        raise MediaError("the file id is empty", fix="give the id the provider's upload returned")
+    return _named("file_id", id, media_type, kind)
+
+
+def of_path(path: str, media_type: str | None = None, *, kind: Kind | None = None) -> MediaSource:
+    """Return the source of an attachment in a file, read when the prompt is rendered.
+
+    Raises :class:`MediaError` for an empty path, and for a media type that is not of ``kind``.
+    """
+    if not path:
+        raise MediaError("the path is empty", fix="give the path of a file")
+    return _named("path", path, media_type, kind)
+
+
+def _named(form: SourceKind, value: str, media_type: str | None, kind: Kind | None) -> MediaSource:
+    given = spelled(media_type, kind)
+    check_kind(given, kind)
+    return MediaSource(form, value, given)
+
+
+def read_path(
+    source: MediaSource, roots: Iterable[str | os.PathLike[str]], kind: Kind | None = None
+) -> MediaSource:
+    """Return the source with the bytes of its file in it.
+
+    A path that came in data is read only under one of ``roots``, with links resolved. Raises
+    :class:`MediaError` for a path that is refused, is missing, or is no regular file, and for
+    bytes that :func:`of_bytes` refuses.
+    """
+    allowed = roots if source.from_data else None
+    data = read_file(source.value, limit=MAX_BYTES, roots=allowed)
+    return of_bytes(data, source.media_type, kind=kind)

@@ -6,9 +6,18 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.blocks import EMPTY, Block, TextBlock, contents, mapping, optional, text_block
+from promptdsl.blocks import (
+    EMPTY,
+    Block,
+    TextBlock,
+    contents,
+    mapping,
+    optional,
+    string,
+    text_block,
+)
 from promptdsl.errors import DataError, nearest
-from promptdsl.json_text import exact, frozen, thawed
+from promptdsl.json_text import exact, frozen, plain, thawed
 from promptdsl.sources import Position, Source, source_of
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
@@ -98,18 +107,13 @@ class Message:
         **details: Any,
     ) -> None:
         """Raise :class:`DataError` for an unknown role or key, or a value that is none."""
-        if role not in ROLES:
-            raise DataError(f"unknown role {role!r}", fix=nearest(str(role), ROLES))
-        if kind not in KINDS:
-            raise DataError(f"unknown 'kind' {kind!r}", fix=nearest(str(kind), KINDS))
-        for key in details:
-            if key not in _DETAILS:
-                raise DataError(f"unknown key {key!r} in a message", fix=nearest(key, KEYS))
-        blocks = contents(content)
+        role, kind = _role(role), _kind(kind)
+        _refuse_unknown(details, _DETAILS)
+        blocks = contents(content, "content")
         only = blocks[0] if len(blocks) == 1 else None
         plain = type(only) is TextBlock and only.cache is None and not only.extra
-        _set(self, "role", exact(role))
-        _set(self, "kind", exact(kind))
+        _set(self, "role", role)
+        _set(self, "kind", kind)
         _set(self, "plain", cast("TextBlock", only).text if plain else None)
         _set(self, "details", _details(details) if details else NO_DETAILS)
         _set(self, "_blocks", blocks)
@@ -202,21 +206,23 @@ class Message:
     def from_dict(cls, data: object) -> "Message":
         """Return the message a dictionary describes.
 
-        Raises :class:`DataError` for what is no mapping, a missing or unknown role, or an unknown
-        key.
+        Raises :class:`DataError` for what is no mapping, a missing or unknown role, an unknown
+        key, and what JSON cannot say.
         """
         if not isinstance(data, Mapping):
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
-        entries = cast("Mapping[str, Any]", data)
+        entries: Mapping[str, Any] = data  # pyright: ignore[reportUnknownVariableType]
         role, text = entries.get("role"), entries.get("content")
         if len(entries) == 2 and type(role) is type(text) is str and role in ROLES and text:
             return spoken(role, text)
         if "role" not in entries:
             raise DataError("a message needs a 'role'", fix=f"one of {', '.join(ROLES)}")
-        for key in entries:
-            if key not in KEYS:
-                raise DataError(f"unknown key {key!r} in a message", fix=nearest(str(key), KEYS))
-        return cls(**entries)
+        given = {exact(key): value for key, value in entries.items()}
+        _refuse_unknown(given, KEYS)
+        for key in _DATA:
+            if key in given:
+                given[key] = plain(given[key], key)
+        return cls(**given)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
@@ -255,6 +261,28 @@ class Message:
         return _restored, ({**fields, "origins": places},)
 
 
+def _role(role: object) -> Role:
+    found = string(role, "role")
+    if found not in ROLES:
+        raise DataError(f"unknown role {found[:60]!r}", fix=nearest(found[:60], ROLES))
+    return found
+
+
+def _kind(kind: object) -> Kind:
+    found = string(kind, "kind")
+    if found not in KINDS:
+        raise DataError(f"unknown 'kind' {found[:60]!r}", fix=nearest(found[:60], KINDS))
+    return found
+
+
+def _refuse_unknown(given: Mapping[Any, object], known: frozenset[str]) -> None:
+    for key in given:
+        if not isinstance(key, str):
+            raise DataError(f"a key of a message is a string, not {type(key).__name__}")
+        if key not in known:
+            raise DataError(f"unknown key {key[:60]!r} in a message", fix=nearest(key[:60], KEYS))
+
+
 def _details(given: dict[str, Any]) -> Details:
     """Return the details of these names; :class:`DataError` names the key of a wrong value."""
     checked = {key: _CHECKS[key](given[key], key) for key in _CHECKS if key in given}
@@ -274,6 +302,7 @@ _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     "metadata": _notes,
     "token_usage": _counts,
 }
+_DATA = ("metadata", "token_usage", "structured_output")
 _set = object.__setattr__
 _DETAILS = frozenset(field.name for field in attrs.fields(Details))
 KEYS = frozenset({"role", "content", "kind", *_DETAILS})

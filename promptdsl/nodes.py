@@ -1,5 +1,6 @@
 """The types of nodes a tree is made of: what each holds beside its content."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from promptdsl.blocks import Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
@@ -109,6 +110,50 @@ class Fragment(Node):
     __slots__ = ()
 
 
+class Group(Fragment):
+    """Parts that belong together: they are kept or dropped whole."""
+
+    __slots__ = ()
+
+
+class Component(Fragment):
+    """What a component function wrote.
+
+    ``name`` is the component's, ``by`` the name of the function that stood in for it, if one did.
+    """
+
+    __slots__ = ("by", "name", "running")
+    _fields = ("name", "by")
+    name: str
+    by: str | None
+    running: Any
+    """What has yet to write the rest, while it is being written."""
+
+    def _name(self) -> str:
+        return self.name
+
+
+class Format(Fragment):
+    """Parts that are written in a format of their own."""
+
+    __slots__ = ("format",)
+    _fields = ("format",)
+    format: str
+
+
+class Lazy(Node):
+    """What is written when the prompt is rendered: what ``function`` returns.
+
+    ``overrides`` are the components that others stood in for where this was written.
+    """
+
+    __slots__ = ("function", "overrides", "weight")
+    _fields = ("function", "weight", "overrides")
+    function: Callable[..., Any]
+    weight: float
+    overrides: Any
+
+
 class Note(Node):
     """What only people read."""
 
@@ -128,6 +173,124 @@ class Value(Node):
     _fields = ("text", "label")
     text: str
     label: str | None
+
+
+class Volatile(Value):
+    """A value that differs from one rendering to the next; ``label`` says what it is."""
+
+    __slots__ = ()
+
+
+class Trusted(Node):
+    """Author text in a place where a string is a value."""
+
+    __slots__ = ("text",)
+    _fields = ("text",)
+    text: str
+
+
+class Heading(Node):
+    """A heading of one line: strings and values."""
+
+    __slots__ = ("level",)
+    _fields = ("level",)
+    level: int
+
+
+class Paragraph(Node):
+    """One paragraph of strings and values."""
+
+    __slots__ = ()
+
+
+class List(Node):
+    """A list; what stands in it and is no item is one of its own."""
+
+    __slots__ = ("ordered",)
+    _fields = ("ordered",)
+    ordered: bool
+
+
+class Checklist(Node):
+    """A list of what is done and what is not."""
+
+    __slots__ = ()
+
+
+class Item(Node):
+    """An item of a list or a checklist, where ``done`` is said or ``None``."""
+
+    __slots__ = ("done",)
+    _fields = ("done",)
+    done: bool | None
+
+
+class Quote(Node):
+    """Parts that are quoted."""
+
+    __slots__ = ()
+
+
+class Example(Node):
+    """An example; its content are two sides, what goes in and what comes out."""
+
+    __slots__ = ()
+
+
+class Side(Node):
+    """What goes into an example, or what comes out: ``name`` is ``input`` or ``output``."""
+
+    __slots__ = ("name",)
+    _fields = ("name",)
+    name: str
+
+
+class Table(Node):
+    """A table of plain data. ``format`` is one of its own, ``None`` that of the text around it."""
+
+    __slots__ = ("columns", "format", "rows")
+    _fields = ("columns", "rows", "format")
+    columns: tuple[str, ...] | None
+    rows: tuple[tuple[Any, ...], ...]
+    format: str | None
+
+
+class Code(Node):
+    """Source code: strings and values, with nothing between them."""
+
+    __slots__ = ("language",)
+    _fields = ("language",)
+    language: str | None
+
+
+class Json(Node):
+    """A value as JSON: ``text``, in which no tag can stand."""
+
+    __slots__ = ("text",)
+    _fields = ("text",)
+    text: str
+
+
+class Untrusted(Node):
+    """Text of a stranger, fenced wherever it stands. ``origin`` says where it is from."""
+
+    __slots__ = ("origin", "text")
+    _fields = ("text", "origin")
+    text: str
+    origin: str | None
+
+
+class Template(Node):
+    """Text made from a template when the prompt is rendered.
+
+    ``kind`` is what ``template`` is: a ``name``, a ``path``, or the ``text`` itself.
+    """
+
+    __slots__ = ("kind", "template", "variables")
+    _fields = ("kind", "template", "variables")
+    kind: str
+    template: str
+    variables: Mapping[str, Any]
 
 
 class Verbatim(Node):
@@ -204,11 +367,12 @@ class Reasoning(Node):
 
 
 class Happening(Node):
-    """One event block of an event turn."""
+    """One event block of an event turn; ``trusted`` are its fields that hold author text."""
 
-    __slots__ = ("block",)
-    _fields = ("block",)
+    __slots__ = ("block", "trusted")
+    _fields = ("block", "trusted")
     block: EventBlock
+    trusted: frozenset[str]
 
     def _name(self) -> str:
         cls = type(self)

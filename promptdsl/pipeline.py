@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from promptdsl.adapters import anthropic, openai_chat
 from promptdsl.config import Resolved
-from promptdsl.fencing import SectionFormat
+from promptdsl.fencing import Form
 from promptdsl.formats.markdown import MARKDOWN
 from promptdsl.formats.xml import XML
 from promptdsl.library import event_text
 from promptdsl.passes.consolidate import consolidate
 from promptdsl.passes.expand import Settle, expand
+from promptdsl.passes.fill import Ask, fill
 from promptdsl.passes.merge import merge
 from promptdsl.passes.narrate import narrate
 from promptdsl.passes.pair import pair
@@ -23,7 +24,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "openai": openai_chat.read,
     "anthropic": anthropic.read,
 }
-FORMATS: Mapping[str, SectionFormat] = {"markdown": MARKDOWN, "xml": XML}
+FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 
 class Pass(NamedTuple):
@@ -33,11 +34,21 @@ class Pass(NamedTuple):
     run: Callable[[Node], Node]
 
 
-def before_target(*, audience: str, settle: Settle) -> tuple[Pass, ...]:
+def template_pieces(kind: str, template: str, variables: Mapping[str, Any]) -> Any:
+    """Return."""
+    from promptdsl import library
+
+    return library.template_pieces(library.TemplateSource(kind, template), variables)
+
+
+def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target."""
+    selecting = partial(select, audience=audience)
     return (
-        Pass("select", partial(select, audience=audience)),
-        Pass("expand", partial(expand, readers=READERS, settle=settle)),
+        Pass("select", selecting),
+        Pass("fill", partial(fill, ask=ask)),
+        Pass("expand", partial(expand, readers=READERS, settle=settle, pieces=template_pieces)),
+        Pass("select again", selecting),
     )
 
 

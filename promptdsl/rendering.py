@@ -1,7 +1,7 @@
 """Rendering: a tree becomes messages, and messages become one provider's payload."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -9,6 +9,8 @@ import attrs
 
 from promptdsl.adapters import anthropic, openai_chat
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.components.deferred import LazyContext, acall, call, part_of
+from promptdsl.components.placing import check_place
 from promptdsl.components.timeline import write_timeline
 from promptdsl.components.writing import finish
 from promptdsl.config import Resolved, Transformation, as_layer, resolve
@@ -26,6 +28,7 @@ from promptdsl.lower import lower
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
 from promptdsl.nodes import Recorded, Root
+from promptdsl.passes.fill import Ask, Waiting
 from promptdsl.pipeline import FORMATS, Pass, before_target, for_target
 from promptdsl.scope import detached
 from promptdsl.settling import settle
@@ -61,6 +64,12 @@ class _Request:
     layer: Transformation | None
     roots: tuple[str | os.PathLike[str], ...]
     strict: bool
+    audience: str
+
+    @property
+    def context(self) -> LazyContext:
+        """What a lazy is told."""
+        return LazyContext(self.model, self.provider)
 
 
 def render(
@@ -80,27 +89,105 @@ def render(
     path that came in data is read only under one of ``media_roots``.
 
     Raises a :class:`PromptError`: for a tree that is not finished, a configuration that is wrong,
-    calls and results that do not pair, an attachment that cannot be read, and with ``strict=True``
-    a :class:`LossError` for text or media the target cannot say in its voice.
+    calls and results that do not pair, an attachment or template that cannot be read, a ``Lazy``
+    that has to be awaited, and with ``strict=True`` a :class:`LossError` for text or media the
+    target cannot say in its voice.
     """
+    request = _request(model, provider, transformation, audience, strict, media_roots)
+    return _rendered(_root(tree), request, partial(_ask, request.context))
+
+
+async def arender(
+    tree: Node,
+    *,
+    model: str | None = None,
+    provider: str | None = None,
+    transformation: Transformation | None = None,
+    audience: str = "model",
+    strict: bool = False,
+    media_roots: Iterable[str | os.PathLike[str]] = (),
+) -> "Rendered":
+    """Return what :func:`render` does, the functions of lazies running concurrently.
+
+    What they return stands in document order, whichever is done first. When some raise, the first
+    in the document is raised, once all are done.
+    """
+    request = _request(model, provider, transformation, audience, strict, media_roots)
+    root = _root(tree)
+    answers: list[list[Node | None]] = []
+    while True:
+        try:
+            return _rendered(root, request, _replaying(answers))
+        except _Unanswered as wanted:
+            waiting = wanted.waiting
+        answers.append(await _gathered(waiting, request.context))
+
+
+class _Unanswered(Exception):
+    """Lazies that have to be awaited before rendering goes on."""
+
+    def __init__(self, waiting: Sequence[Waiting]) -> None:
+        self.waiting = waiting
+
+
+def _ask(context: LazyContext, waiting: Sequence[Waiting]) -> list[Node | None]:
+    return [_part(one, call(one.lazy, context)) for one in waiting]
+
+
+def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
+    """Return what gives the answers that are there, round by round."""
+    rounds = iter(tuple(answers))
+
+    def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
+        answer = next(rounds, None)
+        if answer is None:
+            raise _Unanswered(waiting)
+        return answer
+
+    return ask
+
+
+async def _gathered(waiting: Sequence[Waiting], context: LazyContext) -> list[Node | None]:
+    from asyncio import gather
+
+    returned = await gather(*(acall(w.lazy, context) for w in waiting), return_exceptions=True)
+    for error in returned:
+        if isinstance(error, BaseException):
+            raise error
+    return [_part(one, found) for one, found in zip(waiting, returned, strict=True)]
+
+
+def _part(waiting: Waiting, returned: object) -> Node | None:
+    part = part_of(returned, waiting.lazy)
+    return None if part is None else check_place(part, waiting.holder, waiting.lazy)
+
+
+def _request(  # noqa: PLR0917 (what render() takes, in its order)
+    model: object,
+    provider: object,
+    transformation: Transformation | None,
+    audience: str,
+    strict: bool,
+    media_roots: Iterable[str | os.PathLike[str]],
+) -> "_Request":
     if audience not in ("model", "people"):
         raise OptionError(
             f"audience={audience!r}",
             fix=nearest(str(audience), ("model", "people")),
             at=(author(),),
         )
-    _check_name("model", model)
-    _check_name("provider", provider)
-    root = _root(tree)
     layer = None if transformation is None else as_layer(transformation, at=author())
-    request = _Request(
-        model, provider, layer, _folders(media_roots) if media_roots != () else (), strict
-    )
+    roots = _folders(media_roots) if media_roots != () else ()
+    names = (_checked_name("model", model), _checked_name("provider", provider))
+    return _Request(*names, layer, roots, strict, audience)
+
+
+def _rendered(root: Root, request: "_Request", ask: Ask) -> "Rendered":
     lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", root)]
     ready = partial(settle, roots=request.roots, lost=lost)
     passed: Node = root
-    for name, run in before_target(audience=audience, settle=ready):
+    for name, run in before_target(audience=request.audience, ask=ask, settle=ready):
         passed = run(passed)
         stages.append((name, passed))
     why = "it is no character, U+FFFD is sent"
@@ -113,9 +200,10 @@ def render(
     return _for_target(request, tuple(stages), replaced)
 
 
-def _check_name(name: str, given: object) -> None:
-    if given is not None and not isinstance(given, str):
-        raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
+def _checked_name(name: str, given: object) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
 
 
 def _folders(roots: object) -> tuple[str | os.PathLike[str], ...]:
@@ -143,7 +231,7 @@ def _for_target(
     for name, run in _passes(config):
         tree = run(tree)
         passed.append((name, tree))
-    messages, lowered = lower(tree, form=FORMATS[config.format], config=config, roots=request.roots)
+    messages, lowered = lower(tree, forms=FORMATS, config=config, roots=request.roots)
     ready: list[Any] = []
     if facts.provider is not None:
         payload, written = ADAPTERS[facts.provider].write(messages, facts)
@@ -302,8 +390,8 @@ class Rendered:
         given. Raises :class:`TargetError` for an unknown provider.
         """
         request = attrs.evolve(self._request, provider=provider)
-        before = next(i for i, stage in enumerate(self._stages) if stage[0] == "expand")
-        return _for_target(request, self._stages[: before + 1], self._before)
+        before = [name for name, _ in self._stages].index("consolidate")
+        return _for_target(request, self._stages[:before], self._before)
 
     def _to(self, target: str) -> dict[str, Any]:
         provider = self.facts.provider

@@ -19,6 +19,7 @@ from promptdsl.nodes import (
 )
 from promptdsl.tree import (
     DEEP,
+    FRAGMENT,
     HOLLOW,
     NAMED,
     NOTE,
@@ -62,8 +63,18 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
     own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
+    if isinstance(node, Fragment):
+        own = bits(FRAGMENT) | _shown(content)
     below = covering(content) if content else HOLLOW
-    return replace(node, content=content, mask=node.mask & ~DEEP | own | below)
+    return replace(node, content=content, mask=node.mask & ~(DEEP | SURFACE) | own | below)
+
+
+def _shown(content: tuple[Child, ...]) -> int:
+    """Return what the parts of a fragment are, which it shows as its own."""
+    surface = 0
+    for child in content:
+        surface |= TEXT if isinstance(child, str) else child.mask & SURFACE
+    return surface
 
 
 def says_something(turn: Node) -> bool:

@@ -1,7 +1,6 @@
 """Making blocks ready to be sent: what is no text yet becomes text, and files are read."""
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import is_
@@ -19,7 +18,9 @@ from promptdsl.blocks import (
     ToolUseBlock,
     text_block,
 )
-from promptdsl.encoding import is_whole, json_text, whole
+from promptdsl.config import FormatBlock
+from promptdsl.encoding import code_fence, is_whole, json_text, text_of, whole
+from promptdsl.errors import ContentError
 from promptdsl.media import read_path
 from promptdsl.messages import Message
 from promptdsl.tree import Node
@@ -62,18 +63,14 @@ def _is_settled(block: Any) -> bool:
 
 def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
     """Return a block that can be sent; the same one where it could already."""
-    if isinstance(block, TextBlock):
+    if isinstance(block, TextBlock | CodeBlock):
         text, changed = whole(block.text)
         if not changed:
             return block
         replaced()
         return attrs.evolve(block, text=text)
     if isinstance(block, MediaBlock) and block.source.kind == "path":
-        return attrs.evolve(block, source=read_path(block.source, roots))
-    if isinstance(block, JsonBlock):
-        return text_block(json_text(block.value))
-    if isinstance(block, CodeBlock):
-        return text_block(fenced_code(block.text, block.language))
+        return attrs.evolve(block, source=read_path(block.source, roots, block.type))
     if isinstance(block, ToolResultBlock):
         content = tuple(settle_block(b, roots=roots, replaced=replaced) for b in block.content)
         same = all(map(is_, content, block.content))
@@ -83,6 +80,57 @@ def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
 
 def fenced_code(text: str, language: str | None) -> str:
     """Return code in a Markdown fence longer than any inside it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = code_fence(text)
     return f"{fence}{language or ''}\n{text}\n{fence}"
+
+
+def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
+    """Return what an author's function makes of a block, ``None`` for the usual text.
+
+    Raises :class:`ContentError` with a line when it returns anything else.
+    """
+    text = format_block(block)
+    if text is None:
+        return None
+    if isinstance(text, str):
+        return text_of(text)
+    raise ContentError(
+        f"format_block returned {type(text).__name__} for a {block.type!r} block",
+        fix="return its text, or None for the text it has by default",
+        at=(at,),
+    )
+
+
+def is_text(message: Message) -> bool:
+    """Return whether no block of a message still has to become text."""
+    if message.plain is not None:
+        return True
+    return not any(_is_data(block) for block in message.content)
+
+
+def _is_data(block: Block) -> bool:
+    if isinstance(block, ToolResultBlock):
+        return any(isinstance(inner, JsonBlock | CodeBlock) for inner in block.content)
+    return isinstance(block, JsonBlock | CodeBlock)
+
+
+def worded(message: Message, format_block: FormatBlock | None, at: object) -> Message:
+    """Return a message whose JSON and code are text."""
+    if is_text(message):
+        return message
+    return message.replace(content=tuple(_worded(b, format_block, at) for b in message.content))
+
+
+def _worded(block: Block, format_block: FormatBlock | None, at: object) -> Block:
+    if isinstance(block, ToolResultBlock):
+        return attrs.evolve(
+            block, content=tuple(_worded(inner, format_block, at) for inner in block.content)
+        )
+    if not isinstance(block, JsonBlock | CodeBlock):
+        return block
+    text = None if format_block is None else formatted(block, format_block, at)
+    if text is not None:
+        return text_block(whole(text)[0])
+    if isinstance(block, JsonBlock):
+        return text_block(json_text(block.value))
+    return text_block(fenced_code(block.text, block.language))

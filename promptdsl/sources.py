@@ -46,6 +46,10 @@ def author() -> Source:
     return source_of((frame.f_code, frame.f_lasti))
 
 
+SourceKind: TypeAlias = Literal["base64", "url", "path", "file_id", "s3", "gcs"]
+"""How an attachment is given: as its bytes, or as where they are."""
+
+
 @attrs.frozen
 class MediaSource:
     """Where the bytes of an attachment are.
@@ -55,7 +59,7 @@ class MediaSource:
     declared media root.
     """
 
-    kind: Literal["base64", "url", "path", "file_id", "s3", "gcs"]
+    kind: SourceKind
     value: str
     media_type: str | None = None
     from_data: bool = attrs.field(default=False, eq=False)

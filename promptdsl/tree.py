@@ -23,6 +23,7 @@ from promptdsl.sources import Position, Source, author, source_of
 # What a node is, at its own level; the first eight are also looked for below a node.
 MEDIA = 1 << 0
 CALL = 1 << 1
+"""What only a model says: a call, and reasoning."""
 RESULT = 1 << 2
 EVENT = 1 << 3
 REQUEST = 1 << 4
@@ -72,6 +73,8 @@ class Options:
     audience: str = "all"
     cache: bool = False
     merge: bool = True
+    within: tuple[str, ...] = ()
+    """The names of the components this was written by, the outermost first."""
 
 
 DEFAULTS = Options()
@@ -186,6 +189,9 @@ Node._node = Node
 HOLLOW = FRAGMENT << SHIFT
 """Something in here stands for others or is empty: it has to be dissolved before passes look."""
 
+ITEM = EVENT
+"""Of what is no turn: an item, which stands in a list only."""
+
 NOTE = HOLLOW | AUDIENCE
 """A note is nothing at its own level, and is dissolved like a fragment."""
 
@@ -235,7 +241,7 @@ def label(node: Node) -> str:
 def named_label(node: Node) -> str:
     """Return the :func:`label` of a node behind its article: ``a User``, ``an Assistant``."""
     name = label(node)
-    return f"an {name}" if name[0] in "AEIO" else f"a {name}"
+    return f"an {name}" if name[0] in "AEIO" or name == "Untrusted" else f"a {name}"
 
 
 def equal(left: Node, right: Node) -> bool:

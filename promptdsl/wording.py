@@ -5,35 +5,68 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.blocks import Block, Cache, ToolResultBlock, text_block
-from promptdsl.encoding import fold, is_whole
-from promptdsl.errors import MediaError
-from promptdsl.fencing import SectionFormat
+from promptdsl.blocks import Block, CodeBlock, JsonBlock, ToolResultBlock
+from promptdsl.config import FormatBlock
+from promptdsl.encoding import data_text, fold, is_whole
+from promptdsl.errors import ContentError, MediaError
+from promptdsl.fencing import Form, Frame
+from promptdsl.json_text import read_json
 from promptdsl.losses import Loss, LossKind
 from promptdsl.nodes import (
     Call,
+    Checklist,
+    Code,
+    Example,
     Fence,
+    Format,
+    Fragment,
+    Heading,
+    Item,
+    Json,
+    List,
     Media,
+    Paragraph,
+    Quote,
     Reasoning,
     Result,
     Section,
+    Side,
+    Table,
     Text,
+    Trusted,
     Turn,
+    Untrusted,
     Value,
     Verbatim,
+    Volatile,
 )
-from promptdsl.settling import settle_block
-from promptdsl.tree import CACHE, Child, Node
-from promptdsl.voices import Note, Voice, guarded, notice, text_in, written
+from promptdsl.nodes import Note as PeopleNote
+from promptdsl.page import PLAIN, Margin, Mark, Page, deeper
+from promptdsl.settling import formatted, settle_block
+from promptdsl.tables import table_text
+from promptdsl.tree import CACHE, Child, Node, make
+from promptdsl.voices import (
+    Note,
+    Voice,
+    code_in,
+    guarded,
+    line_in,
+    notice,
+    text_in,
+    untrusted_in,
+    written,
+)
 
 Report = Callable[[Loss], None]
 """Called for a loss, whose path is that of the sections it is in."""
+
+Words: TypeAlias = Callable[[tuple[Child, ...], Voice, Collection[str], Note], str]
 
 
 @attrs.define
@@ -42,144 +75,179 @@ class _Open:
 
     node: Any
     rest: Iterator[Child]
+    mark: Mark
     voice: Voice
+    form: Form
     level: int
-    mark: tuple[int, int, str]
+    margin: Margin
+    listing: "_Open | None" = None
+    """The list whose items the children are."""
+    frame: Frame | None = None
+    """What stands around it; ``None`` for what only stands for its children."""
     names: tuple[str, ...] = ()
+    number: int = 0
+    """How many items a list has so far."""
+
+
+@attrs.frozen
+class Setting:
+    """What holds for all turns: the forms there are, and what an author wants of them."""
+
+    forms: Mapping[str, Form]
+    form: Form
+    roots: tuple[str | os.PathLike[str], ...] = ()
+    format_block: FormatBlock | None = None
 
 
 class Wording:
-    """Writes the parts of one turn; ``blocks`` is the outcome."""
+    """Writes the parts of one turn."""
 
-    def __init__(
-        self, form: SectionFormat, report: Report, roots: Iterable[str | os.PathLike[str]]
-    ) -> None:
-        self.form = form
+    def __init__(self, setting: Setting, report: Report) -> None:
+        self.setting = setting
         self.report = report
-        self.roots = roots
-        self.blocks: list[Block] = []
-        self.pieces: list[str] = []
-        self.gap = ""
+        self.page = Page()
         self.names: dict[str, int] = {}
         self.open: list[_Open] = []
 
     def write(self, node: Node, voice: Voice) -> tuple[Block, ...]:
         """Return the blocks of what a node holds."""
-        stack = self.open
-        stack.append(self._opened(node, voice, 2))
+        stack, page = self.open, self.page
+        rest, form = iter(node.content), self.setting.form
+        stack.append(_Open(node, rest, page.here(), voice, form, 2, PLAIN))
         while stack:
             top = stack[-1]
             child = next(top.rest, None)
             if child is None:
-                self._close(top)
                 stack.pop()
+                self._close(top, stack[-1].margin if stack else PLAIN)
+            elif top.listing is not None and self._opens_item(child, top):
+                continue
             elif isinstance(child, str):
-                self._text((child,), top.voice, top.node)
+                self._text((child,), top, top.node)
             elif self._part(child, top):
                 continue
             if stack and not stack[-1].voice.joined:
-                self._flush()
-        self._flush()
-        return tuple(self.blocks)
+                page.flush()
+        page.flush()
+        return tuple(page.blocks)
 
     def _part(self, node: Any, around: _Open) -> bool:
         """Write a part; return whether it was opened, so that its children are next."""
         kind = node._node
-        if kind is Text:
-            self._text(node.content, around.voice, node)
-        elif kind is Value:
-            self._text((node,), around.voice, node)
-        elif kind is Verbatim:
-            self._verbatim(node, around.voice)
-        elif kind is Media:
-            self._block(self._settled(node))
-        elif kind is Call or kind is Reasoning:
-            self._block(node.block)
-        elif kind is Result:
-            self._block(self._result(node, around.voice))
-        else:
-            self.open.append(self._entered(node, around))
-            return True
-        return False
+        if kind in _TIGHT and isinstance(around.node, Item | Side) and self.page.gap:
+            self.page.gap = f"\n{around.margin.prefix}"
+        write = _LEAVES.get(kind)
+        if write is not None:
+            write(self, node, around)
+            return False
+        self.open.append(self._entered(node, around))
+        return True
 
-    def _verbatim(self, node: Verbatim, voice: Voice) -> None:
-        for value in node.said:
-            notice(value, self._noting(node))
-        self._put(guarded(node.text, voice, self.names))
-        if node.cache:
-            self._mark(node.cache)
+    def _opens_item(self, child: Child, around: _Open) -> bool:
+        """Open an item for a child of a list that is none; return whether that was done."""
+        if isinstance(child, Fragment | Item | PeopleNote):
+            return False
+        item = make(Item, (child,), at=around.node.at, done=None)
+        if isinstance(child, List | Checklist) and around.listing and around.listing.number:
+            if around.form.tagged:
+                return False
+            self.open.append(self._entered(item, around, goes_on=True))
+        else:
+            self.open.append(self._entered(item, around))
+        return True
 
     # Containers.
 
-    def _opened(self, node: Any, voice: Voice, level: int) -> _Open:
-        return _Open(node, iter(node.content), voice, level, self._here())
-
-    def _entered(self, node: Any, around: _Open) -> _Open:
-        """Write the opening of a section or a fence; other containers stand for their children."""
-        opened = self._opened(node, around.voice, around.level)
-        if isinstance(node, Fence):
-            opening, opened.names = node.open, tuple(map(fold, node.names))
-            opened.voice = around.voice.in_fence(node)
-            for value in node.said:
-                notice(value, self._noting(node))
-        elif isinstance(node, Section):
-            opening = self._heading(node, around)
-            opened.level += 1
-            opened.names = (fold(str(node.options.id)),) if self.form.fenced else ()
-            opened.voice = around.voice.in_section(fenced=self.form.fenced)
-        else:
+    def _entered(self, node: Any, around: _Open, *, goes_on: bool = False) -> _Open:
+        """Write the opening of a container; one without a frame stands for its children."""
+        opened = _Open(
+            node,
+            iter(node.content),
+            self.page.here(),
+            around.voice,
+            around.form,
+            around.level,
+            around.margin,
+            around.listing,
+        )
+        framed = _CONTAINERS.get(node._node)
+        if framed is None:
+            if isinstance(node, Format):
+                opened.form = self.setting.forms[node.format]
             return opened
-        if opening:
-            self.pieces += (self.gap, opening)
-            self.gap = ""
+        frame = opened.frame = framed(self, node, opened)
+        if goes_on:
+            frame = opened.frame = frame._replace(open=frame.prefix)
+        opened.listing = opened if isinstance(node, List | Checklist) else None
+        opened.margin = deeper(around.margin, frame.prefix, frame.between)
+        self.page.open(frame.open, around.margin)
+        opened.names = tuple(map(fold, frame.tags))
         for name in opened.names:
             self.names[name] = self.names.get(name, 0) + 1
         return opened
 
-    def _heading(self, node: Section, around: _Open) -> str:
-        title, note = node.title, self._noting(node)
-        value = isinstance(title, Value) or around.voice.values
+    def _fence(self, node: Fence, opened: _Open) -> Frame:
+        opened.voice = opened.voice.in_fence(node)
+        for said in node.said:
+            notice(said, self._noting(node))
+        return Frame(node.open, node.close, node.names)
+
+    def _section(self, node: Section, opened: _Open) -> Frame:
+        title, note, form = node.title, self._noting(node), opened.form
+        value = isinstance(title, Value) or opened.voice.values
         text = title.text if isinstance(title, Value) else title
         if text is not None:
-            if value or self.form.fenced:
+            if value or form.tagged:
                 notice(text, note)
             else:
-                text = guarded(written(text, note), around.voice, self.names)
-        return self.form.opening(str(node.options.id), text, around.level, value=value)
+                text = guarded(written(text, note), opened.voice, self.names)
+        frame = form.section(str(node.options.id), text, opened.level, value=value)
+        opened.level += 1
+        opened.voice = opened.voice.in_section(tagged=form.tagged)
+        return frame
 
-    def _close(self, done: _Open) -> None:
+    def _textual(self, node: Any, opened: _Open) -> Frame:
+        form = opened.form
+        opened.voice = opened.voice.in_text(tagged=form.tagged)
+        match node:
+            case List():
+                return form.list(ordered=node.ordered)
+            case Checklist():
+                return form.checklist()
+            case Quote():
+                return form.quote()
+            case Side():
+                return form.side(node.name)
+            case _:
+                return form.example()
+
+    def _item(self, node: Item, opened: _Open) -> Frame:
+        opened.voice = opened.voice.in_text(tagged=opened.form.tagged)
+        listing = opened.listing
+        if listing is None or isinstance(listing.node, Checklist):
+            return opened.form.item(None, done=bool(node.done) if listing else None)
+        listing.number += 1
+        return opened.form.item(listing.number if listing.node.ordered else None, done=None)
+
+    def _close(self, done: _Open, around: Margin) -> None:
         node = done.node
         for name in done.names:
             self.names[name] -= 1
             if not self.names[name]:
                 del self.names[name]
-        if isinstance(node, Section | Fence):
-            if self._is_empty(done):
+        if done.frame is not None:
+            if self.page.written == done.mark.written:
                 self._take_back(done)
             else:
-                self._end(node)
+                self.page.close(done.frame.close, around)
         if node.options.cache and (isinstance(node, Section) or _is_system(node)):
-            self._mark("default")
-
-    def _end(self, node: Section | Fence) -> None:
-        """Write the closing of a section or a fence."""
-        if isinstance(node, Section):
-            closing = self.form.closing(str(node.options.id))
-        else:
-            closing = node.close
-        if closing:
-            self.pieces.append(closing if self.pieces else closing.lstrip("\n"))
-        self.gap = "\n\n"
-
-    def _is_empty(self, done: _Open) -> bool:
-        pieces, blocks, _ = done.mark
-        return len(self.blocks) == blocks and len(self.pieces) <= pieces + 2 and self.gap == ""
+            self.page.cache("default")
 
     def _take_back(self, done: _Open) -> None:
-        pieces, _, gap = done.mark
-        del self.pieces[pieces:]
-        self.gap = gap
+        self.page.take_back(done.mark)
         node = done.node
+        if isinstance(node, Item) and self.open and self.open[-1].listing:
+            self.open[-1].listing.number -= 1
         if isinstance(node, Section) and node.title is not None:
             what = f"section {node.options.id!r}"
         elif isinstance(node, Fence) and node.said:
@@ -190,8 +258,94 @@ class Wording:
 
     # Text.
 
-    def _text(self, parts: tuple[Child, ...], voice: Voice, node: Node) -> None:
-        self._put(text_in(parts, voice, self.names, self._noting(node)))
+    def _text(self, parts: tuple[Child, ...], around: _Open, node: Node) -> None:
+        text = text_in(parts, around.voice, self.names, self._noting(node))
+        self.page.put(text, around.margin)
+
+    def _texts(self, node: Text, around: _Open) -> None:
+        self._text(node.content, around, node)
+
+    def _inline(self, node: Value | Trusted, around: _Open) -> None:
+        self._text((node,), around, node)
+
+    def _verbatim(self, node: Verbatim, around: _Open) -> None:
+        for value in node.said:
+            notice(value, self._noting(node))
+        self.page.put(guarded(node.text, around.voice, self.names), around.margin)
+        if node.cache:
+            self.page.cache(node.cache)
+
+    def _heading(self, node: Heading, around: _Open) -> None:
+        self._framed(node, around, around.form.heading(node.level), line_in)
+
+    def _paragraph(self, node: Paragraph, around: _Open) -> None:
+        self._framed(node, around, around.form.paragraph(), text_in)
+
+    def _code(self, node: Code, around: _Open) -> None:
+        raw = "".join([part if isinstance(part, str) else part.text for part in node.content])
+        if not self._formatted(CodeBlock(raw, node.language), node, around):
+            self._framed(node, around, around.form.code(raw, node.language), code_in)
+
+    def _json(self, node: Json, around: _Open) -> None:
+        if not self._formatted(JsonBlock(read_json(node.text)), node, around):
+            self._enclosed(around.form.json(), guarded(node.text, around.voice, ()), around)
+
+    def _table(self, node: Table, around: _Open) -> None:
+        for cell in (*(node.columns or ()), *(cell for row in node.rows for cell in row)):
+            notice(data_text(cell), self._noting(node))
+        try:
+            text = table_text(node.columns, node.rows, node.format or around.form.table)
+        except ContentError as error:
+            raise error.located(node.source) from None
+        self.page.put(text, around.margin)
+
+    def _untrusted(self, node: Untrusted, around: _Open) -> None:
+        if node.text:
+            text = untrusted_in(node.text, node.origin, around.voice, self._noting(node))
+            self.page.put(text, around.margin)
+
+    def _framed(self, node: Node, around: _Open, frame: Frame, words: Words) -> None:
+        """Write a part of one text, which cannot close the tags around it."""
+        tagged = bool(frame.tags)
+        names = {*self.names, *map(fold, frame.tags)} if tagged else self.names
+        voice = around.voice.in_text(tagged=tagged)
+        self._enclosed(frame, words(node.content, voice, names, self._noting(node)), around)
+
+    def _enclosed(self, frame: Frame, text: str, around: _Open) -> None:
+        if text:
+            self.page.open(frame.open, around.margin)
+            self.page.put(text, around.margin)
+            self.page.close(frame.close, around.margin)
+
+    def _formatted(self, block: Block, node: Node, around: _Open) -> bool:
+        """Write what an author's function makes of a block; return whether it made anything."""
+        if self.setting.format_block is None:
+            return False
+        text = formatted(block, self.setting.format_block, node.source)
+        if text is None:
+            return False
+        said = guarded(written(text, self._noting(node)), around.voice, self.names)
+        self.page.put(said, around.margin)
+        return True
+
+    # Blocks.
+
+    def _media(self, node: Media, around: _Open) -> None:
+        try:
+            block = settle_block(node.block, roots=self.setting.roots, replaced=_nothing)
+        except MediaError as error:
+            raise error.located(node.source) from None
+        self.page.block(block)
+
+    def _as_it_is(self, node: Call | Reasoning, around: _Open) -> None:
+        self.page.block(node.block)
+
+    def _result(self, node: Result, around: _Open) -> None:
+        content = Wording(self.setting, self.report).write(node, around.voice)
+        error = (node.is_error, node.error_type)
+        self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
+
+    # Losses.
 
     def _noting(self, node: Node) -> Note:
         """Return what reports a loss of a node."""
@@ -204,51 +358,40 @@ class Wording:
         path = "/".join([str(part.options.id) for part in around])
         self.report(Loss(kind, what, why, path, node.source))
 
-    # Pieces and blocks.
 
-    def _here(self) -> tuple[int, int, str]:
-        return len(self.pieces), len(self.blocks), self.gap
-
-    def _put(self, text: str) -> None:
-        if text:
-            self.pieces += (self.gap, text) if self.gap else (text,)
-            self.gap = "\n\n"
-
-    def _flush(self, cache: Cache | None = None) -> None:
-        if self.pieces:
-            self.blocks.append(text_block("".join(self.pieces), cache))
-            self.pieces.clear()
-        self.gap = ""
-
-    def _block(self, block: Block) -> None:
-        self._flush()
-        self.blocks.append(block)
-
-    def _mark(self, cache: Cache) -> None:
-        """Put a cache mark behind what has been written."""
-        if self.pieces:
-            self._flush(cache)
-        elif self.blocks:
-            self.blocks[-1] = marked(self.blocks[-1], cache)
-
-    def _result(self, node: Result, voice: Voice) -> ToolResultBlock:
-        inner = Wording(self.form, self.report, self.roots)
-        content = inner.write(node, voice)
-        return ToolResultBlock(node.tool_use_id, content, None, node.is_error, node.error_type)
-
-    def _settled(self, node: Media) -> Block:
-        try:
-            return settle_block(node.block, roots=self.roots, replaced=_nothing)
-        except MediaError as error:
-            raise error.located(node.source) from None
+_LEAVES: Mapping[type[Node], Callable[[Wording, Any, _Open], None]] = {
+    Text: Wording._texts,
+    Value: Wording._inline,
+    Volatile: Wording._inline,
+    Trusted: Wording._inline,
+    Verbatim: Wording._verbatim,
+    Heading: Wording._heading,
+    Paragraph: Wording._paragraph,
+    Code: Wording._code,
+    Json: Wording._json,
+    Table: Wording._table,
+    Untrusted: Wording._untrusted,
+    Media: Wording._media,
+    Call: Wording._as_it_is,
+    Reasoning: Wording._as_it_is,
+    Result: Wording._result,
+}
+_CONTAINERS: Mapping[type[Node], Callable[[Wording, Any, _Open], Frame]] = {
+    Section: Wording._section,
+    Fence: Wording._fence,
+    Item: Wording._item,
+    **dict.fromkeys((List, Checklist, Quote, Example, Side), Wording._textual),
+}
+_TIGHT = (List, Checklist, Code)
+"""What follows the text of an item without a blank line."""
 
 
-def plain_instructions(content: tuple[Child, ...], form: SectionFormat) -> str | None:
+def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
     """Return the text of strings and sections of one string, as most system content is.
 
     ``None`` when there is more to do: values, fences, dedenting, marks, lone surrogates.
     """
-    if form.fenced:
+    if form.tagged:
         return None
     items: list[str] = []
     for child in content:
@@ -260,7 +403,7 @@ def plain_instructions(content: tuple[Child, ...], form: SectionFormat) -> str |
             text = child.content[0]
             if title is not None and not is_whole(title):
                 return None
-            head = "" if title is None else form.opening("", title, 2, value=False)
+            head = "" if title is None else form.section("", title, 2, value=False).open
         if type(text) is Text and len(text.content) == 1:
             text = text.content[0]
         if type(text) is not str or not text or text[0] in "\r\n" or not is_whole(text):
@@ -269,14 +412,9 @@ def plain_instructions(content: tuple[Child, ...], form: SectionFormat) -> str |
     return "\n\n".join(items)
 
 
-def marked(block: Any, cache: Cache) -> Block:
-    """Return a block with a cache mark behind it; one that cannot carry it as it is."""
-    return cast("Block", attrs.evolve(block, cache=cache) if hasattr(block, "cache") else block)
+def _nothing() -> None:
+    pass
 
 
 def _is_system(node: Node) -> bool:
     return isinstance(node, Turn) and node.role == "system"
-
-
-def _nothing() -> None:
-    pass

@@ -22,7 +22,16 @@ def said(tree: Node, **options: Any) -> list[tuple[str, list[str]]]:
 
 def named(component: str) -> str:
     """Return the name of a component behind its article, as errors say it."""
-    vowel = component in ("Assistant", "Ephemeral", "Event", "Image")
+    vowel = component in (
+        "Assistant",
+        "Audio",
+        "Ephemeral",
+        "Event",
+        "Example",
+        "Image",
+        "Item",
+        "Untrusted",
+    )
     return f"an {component}" if vowel else f"a {component}"
 
 

@@ -1,6 +1,7 @@
 """Blocks: values that nobody can change, and their dictionary form, checked."""
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 
 from promptdsl import DataError, Event, Timeline, UserAction, render
 from promptdsl.blocks import (
+    CACHES,
     EMPTY,
+    ERROR_TYPES,
+    AudioBlock,
     Block,
     CodeBlock,
     DocumentBlock,
@@ -24,9 +28,13 @@ from promptdsl.blocks import (
     ToolUseBlock,
     UnknownBlock,
     UserActionBlock,
+    VideoBlock,
     block_from_dict,
+    contents,
 )
-from promptdsl.sources import MediaSource
+from promptdsl.json_text import plain as frozen_json
+from promptdsl.sources import SOURCE_KEYS, MediaSource
+from tests.test_plain_data import Liar, json_values, shallow_stack
 
 BLOCKS: list[Block] = [
     TextBlock("x", extra={"a": [1]}),
@@ -42,6 +50,8 @@ BLOCKS: list[Block] = [
     CodeBlock("x"),
     UnknownBlock({"type": "new", "a": [{"b": 1}]}),
 ]
+
+__all__ = ["shallow_stack"]
 
 every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.type)
 plain = st.recursive(
@@ -110,12 +120,6 @@ def test_any_data_handed_out_is_a_copy(value: Any) -> None:
     assert {"type": "new", "value": [value]} == block.to_dict()
 
 
-def test_deep_data_is_kept() -> None:
-    """Data 10,000 levels deep is copied without recursion."""
-    block = UnknownBlock({"type": "new", "value": nested(10_000)})
-    assert ["type", "value"] == list(block.to_dict())
-
-
 def test_circles_are_refused() -> None:
     """Data that holds itself is an error, not an endless loop."""
     circle: list[Any] = []
@@ -142,7 +146,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
         ({"type": "text", "text": 1}, "'text' is a string, not int"),
         ({"type": "text", "text": "x", "cache": "zz"}, "unknown 'cache' 'zz'"),
         ({"type": "text", "text": "x", "cache": []}, "'cache' is a string, not list"),
-        ({"type": "image", "source": {"type": [1]}}, "unknown source [1]"),
+        ({"type": "image", "source": {"type": [1]}}, "source: unknown source list"),
         ({"type": "image", "url": "https://x", "title": 1}, "'title' is a string, not int"),
         (
             {"type": "image", "url": "https://x", "media_type": 1},
@@ -160,7 +164,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
             {"type": "tool_result", "tool_use_id": "1", "error_type": "timeout"},
             "unknown 'error_type' 'timeout'",
         ),
-        ({"type": "user_action", "action": None}, "'action' is a string, not NoneType"),
+        ({"type": "user_action", "action": None}, "'action' is a string, not None"),
         (
             {"type": "user_action", "action": "a", "details": "x"},
             "'details' is a mapping, not str",
@@ -182,3 +186,338 @@ def test_a_result_holds_no_result(depth: int) -> None:
     for _ in range(depth):
         data = {"type": "tool_result", "tool_use_id": "1", "content": [data]}
     assert "'content' of a 'tool_result' block holds no 'tool_result' block" == error_of(data)
+
+
+# Round trips.
+
+texts = st.text(st.characters(), max_size=5)
+some = st.none() | texts
+caches = st.sampled_from([None, *CACHES])
+mappings = st.dictionaries(texts, json_values, max_size=2)
+# A prefix that no key of ours has.
+extras = st.dictionaries(texts.map("x-".__add__), json_values, max_size=2)
+words = texts | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+sources = st.builds(MediaSource, st.sampled_from([*SOURCE_KEYS]), texts, some)
+media = st.one_of(
+    st.builds(kind, sources, some, some, caches, extras)
+    for kind in (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
+)
+calls = st.builds(
+    ToolUseBlock, texts, texts, texts | mappings.map(json.dumps) | json_values.map(json.dumps),
+    caches, extras,
+)  # fmt: skip
+flat = st.one_of(
+    st.builds(TextBlock, texts, caches, extras),
+    media,
+    calls,
+    st.builds(ReasoningBlock, texts, some, some, some, extras),
+    st.builds(UserActionBlock, words, json_values, json_values, mappings, extras),
+    st.builds(StateChangeBlock, words, trigger=json_values, details=mappings, extra=extras),
+    st.builds(StateChangeBlock, words, json_values, json_values, json_values, mappings, extras),
+    st.builds(SystemEventBlock, words, json_values, mappings, extras),
+    st.builds(JsonBlock, json_values, extras),
+    st.builds(CodeBlock, texts, some, extras),
+    st.builds(UnknownBlock, mappings),
+    st.builds(
+        lambda kind, data: UnknownBlock({**data, "type": kind}),
+        st.sampled_from(["new", "text", "image", "unknown", ""]) | texts,
+        mappings,
+    ),
+)
+results = st.builds(
+    ToolResultBlock,
+    texts,
+    st.lists(flat, max_size=2).map(tuple),
+    some,
+    st.booleans(),
+    st.sampled_from([None, *ERROR_TYPES]),
+    caches,
+    extras,
+)
+blocks = flat | results
+
+
+@given(blocks)
+def test_any_block_is_read_as_it_was_written(block: Block) -> None:
+    """The dictionary of any block reads as the block, also after JSON wrote and read it."""
+    assert block == block_from_dict(block.to_dict())
+    assert block == block_from_dict(json.loads(json.dumps(block.to_dict())))
+
+
+@given(blocks)
+def test_any_dictionary_is_written_as_it_was_read(block: Block) -> None:
+    """What is read is written with the same keys and values, in the same order."""
+    data = block.to_dict()
+    assert json.dumps(data) == json.dumps(block_from_dict(data).to_dict())
+
+
+@given(blocks)
+def test_any_block_is_a_value(block: Block) -> None:
+    """Any block has a hash, and is saved, copied and printed as an equal one."""
+    saved = pickle.loads(pickle.dumps(block))
+    assert (block, hash(block), repr(block)) == (saved, hash(saved), repr(saved))
+    assert block == copy.copy(block) == copy.deepcopy(block)
+
+
+KNOWN: list[dict[str, Any]] = [
+    {"type": "text", "text": "x"},
+    {"type": "image", "source": {"type": "url", "url": "https://x"}},
+    {"type": "audio", "source": {"type": "base64", "data": "eA==", "media_type": "audio/wav"}},
+    {"type": "document", "source": {"type": "path", "path": "x"}, "title": ""},
+    {"type": "video", "source": {"type": "gcs", "uri": "gs://x"}},
+    {"type": "tool_use", "id": "1", "name": "f", "input": {"b": 1, "a": [True]}},
+    {"type": "tool_use", "id": "", "name": "", "arguments": "{"},
+    {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "new"}], "is_error": True},
+    {"type": "reasoning", "text": "", "signature": "s", "encrypted": "e", "origin": "o"},
+    {"type": "user_action", "action": "a", "target": "t", "actor": "u", "details": {"k": [0]}},
+    {"type": "state_change", "key": "k", "from": None, "to": False, "trigger": "t"},
+    {"type": "system_event", "event": 1.5, "source": "s", "data": {"k": {}}},
+    {"type": "json", "value": None},
+    {"type": "code", "text": "x", "language": "py"},
+    {"type": "new", "source": {"a": 1}, "text": 5},
+]
+HOSTILE = ["__class__", "__init__", "self", "extra", "", "Type", "type ", "\ud800", "a.b", "cls"]
+strange = st.dictionaries(st.sampled_from(HOSTILE) | texts.map("x-".__add__), json_values)
+
+
+@given(st.sampled_from(KNOWN), strange)
+def test_unknown_keys_are_kept(data: dict[str, Any], further: dict[str, Any]) -> None:
+    """Keys nobody knows are kept with their values, behind the others, in their order."""
+    given = {**data, **further}
+    assert json.dumps(given) == json.dumps(block_from_dict(given).to_dict())
+
+
+@given(st.sampled_from(KNOWN[1:5]), extras)
+def test_unknown_keys_of_a_source_are_kept(data: dict[str, Any], further: dict[str, Any]) -> None:
+    """Keys of a source nobody knows are kept in it."""
+    given = {**data, "source": {**data["source"], **further}}
+    assert json.dumps(given) == json.dumps(block_from_dict(given).to_dict())
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda below: (
+        st.lists(below)
+        | st.tuples(below, below)
+        | st.dictionaries(st.text() | st.integers() | st.none(), below)
+        | st.fixed_dictionaries({"type": st.sampled_from([str(d["type"]) for d in KNOWN])})
+    ),
+)
+KEYS = sorted({key for data in KNOWN for key in data} | {"data", "path", "uri", "toolUseId", "old"})
+
+
+@given(st.sampled_from(KNOWN), st.dictionaries(st.sampled_from(KEYS), anything, max_size=3))
+def test_any_shape_is_read_or_refused(data: dict[str, Any], changed: dict[str, Any]) -> None:
+    """Whatever stands under a key, the block is read, or refused with a :class:`DataError`."""
+    assert outcome({**data, **changed}) in ("read", "refused")
+    assert outcome(changed) in ("read", "refused")
+
+
+def outcome(data: object) -> str:
+    """Return whether a block was read; what was read has a dictionary that is read again."""
+    try:
+        block = block_from_dict(data)
+    except DataError as error:
+        return "refused" if error.what else "refused without a word"
+    return "read" if block == block_from_dict(block.to_dict()) else "changed"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"type": "text", "text": "x", "further": nested(10_000)},
+        {"type": "image", "source": {"type": "url", "url": "u", "further": nested(10_000)}},
+        {"type": "tool_use", "id": "1", "name": "f", "input": {"a": nested(10_000)}},
+        {"type": "user_action", "action": "a", "target": nested(10_000), "details": {"a": 1}},
+        {"type": "user_action", "action": "a", "details": {"a": nested(10_000)}},
+        {"type": "state_change", "key": "k", "from": nested(10_000), "to": nested(9_999)},
+        {"type": "system_event", "event": "e", "data": {"a": nested(10_000)}},
+        {"type": "json", "value": nested(10_000)},
+        {"type": "new", "value": nested(10_000)},
+        {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "n", "a": nested(9_999)}]},
+    ],
+    ids=lambda data: f"{data['type']}-{[*data][-1]}",
+)
+def test_deep_data_is_kept(data: dict[str, Any]) -> None:
+    """Data 10,000 levels deep is read, written, compared, printed, copied and saved."""
+    block = block_from_dict(data)
+    assert frozen_json(block.to_dict(), "") == frozen_json(data, "")
+    assert block == block_from_dict(block.to_dict()) == pickle.loads(pickle.dumps(block))
+    assert (hash(block), repr(block)) == (hash(copy.deepcopy(block)), repr(copy.copy(block)))
+
+
+@pytest.mark.parametrize("text", ["[" * 20_000, '{"a":' * 10_000 + "1" + "}" * 10_000, "NaN", ""])
+def test_the_text_of_a_call_survives(text: str) -> None:
+    """JSON text of a call is kept to the byte, however deep, and whether it is JSON or not."""
+    data = {"type": "tool_use", "id": "1", "name": "f", "input": text}
+    block: Any = block_from_dict(data)
+    again: Any = block_from_dict(block.to_dict())
+    assert (text, text) == (block.arguments, again.arguments)
+
+
+# Other ways to say it.
+
+TOOL_USE = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
+RESULT = {"type": "tool_result", "tool_use_id": "1"}
+IMAGE = {"type": "image", "source": {"type": "url", "url": "u"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("x", {"type": "text", "text": "x"}),
+        ({"type": "tool_use", "toolUseId": "1", "name": "f", "input": {"a": 1}}, TOOL_USE),
+        ({**TOOL_USE, "toolUseId": "1"}, TOOL_USE),
+        ({**TOOL_USE, "input": '{"a": 1}'}, TOOL_USE),
+        ({**TOOL_USE, "arguments": '{"a": 1}'}, TOOL_USE),
+        ({**TOOL_USE, "arguments": '{"a":1}'}, {**TOOL_USE, "arguments": '{"a":1}'}),
+        ({"type": "tool_use", "id": "1", "name": "f", "arguments": '{"a": 1}'}, TOOL_USE),
+        ({"type": "tool_result", "toolUseId": "1"}, RESULT),
+        ({"type": "tool_result", "tool_call_id": "1", "tool_use_id": "1"}, RESULT),
+        ({**RESULT, "content": "x"}, {**RESULT, "content": [{"type": "text", "text": "x"}]}),
+        ({**RESULT, "content": ("x", TextBlock("y"))}, {
+            **RESULT, "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]
+        }),
+        ({**RESULT, "content": None, "is_error": False, "name": None}, RESULT),
+        ({"type": "image", "url": "u"}, IMAGE),
+        ({**IMAGE, "url": "u"}, IMAGE),
+        ({"type": "image", "source": {"url": "u", "media_type": None}}, IMAGE),
+        ({"type": "image", "path": "p"}, {
+            "type": "image", "source": {"type": "path", "path": "p"}
+        }),
+        ({"type": "image", "data": "eA==", "media_type": "image/png"}, {
+            "type": "image",
+            "source": {"type": "base64", "data": "eA==", "media_type": "image/png"},
+        }),
+        ({"type": "document", "file_id": "f"}, {
+            "type": "document", "source": {"type": "file_id", "file_id": "f"}
+        }),
+        ({"type": "video", "uri": "s3://b/k"}, {
+            "type": "video", "source": {"type": "s3", "uri": "s3://b/k"}
+        }),
+        ({"type": "video", "uri": "gs://b/k"}, {
+            "type": "video", "source": {"type": "gcs", "uri": "gs://b/k"}
+        }),
+        ({"type": "state_change", "key": "k", "old": 1, "new": None}, {
+            "type": "state_change", "key": "k", "from": 1, "to": None
+        }),
+        ({"type": Liar("text"), "text": Liar("x"), Liar("k"): Liar("v")}, {
+            "type": "text", "text": "x", "k": "v"
+        }),
+    ],
+)  # fmt: skip
+def test_it_can_be_said_otherwise(given: object, written: dict[str, Any]) -> None:
+    """Of the ways to say a thing all are read and one is written."""
+    assert json.dumps(written) == json.dumps(block_from_dict(given).to_dict())
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        ({**TOOL_USE, "toolUseId": "2"}, "'id' and 'toolUseId' say different things"),
+        ({**TOOL_USE, "arguments": "{}"}, "'input' and 'arguments' say different things"),
+        ({**TOOL_USE, "arguments": '{"a": true}'}, "'input' and 'arguments' say different things"),
+        ({**TOOL_USE, "arguments": "{"}, "'input' and 'arguments' say different things"),
+        (
+            {**TOOL_USE, "input": "a", "arguments": "b"},
+            "'input' and 'arguments' say different things",
+        ),
+        ({**RESULT, "tool_call_id": "2"}, "'tool_use_id' and 'tool_call_id' say different things"),
+        (
+            {"type": "tool_result", "toolUseId": "1", "tool_call_id": "2"},
+            "'toolUseId' and 'tool_call_id' say different things",
+        ),
+        ({**IMAGE, "url": "v"}, "'source' and 'url' say different things"),
+        ({**IMAGE, "path": "u"}, "'source' and 'path' say different things"),
+        ({"type": "image", "url": "u", "path": "u"}, "'url' and 'path' say different things"),
+        (
+            {"type": "image", "source": {"type": "url", "url": "u", "data": ""}},
+            "source: 'data' and 'url' say different things",
+        ),
+        (
+            {"type": "state_change", "key": "k", "from": [1], "old": [True]},
+            "'from' and 'old' say different things",
+        ),
+    ],
+)
+def test_contradictions(data: object, what: str) -> None:
+    """One thing said in two ways that differ is an error that names both."""
+    assert what == error_of(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (5, "a block is a dictionary or a string, not int"),
+        ({}, "a block needs a 'type'"),
+        ({"type": None}, "a block needs a 'type'"),
+        ({"type": "text"}, "a 'text' block needs 'text'"),
+        ({"type": "image"}, "a 'image' block needs 'source'"),
+        ({"type": "image", "source": "u"}, "'source' is a mapping, not str"),
+        ({"type": "image", "source": {}}, "source: unknown source None"),
+        ({"type": "image", "source": {"type": "ftp"}}, "source: unknown source 'ftp'"),
+        ({"type": "image", "media_type": "a/b"}, "unknown source None"),
+        ({"type": "image", "path": b"x"}, "'path' is not a JSON value: bytes"),
+        ({"type": "tool_use", "id": "1", "name": "f"}, "a 'tool_use' block needs 'input'"),
+        ({**TOOL_USE, "input": [1]}, "'input' is a mapping or its JSON text, not list"),
+        ({**TOOL_USE, "input": None}, "'input' is a mapping or its JSON text, not None"),
+        ({**TOOL_USE, "arguments": {}}, "'arguments' is a string, not dict"),
+        ({**TOOL_USE, "input": {"a": [b""]}}, "'input.a[0]' is not a JSON value: bytes"),
+        ({"type": "text", "text": "x", 1: 2}, "a key is a string, not int"),
+        ({"type": "text", "text": "x", "k": {"n": {2: 1}}}, "a key of 'k.n' is a string, not int"),
+        ({"type": "new", "a": TextBlock("x")}, "'a' is not a JSON value: TextBlock"),
+        ({"type": "new", "a": float("nan")}, "'a' is not a JSON value: nan"),
+        ({**RESULT, "content": 5}, "'content' is a string or a list of blocks, not int"),
+        ({**RESULT, "content": ["x", {"type": "text"}]}, "content[1]: a 'text' block needs 'text'"),
+        (
+            {**RESULT, "content": ["x", {"type": "image", "source": {"url": 1}}]},
+            "content[1].source: a 'url' source needs 'url', a string",
+        ),
+        (
+            {**RESULT, "content": [{"type": "new", "a": [b""]}]},
+            "'content[0].a[0]' is not a JSON value: bytes",
+        ),
+        ({"type": "reasoning", "text": None}, "'text' is a string, not None"),
+        ({"type": "text", "text": "x", "cache": True}, "'cache' is a string, not bool"),
+        ({"type": "system_event", "event": True}, "'event' is a string, not bool"),
+        ({**RESULT, "is_error": [1] * 99}, "'is_error' is true or false, not list"),
+    ],
+)
+def test_what_is_refused(data: object, what: str) -> None:
+    """What cannot be read is an error that names the key, and the path to it."""
+    assert what == error_of(data)
+
+
+def test_a_missing_key_with_a_near_miss() -> None:
+    """A key that is missing, and one that may be meant, is named; else an example is given."""
+    whole = {"type": "tool_result", "tool_use_idd": "1"}
+    fixes = [caught_fix(data) for data in (whole, {"type": "code", "language": "py"})]
+    assert ["did you mean 'tool_use_idd'?", 'write {"type": "code", "text": ...}'] == fixes
+
+
+def caught_fix(data: object) -> str:
+    """Return what is advised about a block in dictionary form."""
+    with pytest.raises(DataError) as caught:
+        block_from_dict(data)
+    return caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, ()),
+        ("", ()),
+        ([], ()),
+        (Liar("x"), (TextBlock("x"),)),
+        (["x", TextBlock("y"), {"type": "text", "text": "z"}], tuple(map(TextBlock, "xyz"))),
+    ],
+)
+def test_contents(value: object, expected: tuple[Block, ...]) -> None:
+    """A content is nothing, a string, or a list of strings, blocks and dictionaries."""
+    assert expected == contents(value)
+
+
+def test_blocks_are_kept_as_they_are() -> None:
+    """A tuple of blocks is the content itself, a block is what it is read as."""
+    given = (TextBlock("x"),)
+    assert (True, True) == (contents(given) is given, block_from_dict(given[0]) is given[0])

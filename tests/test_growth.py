@@ -138,10 +138,16 @@ def following(steps: list[Step]) -> list[str]:
     return [kind for kind, _ in steps if kind not in INSTRUCTIONS]
 
 
-def is_taken_back(steps: list[Step], later: list[Step]) -> bool:
-    """Return whether instructions that were the last thing said are now followed by a user."""
+def is_taken_back(steps: list[Step], later: list[Step], config: Any = None) -> bool:
+    """Return whether instructions that were the last thing said are now followed by a user.
+
+    An event that is sent in the user's voice is a user's turn, too.
+    """
     said_last = bool(steps) and steps[-1][0] in INSTRUCTIONS
-    return said_last and following(later)[:1] in (["user"], ["recorded"])
+    heard = ["user", "recorded"]
+    heard += ["event"] if (config or {}).get("role_mapping", {}).get("event") == "user" else []
+    kinds = [kind for kind, _ in later if kind not in INSTRUCTIONS or kind in heard]
+    return said_last and kinds[:1] != [] and kinds[0] in heard
 
 
 def without_last_instructions(steps: list[Step]) -> list[Step]:
@@ -166,7 +172,7 @@ def test_a_prompt_is_append_only(
     target: str, steps: list[Step], later: list[Step], config: Any
 ) -> None:
     """Adding turns never changes a token before them, but for instructions taken back."""
-    assume(not is_taken_back(steps, later) and not joins_the_system(steps, later))
+    assume(not is_taken_back(steps, later, config) and not joins_the_system(steps, later))
     one = tokens(payload(prompt(steps), target, config))
     two = tokens(payload(prompt(steps + later), target, config))
     assert begins(one, two)

@@ -302,6 +302,6 @@ def test_any_texts_are_kept(part: Any, texts: list[str]) -> None:
 def test_lower_takes_a_tree() -> None:
     """Lower turns a finished tree into messages and losses."""
     tree = Timeline(User("u"), Assistant("a\ud800"))
-    said_, losses = lower(tree, form=MARKDOWN, config=resolve([]))
+    said_, losses = lower(tree, forms={"markdown": MARKDOWN}, config=resolve([]))
     assert (Message("user", "u"), Message("assistant", "a\ufffd")) == said_
     assert [("content", "assistant[0]")] == [(loss.kind, loss.path) for loss in losses]

@@ -3,13 +3,23 @@
 import base64
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import History, Image, MediaError, MediaSource, User, render
-from promptdsl.media import MAX_BYTES, check_url, of_bytes, read_path, sniff
+from promptdsl.media import (
+    MAX_BYTES,
+    check_url,
+    of_base64,
+    of_bytes,
+    of_file_id,
+    of_path,
+    of_url,
+    read_path,
+)
 from promptdsl.tree import Node
 from tests.places import places, raised
 
@@ -21,41 +31,6 @@ ENCODED = base64.b64encode(PNG).decode()
 def source(tree: Node, **options: object) -> MediaSource:
     """Return where the bytes of the first block of the first message are."""
     return render(tree, **options).messages[0].content[0].source  # type: ignore[arg-type, union-attr]
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (PNG, "image/png"),
-        (JPEG, "image/jpeg"),
-        (b"GIF87a....", "image/gif"),
-        (b"GIF89a....", "image/gif"),
-        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
-        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "audio/wav"),
-        (b"RIFF\x00\x00\x00\x00AVI LIST", None),
-        (b"%PDF-1.7\n", "application/pdf"),
-        (b"ID3\x04", "audio/mpeg"),
-        (b"\xff\xfb\x90", "audio/mpeg"),
-        (b"OggS\x00", "audio/ogg"),
-        (b"fLaC\x00", "audio/flac"),
-        (b"\x00\x00\x00\x1cftypavif", "image/avif"),
-        (b"\x00\x00\x00\x1cftypheic", "image/heic"),
-        (b"\x00\x00\x00\x1cftypisom", "video/mp4"),
-        (b"<svg></svg>", None),
-        (b"", None),
-        (PNG[:7], None),
-        (b" " + PNG, None),
-    ],
-)
-def test_bytes_tell_their_type(data: bytes, expected: str | None) -> None:
-    """The first bytes tell what an attachment is, or nothing does."""
-    assert expected == sniff(data)
-
-
-@given(st.binary())
-def test_any_bytes_can_be_looked_at(data: bytes) -> None:
-    """Whatever the bytes are, they tell a media type or none."""
-    assert sniff(data) is None or "/" in str(sniff(data))
 
 
 @given(st.binary())
@@ -127,19 +102,30 @@ def test_bytes_are_checked_where_they_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "https://example.com/x.png",
-        "http://example.com",
-        "HTTPS://EXAMPLE.COM",
-        "gs://bucket/x",
-        "s3://bucket/x",
-    ],
+    "url", ["https://example.com/x.png", "http://example.com", "HTTPS://EXAMPLE.COM"]
 )
 def test_addresses_are_passed_on(url: str) -> None:
     """An address is sent as it is; nothing is fetched."""
     assert url == check_url(url)
     assert MediaSource("url", url) == source(User(Image.from_url(url)))
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"), [("s3://b/x.png", "s3"), ("S3://b/x.png", "s3"), ("gs://b/x.png", "gcs")]
+)
+def test_addresses_of_stores_have_their_own_kind(url: str, kind: Any) -> None:
+    """An address in a cloud's store says so, with the type it was declared to be."""
+    image = Image.from_url(url, media_type="image/png")
+    assert MediaSource(kind, url, "image/png") == source(User(image))
+
+
+@pytest.mark.parametrize(
+    "url", ["https://", "http:///x", "s3://", "gs://?a", "https://x/\n", "https://x\x00"]
+)
+def test_half_an_address_is_refused(url: str) -> None:
+    """An address without a host or a bucket, or with a control character, is an error."""
+    error = raised(MediaError, lambda: Image.from_url(url))
+    assert (True, True) == ("is not a whole address" in error.what, "write it like" in error.fix)
 
 
 @pytest.mark.parametrize(
@@ -324,6 +310,14 @@ def test_reading_a_path_keeps_what_was_declared(picture: Path) -> None:
     assert "the attachment is declared audio/wav, but its bytes are image/png" == error.what
 
 
+@pytest.mark.parametrize("from_data", [False, True])
+def test_a_file_of_another_kind_is_refused(picture: Path, from_data: bool) -> None:
+    """What a file holds is of the kind of its block, whoever named the file."""
+    held = MediaSource("path", str(picture), from_data=from_data)
+    error = raised(MediaError, lambda: read_path(held, [picture.parent], "document"))
+    assert ("a Document cannot be image/png", "make it an Image") == (error.what, error.fix)
+
+
 def test_data_cannot_find_out_which_files_there_are(tmp_path: Path) -> None:
     """A path in data outside the roots is refused in the same words, whether its file exists."""
     (tmp_path / "there.png").write_bytes(PNG)
@@ -392,3 +386,122 @@ def test_recorded_addresses_may_hold_bytes(provider: str) -> None:
     image = {"type": "image", "url": f"DATA:image/png;base64,{ENCODED}"}
     rendered = render(History([{"role": "user", "content": [image]}]), provider=provider)
     assert (True, ()) == (ENCODED in str(rendered.payload()), rendered.losses)
+
+
+@pytest.mark.parametrize(
+    ("url", "declared", "what"),
+    [
+        (
+            f"data:image/png;base64,{ENCODED}",
+            "image/gif",
+            "the attachment is declared image/gif, but its address says image/png",
+        ),
+        (f"data:;base64,{ENCODED}", "image/gif", "declared image/gif, but its bytes are image/png"),
+        ("data:application/pdf;base64,JVBERi0x", None, "an Image cannot be application/pdf"),
+        ("https://x/y", "audio/wav", "an Image cannot be audio/wav"),
+        ("s3://x/y", "pdf", "'pdf' is no media type"),
+    ],
+)
+def test_what_an_address_is_said_to_hold(url: str, declared: str | None, what: str) -> None:
+    """An address, the bytes in it and what is declared of it agree, or there is an error."""
+    error = raised(MediaError, lambda: of_url(url, declared, kind="image"))
+    assert (True, True) == (what in error.what, bool(error.fix))
+
+
+# Base64.
+
+
+@given(st.binary(), st.lists(st.sampled_from(list(" \t\r\n\f\v")), max_size=3).map("".join))
+def test_any_base64_is_the_bytes_it_says(data: bytes, space: str) -> None:
+    """Whatever the bytes are, their base64 in lines is what the bytes are themselves."""
+    lines = base64.encodebytes(PNG + data).decode().replace("\n", space + "\n")
+    assert of_bytes(PNG + data) == of_base64(lines) == of_base64(lines.encode())
+
+
+def test_base64_is_written_in_one_way() -> None:
+    """Bits that say nothing are no part of what is sent."""
+    assert "QQ==" == of_base64("QR==", "text/plain").value
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("QQ", "base64.b64encode(data)"),
+        ("QQ=", "base64.b64encode(data)"),
+        ("Q", "base64.b64encode(data)"),
+        ("QQ==QQ==", "base64.b64encode(data)"),
+        ("====", "base64.b64encode(data)"),
+        ("_-_-", "base64.b64encode(data)"),
+        ("QQ==\x00", "base64.b64encode(data)"),
+        ("QQ\u2003==", "base64.b64encode(data)"),
+        ("\ud800", "base64.b64encode(data)"),
+        (b"\xff", "base64.b64encode(data)"),
+        (f"data:image/png;base64,{ENCODED}", "write from_url() for a data: address"),
+        (f"DATA:image/png;base64,{ENCODED}".encode(), "write from_url() for a data: address"),
+    ],
+)
+def test_what_is_no_base64_is_refused(text: str | bytes, fix: str) -> None:
+    """Another alphabet, missing or further padding and stray signs are an error."""
+    error = raised(MediaError, lambda: of_base64(text))
+    assert (True, True) == ("is no base64: " in error.what, fix in error.fix)
+
+
+@given(st.text(st.characters(codec=None)) | st.binary())
+def test_any_text_is_base64_or_an_error(text: Any) -> None:
+    """Whatever is given as base64, there is a source or an error that says what to do."""
+    assert source_or_error(text)
+
+
+def source_or_error(text: Any) -> object:
+    """Return the source of base64 text, or what its error says to do."""
+    try:
+        return of_base64(text, "application/octet-stream")
+    except MediaError as error:
+        return error.fix
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_empty_base64_is_refused(text: str) -> None:
+    """Base64 of nothing is no attachment."""
+    assert "the attachment is empty" == raised(MediaError, lambda: of_base64(text)).what
+
+
+def test_large_base64_is_refused_before_it_is_decoded() -> None:
+    """Base64 over the limit is refused by its length, though it could not even be decoded."""
+    text = "!" * (MAX_BYTES // 3 * 4 + 8)
+    error = raised(MediaError, lambda: of_base64(text))
+    assert "the attachment has 33,554,436 bytes, the limit is 33,554,432" == error.what
+    assert "make it smaller, or upload it and write from_file_id(id)" == error.fix
+
+
+def test_base64_of_the_limit_is_taken() -> None:
+    """The limit itself is not over it, with its padding counted."""
+    encoded = base64.b64encode(PNG.ljust(MAX_BYTES, b"\x00")).decode()
+    assert encoded == of_base64(encoded).value
+
+
+# Files uploaded before, and paths as they are written.
+
+
+def test_a_file_id_is_kept() -> None:
+    """The id of a file is passed on, with what it was declared to be."""
+    expected = MediaSource("file_id", "file-1", "application/pdf")
+    assert expected == of_file_id("file-1", "application/x-pdf", kind="document")
+
+
+@pytest.mark.parametrize("id", ["", " "])
+def test_an_empty_file_id_is_refused(id: str) -> None:
+    """An id that says nothing is an error."""
+    assert "the file id is empty" == raised(MediaError, lambda: of_file_id(id)).what
+
+
+def test_an_empty_path_is_refused() -> None:
+    """A path that says nothing is an error."""
+    assert "the path is empty" == raised(MediaError, lambda: of_path("")).what
+
+
+@pytest.mark.parametrize("of", [of_path, of_file_id])
+def test_a_declared_type_of_another_kind_is_refused_at_once(of: Any) -> None:
+    """A type that is not of the kind is an error before anything is read."""
+    error = raised(MediaError, lambda: of("x", "image/png", kind="video"))
+    assert ("a Video cannot be image/png", "make it an Image") == (error.what, error.fix)

@@ -286,7 +286,18 @@ def test_an_explanation_is_fresh() -> None:
 
 # Stages.
 
-STAGES = ["written", "select", "expand", "consolidate", "narrate", "place", "pair", "merge"]
+STAGES = [
+    "written",
+    "select",
+    "fill",
+    "expand",
+    "select again",
+    "consolidate",
+    "narrate",
+    "place",
+    "pair",
+    "merge",
+]
 
 
 @pytest.mark.parametrize("target", [None, *TARGETS])

@@ -22,7 +22,7 @@ from promptdsl.sources import author
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-_TURNS: Mapping[str, type[TurnBlock]] = {
+TURNS: Mapping[str, type[TurnBlock]] = {
     "system": System,
     "developer": Developer,
     "user": User,
@@ -36,11 +36,11 @@ def _write_turn(
     role: object, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType
 ) -> TurnBlock:
     """Return the turn of a role, written at a place; :class:`OptionError` for an unknown role."""
-    cls = _TURNS.get(role) if isinstance(role, str) else None
+    cls = TURNS.get(role) if isinstance(role, str) else None
     if cls is None:
         retract(content)
         raise OptionError(
-            f"unknown role {role!r}", fix=nearest(str(role), (*_TURNS, "ephemeral")), at=(author(),)
+            f"unknown role {role!r}", fix=nearest(str(role), (*TURNS, "ephemeral")), at=(author(),)
         )
     turn = object.__new__(cls)
     turn.role = cls._role  # pyright: ignore[reportPrivateUsage]

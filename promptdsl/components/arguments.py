@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
-from promptdsl.nodes import Text, Value
+from promptdsl.nodes import Item, Text, Value
+from promptdsl.nodes import Trusted as TrustedText
 from promptdsl.scope import OPENED, check_owner, is_owner
 from promptdsl.tree import (
     BARE,
     BUSY,
     FAILED,
+    HOLLOW,
+    ITEM,
     OPEN,
     PLACED,
     TEXT,
@@ -22,6 +25,7 @@ from promptdsl.tree import (
     make,
     named_label,
 )
+from promptdsl.trust import Trusted
 
 Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | bool | None"
 """What may be given as content. Of the booleans only ``False``, which is skipped."""
@@ -57,7 +61,7 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
         elif isinstance(arg, Node):
             if arg.mask & (BUSY | BARE):
                 busy.append(arg)
-            if arg._node is Value:  # pyright: ignore[reportPrivateUsage]
+            if isinstance(arg, Value):
                 run.append(arg)
                 values.append(arg)
                 continue
@@ -70,9 +74,34 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
     if busy:
         adopt(component, busy)
     for value in values:
-        if type(value) is not Value:
-            value.__class__ = Value
+        freeze(value)
     return content
+
+
+def freeze(part: Any) -> Any:
+    """Return the node of a part that needs nothing checked."""
+    if type(part) is not part._node:
+        part.__class__ = part._node
+    return part
+
+
+def gather_items(component: Any, args: tuple[Any, ...]) -> list[Any]:
+    """Return the content of a list: what is no component is an item of its own."""
+    content: list[Any] = []
+    for arg in args:
+        if isinstance(arg, Node):
+            content.append(arg)
+        elif arg is not None and arg is not False:
+            content.append(item_of(tuple(inline(arg, component)), component))
+    adopt(component, [arg for arg in content if arg.mask & (BUSY | BARE)])
+    return [item_of((freeze(x),), component) if isinstance(x, Value) else x for x in content]
+
+
+def item_of(parts: tuple[Any, ...], component: Any) -> Any:
+    """Return the node of an item of one text."""
+    mask = bits(TEXT | ITEM) if any(parts) else bits(TEXT | ITEM) | HOLLOW
+    content = parts if len(parts) == 1 else (make(Text, parts, mask=TEXT_BITS, at=component.at),)
+    return make(Item, content, mask=mask, at=component.at, done=None)
 
 
 def flush(component: Any, run: list[Any], content: list[Any]) -> None:
@@ -102,6 +131,8 @@ def joined(run: Iterable[Any]) -> tuple[Any, ...]:
 def inline(arg: object, component: Any) -> list[Any]:
     """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
     numeric = isinstance(arg, int | float | Decimal | Fraction) and not isinstance(arg, bool)
+    if type(arg) is Trusted:
+        return [make(TrustedText, mask=TEXT_BITS, at=component.at, text=str.__str__(arg))]
     if numeric or isinstance(arg, str):
         try:
             return [text_of(arg)]
@@ -114,14 +145,46 @@ def inline(arg: object, component: Any) -> list[Any]:
     raise refused(arg, component)
 
 
+class _Nested(NamedTuple):
+    """A template in a template, whose parts take its place."""
+
+    strings: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
 def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component: Any) -> list[Any]:
     parts: list[Any] = []
-    for index, static in enumerate(strings):
-        if static:
-            parts.append(text_of(static))
-        if index < len(values):
-            parts.append(_interpolated(values[index], component))
+    waiting: list[Any] = [_Nested(strings, values)]
+    while waiting:
+        entry = waiting.pop()
+        if isinstance(entry, str):
+            parts.append(entry)
+        elif isinstance(entry, _Nested):
+            waiting += _interleaved(*entry)
+        else:
+            waiting += _inserted(entry, parts, component)
     return parts
+
+
+def _interleaved(strings: tuple[str, ...], values: tuple[Any, ...]) -> list[Any]:
+    """Return the parts of a template, last first; static text as a string."""
+    parts: list[Any] = []
+    for index, static in enumerate(strings):
+        parts += [text_of(static)] if static else []
+        parts += values[index : index + 1]
+    return parts[::-1]
+
+
+def _inserted(part: Any, parts: list[Any], component: Any) -> list[Any]:
+    """Add the value of an interpolation to the parts; return what a template in it is made of."""
+    value = part.value
+    strings, values = getattr(value, "strings", None), getattr(value, "interpolations", None)
+    plain = not part.conversion and not part.format_spec
+    if isinstance(strings, tuple) and isinstance(values, tuple) and plain:
+        return [_Nested(strings, values)]  # pyright: ignore[reportUnknownArgumentType]
+    trusted = type(value) is Trusted and plain
+    parts += inline(value, component) if trusted else [_interpolated(part, component)]
+    return []
 
 
 _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
@@ -165,7 +228,7 @@ def refused(arg: object, component: Any) -> ContentError:
     elif isinstance(arg, list | tuple | set | frozenset | Iterator):
         fix = "unpack it: *items"
     elif isinstance(arg, Mapping):
-        fix = "write json.dumps(value) to show it as JSON, or pass its items one by one"
+        fix = "write Json(value) to show it as JSON, or pass its items one by one"
     elif callable(arg):
         fix = "call it"
     shown = "True" if arg is True else f"a {kind}"

@@ -1,6 +1,7 @@
 """What happens in an application: the blocks of an event turn."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from promptdsl import nodes
@@ -8,9 +9,10 @@ from promptdsl.blocks import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text
 from promptdsl.errors import ContentError
-from promptdsl.json_text import ABSENT
+from promptdsl.json_text import ABSENT, exact
 from promptdsl.scope import OPENED, join
 from promptdsl.tree import DEFAULTS, HAPPENING, bits, label, named_label
+from promptdsl.trust import Trusted
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -32,8 +34,7 @@ class UserAction(Written, nodes.Happening):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
-        _check(self, "action", {"action": action, "target": target, "actor": actor, **details})
-        _place(self, UserActionBlock(action, target, actor, details))
+        _write(self, UserActionBlock, {"action": action, "target": target, "actor": actor}, details)
 
 
 class StateChange(Written, nodes.Happening):
@@ -55,9 +56,8 @@ class StateChange(Written, nodes.Happening):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
-        given = {"old": old, "new": new, "trigger": trigger, **details}
-        _check(self, "key", {"key": key, **{k: v for k, v in given.items() if v is not ABSENT}})
-        _place(self, StateChangeBlock(key, old, new, trigger, details))
+        fields = {"key": key, "old": old, "new": new, "trigger": trigger}
+        _write(self, StateChangeBlock, fields, details)
 
 
 class SystemEvent(Written, nodes.Happening):
@@ -70,31 +70,46 @@ class SystemEvent(Written, nodes.Happening):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
-        _check(self, "event", {"event": event, "source": source, **data})
-        _place(self, SystemEventBlock(event, source, data))
+        _write(self, SystemEventBlock, {"event": event, "source": source}, data)
 
 
-def _check(component: Any, needed: str, fields: dict[str, object]) -> None:
-    if fields[needed] is None:
+def _write(
+    component: Any, cls: Callable[..., Any], fields: dict[str, object], details: dict[str, object]
+) -> None:
+    """Fill a component with its block and place it; what an author vouches for is noted apart."""
+    _check(component, fields, details)
+    vouched = [name for name, value in fields.items() if type(value) is Trusted]
+    inner = "data" if cls is SystemEventBlock else "details"
+    vouched += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
+    component.trusted = frozenset(vouched) if vouched else _NOTHING
+    component.block = (
+        cls(*map(exact, fields.values()), {key: exact(value) for key, value in details.items()})
+        if vouched
+        else cls(*fields.values(), details)
+    )
+    component.content = ()
+    component.mask = _HAPPENING
+    component.options = DEFAULTS
+    top = OPENED.get()
+    if top is not None:
+        join(component, top, component.mask)
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+def _check(component: Any, fields: dict[str, object], details: dict[str, object]) -> None:
+    if next(iter(fields.values())) is None:
         raise ContentError(
             f"{named_label(component)} needs a text",
             fix=f'{label(component)}("...")',
             at=(component.source,),
         )
-    for name, value in fields.items():
+    for name, value in (*fields.items(), *details.items()):
         try:
-            data_text(value)
+            if value is not ABSENT:
+                data_text(value)
         except ContentError as error:
             raise ContentError(
                 f"{name}: {error.what}", fix=error.fix, at=(component.source,)
             ) from None
-
-
-def _place(component: Any, block: Any) -> None:
-    component.content = ()
-    component.mask = _HAPPENING
-    component.options = DEFAULTS
-    component.block = block
-    top = OPENED.get()
-    if top is not None:
-        join(component, top, component.mask)

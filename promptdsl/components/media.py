@@ -2,57 +2,41 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Never, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar, cast
 
 from promptdsl import nodes
-from promptdsl.blocks import ImageBlock
-from promptdsl.components.options import refuse_options
+from promptdsl.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
+from promptdsl.components.options import unknown_option
 from promptdsl.components.writing import Written
-from promptdsl.errors import ContentError, PromptError
+from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.json_text import exact
-from promptdsl.media import of_bytes, of_url
+from promptdsl.media import of_base64, of_bytes, of_file_id, of_path, of_url
+from promptdsl.media_types import Kind
 from promptdsl.scope import OPENED, join
 from promptdsl.sources import MediaSource, author
-from promptdsl.tree import DEFAULTS, MEDIA, bits
+from promptdsl.tree import DEFAULTS, MEDIA, bits, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Image(Written, nodes.Media):
-    """A picture in a user turn or a tool's answer, made by one of the ``from_`` methods.
+class Attachment(Written, nodes.Media):
+    """What all attachments share: being made by one of the ``from_`` methods.
 
-    ``title`` describes it to people, ``detail`` is the resolution OpenAI is asked to look at
-    (``low``, ``high``, ``auto``).
+    ``title`` names it; ``media_type`` may be left out where bytes tell it. Each method raises
+    :class:`MediaError` at its line for what is no attachment of this kind.
     """
 
     __slots__ = ()
     _node = nodes.Media
+    _accepts: ClassVar[frozenset[str]] = frozenset({"media_type", "title"})
+    _block: ClassVar[type[MediaBlock]]
 
     def __init__(self, *_: object, **__: object) -> None:
         raise ContentError(
-            "an Image is made by one of its methods",
-            fix="Image.from_url(url), Image.from_path(path) or Image.from_bytes(data)",
-            at=(author(),),
+            f"{named_label(self)} is made by one of its methods", fix=_methods(self), at=(author(),)
         )
-
-    @classmethod
-    def from_url(
-        cls,
-        url: str,
-        *,
-        title: str | None = None,
-        detail: str | None = None,
-        **options: Never,
-    ) -> Self:
-        """Return a picture at an address, which the provider fetches."""
-        component = _written(cls, _getframe(1), options)
-        try:
-            source = of_url(_text(url, "an address, a string"))
-        except PromptError as error:
-            raise error.located(component.source) from None
-        return _placed(component, ImageBlock(source, title, detail))
 
     @classmethod
     def from_path(
@@ -61,77 +45,276 @@ class Image(Written, nodes.Media):
         *,
         media_type: str | None = None,
         title: str | None = None,
-        detail: str | None = None,
         **options: Never,
     ) -> Self:
-        """Return a picture in a file, which is read when the prompt is rendered."""
-        component = _written(cls, _getframe(1), options, {"media_type"})
-        try:
-            place = os.fspath(path) if isinstance(path, os.PathLike) else path
-            source = MediaSource("path", _text(place, "a path, a string or a Path"), media_type)
-        except PromptError as error:
-            raise error.located(component.source) from None
-        return _placed(component, ImageBlock(source, title, detail))
+        """Return an attachment in a file, which is read when the prompt is rendered."""
+        return _made(
+            cls,
+            _getframe(1),
+            lambda it, kind: of_path(_path(it, path), media_type, kind=kind),
+            {"title": title, **options},
+        )
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        media_type: str | None = None,
+        title: str | None = None,
+        **options: Never,
+    ) -> Self:
+        """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
+
+        The provider fetches it; a ``data:`` address holds the bytes.
+        """
+        return _made(
+            cls,
+            _getframe(1),
+            lambda it, kind: of_url(_text(it, url, "an address"), media_type, kind=kind),
+            {"title": title, **options},
+        )
 
     @classmethod
     def from_bytes(
         cls,
-        data: bytes,
+        data: bytes | bytearray | memoryview,
         media_type: str | None = None,
         *,
         title: str | None = None,
-        detail: str | None = None,
         **options: Never,
     ) -> Self:
-        """Return a picture given as bytes; without ``media_type`` they tell it themselves.
-
-        Raises :class:`MediaError` when they do not, or tell another one.
-        """
-        component = _written(cls, _getframe(1), options, {"media_type"})
-        try:
-            source = of_bytes(_bytes(data), media_type)
-        except PromptError as error:
-            raise error.located(component.source) from None
-        return _placed(component, ImageBlock(source, title, detail))
-
-
-def _text(given: object, needed: str) -> str:
-    if not isinstance(given, str):
-        raise ContentError(
-            f"an Image is made of {needed}, not {type(given).__name__}",
-            fix="Image.from_url(url), Image.from_path(path) or Image.from_bytes(data)",
+        """Return an attachment given as bytes, at most 32 MB."""
+        return _made(
+            cls,
+            _getframe(1),
+            lambda it, kind: of_bytes(_bytes(it, data), media_type, kind=kind),
+            {"title": title, **options},
         )
-    return cast("str", exact(given))
 
-
-def _bytes(given: object) -> bytes:
-    if not isinstance(given, bytes | bytearray | memoryview):
-        raise ContentError(
-            f"an Image is made of bytes, not {type(given).__name__}",
-            fix="Image.from_bytes(data), or Image.from_path(path) for a file",
+    @classmethod
+    def from_base64(
+        cls,
+        data: str | bytes,
+        media_type: str | None = None,
+        *,
+        title: str | None = None,
+        **options: Never,
+    ) -> Self:
+        """Return an attachment given as base64, at most 32 MB decoded; white space is skipped."""
+        return _made(
+            cls,
+            _getframe(1),
+            lambda it, kind: of_base64(_encoded(it, data), media_type, kind=kind),
+            {"title": title, **options},
         )
-    return bytes(cast("bytes", given))
+
+    @classmethod
+    def from_file_id(
+        cls,
+        id: str,
+        *,
+        media_type: str | None = None,
+        title: str | None = None,
+        **options: Never,
+    ) -> Self:
+        """Return an attachment uploaded before, by the id its provider gave it."""
+        return _made(
+            cls,
+            _getframe(1),
+            lambda it, kind: of_file_id(_text(it, id, "a file id"), media_type, kind=kind),
+            {"title": title, **options},
+        )
 
 
-P = TypeVar("P", bound=Image)
+class Image(Attachment):
+    """A picture in a user turn or a tool's answer, made by one of the ``from_`` methods.
+
+    ``title`` describes it to people, ``detail`` is the resolution OpenAI is asked to look at
+    (``low``, ``high``, ``auto``).
+    """
+
+    __slots__ = ()
+    _node = nodes.Media
+    _accepts = Attachment._accepts | {"detail"}
+    _block = ImageBlock
+
+    if TYPE_CHECKING:
+        # At run time these are the methods above; ``detail`` is one of their options.
+
+        @classmethod
+        def from_path(
+            cls,
+            path: str | os.PathLike[str],
+            *,
+            media_type: str | None = None,
+            title: str | None = None,
+            detail: str | None = None,
+            **options: Never,
+        ) -> Self:
+            """Return a picture in a file, which is read when the prompt is rendered."""
+            ...
+
+        @classmethod
+        def from_url(
+            cls,
+            url: str,
+            *,
+            media_type: str | None = None,
+            title: str | None = None,
+            detail: str | None = None,
+            **options: Never,
+        ) -> Self:
+            """Return a picture at an address, which the provider fetches."""
+            ...
+
+        @classmethod
+        def from_bytes(
+            cls,
+            data: bytes | bytearray | memoryview,
+            media_type: str | None = None,
+            *,
+            title: str | None = None,
+            detail: str | None = None,
+            **options: Never,
+        ) -> Self:
+            """Return a picture given as bytes."""
+            ...
+
+        @classmethod
+        def from_base64(
+            cls,
+            data: str | bytes,
+            media_type: str | None = None,
+            *,
+            title: str | None = None,
+            detail: str | None = None,
+            **options: Never,
+        ) -> Self:
+            """Return a picture given as base64."""
+            ...
+
+        @classmethod
+        def from_file_id(
+            cls,
+            id: str,
+            *,
+            media_type: str | None = None,
+            title: str | None = None,
+            detail: str | None = None,
+            **options: Never,
+        ) -> Self:
+            """Return a picture uploaded before."""
+            ...
 
 
-def _written(
-    cls: type[P], frame: FrameType, options: Mapping[str, Never], also: Iterable[str] = ()
-) -> P:
-    component = object.__new__(cls)
+class Audio(Attachment):
+    """A recording in a user turn, made by one of the ``from_`` methods.
+
+    OpenAI Chat takes WAV and MP3 given as bytes, Anthropic none: there it is a loss of content.
+    """
+
+    __slots__ = ()
+    _node = nodes.Media
+    _block = AudioBlock
+
+
+class Document(Attachment):
+    """A PDF, an office document or a text in a user turn, made by one of the ``from_`` methods.
+
+    ``title`` is what it is called for the model. UTF-8 text is ``text/plain`` unless declared; the
+    type of an office document is declared.
+    """
+
+    __slots__ = ()
+    _node = nodes.Media
+    _block = DocumentBlock
+
+
+class Video(Attachment):
+    """A film in a user turn, made by one of the ``from_`` methods.
+
+    Neither OpenAI Chat nor Anthropic takes one: there it is a loss of content.
+    """
+
+    __slots__ = ()
+    _node = nodes.Media
+    _block = VideoBlock
+
+
+A = TypeVar("A", bound=Attachment)
+
+
+def _made(
+    cls: type[A],
+    frame: FrameType,
+    source: Callable[[A, Kind], MediaSource],
+    said: Mapping[str, object],
+) -> A:
+    """Return a new component and place it; ``source`` reads what it was given."""
+    component, block = object.__new__(cls), cast("Any", cls)._block
     component.code = frame.f_code
     component.offset = frame.f_lasti
     component.content = ()
     component.mask = bits(MEDIA)
     component.options = DEFAULTS
-    refuse_options(component, options, {"title", "detail", *also})
-    return component
-
-
-def _placed(component: P, block: ImageBlock) -> P:
-    component.block = block
+    words: dict[str, Any] = {n: _word(component, n, value) for n, value in said.items()}
+    try:
+        found = source(component, block.type)
+    except PromptError as error:
+        raise error.located(component.source) from None
+    component.block = block(found, **words)
     top = OPENED.get()
     if top is not None:
         join(component, top, component.mask)
     return component
+
+
+def _word(component: Attachment, name: str, value: object) -> str | None:
+    """Return the value of a keyword: a string, or none."""
+    accepted = component._keywords()  # pyright: ignore[reportPrivateUsage]
+    if name not in accepted:
+        raise unknown_option(component, name, accepted, component.source)
+    if value is not None and not isinstance(value, str):
+        what = f"{type(component).__name__}({name}={value!r})"
+        raise OptionError(what, fix="write a string", at=(component.source,))
+    return cast("str | None", exact(value))
+
+
+def _text(component: Attachment, given: object, needed: str) -> str:
+    if not isinstance(given, str):
+        raise _wrong(component, f"{needed}, a string", given)
+    return cast("str", exact(given))
+
+
+def _path(component: Attachment, given: object) -> str:
+    path: object = given
+    if isinstance(given, os.PathLike):
+        path = os.fspath(cast("os.PathLike[str]", given))
+    return _text(component, path, "a path, a Path or")
+
+
+def _bytes(component: Attachment, given: object) -> bytes:
+    if not isinstance(given, bytes | bytearray | memoryview):
+        raise _wrong(component, "bytes", given)
+    return bytes(cast("bytes", given))
+
+
+def _encoded(component: Attachment, given: object) -> str | bytes:
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(cast("bytes", given))
+    return _text(component, given, "base64 text")
+
+
+def _wrong(component: Attachment, needed: str, given: object) -> ContentError:
+    return ContentError(
+        f"{named_label(component)} is made of {needed}, not {type(given).__name__}",
+        fix=_methods(component),
+    )
+
+
+def _methods(component: Attachment) -> str:
+    name = type(component).__name__
+    given = ("path(path)", "url(url)", "bytes(data)", "base64(text)", "file_id(id)")
+    *first, last = (f"{name}.from_{method}" for method in given)
+    return f"write {', '.join(first)} or {last}"

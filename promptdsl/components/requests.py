@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from promptdsl.components.arguments import Content, adopt, retract
 from promptdsl.components.options import TURN_OPTIONS
-from promptdsl.components.writing import ROOTED, Block, begin, named
+from promptdsl.components.writing import PART_FORBIDS, ROOTED, Block, begin, named
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.nodes import Request, Value
-from promptdsl.tree import BARE, BUSY, CACHE, CALL, DEFAULTS, HAPPENING, REQUEST, RESULT, Node, bits
+from promptdsl.tree import BARE, BUSY, CACHE, DEFAULTS, REQUEST, Node, bits
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
 
@@ -24,7 +24,7 @@ class RequestBlock(Block, Request):
     __slots__ = ()
     _node = Request
     _own = bits(REQUEST)
-    _forbids = ROOTED | CALL | RESULT | HAPPENING | CACHE
+    _forbids = PART_FORBIDS | CACHE
     _refuses = ROOTED
 
     def _advice(self, node: Node) -> str:

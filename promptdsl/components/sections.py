@@ -5,21 +5,29 @@ from typing import TYPE_CHECKING
 
 from promptdsl import nodes
 from promptdsl.components.arguments import Content, adopt, retract
-from promptdsl.components.writing import ROOTED, Block, begin, finish, named, with_own_code
+from promptdsl.components.writing import (
+    PART_FORBIDS,
+    ROOTED,
+    Block,
+    begin,
+    finish,
+    named,
+    with_own_code,
+)
+from promptdsl.config import FORMATS
+from promptdsl.config import Format as FormatName
 from promptdsl.encoding import text_of
-from promptdsl.errors import ContentError, ScopeError
+from promptdsl.errors import ContentError, OptionError, ScopeError, nearest
+from promptdsl.json_text import exact
 from promptdsl.nodes import Value
 from promptdsl.scope import OPENED, join, put
 from promptdsl.sources import author
 from promptdsl.tree import (
     BARE,
     BUSY,
-    CALL,
     FRAGMENT,
-    HAPPENING,
     NAMED,
     NOTE,
-    RESULT,
     SECTION,
     Node,
     Options,
@@ -30,7 +38,6 @@ from promptdsl.tree import (
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join = with_own_code(join)
 
-_PART_FORBIDS = ROOTED | CALL | RESULT | HAPPENING
 _SECTION_TEXT = bits(SECTION | NAMED)
 _SECTION_BARE = _SECTION_TEXT | BARE
 
@@ -45,7 +52,7 @@ class Section(Block, nodes.Section):
     __slots__ = ()
     _node = nodes.Section
     _own = _SECTION_TEXT
-    _forbids = _PART_FORBIDS
+    _forbids = PART_FORBIDS
     _refuses = ROOTED
     _accepts = frozenset({"id", "cache", "audience"})
 
@@ -138,13 +145,64 @@ class Fragment(Block, nodes.Fragment):
             begin(self, content, options)
 
 
+class Group(Block, nodes.Group):
+    """Parts that belong together: kept or dropped whole, otherwise as in a :class:`Fragment`."""
+
+    __slots__ = ()
+    _node = nodes.Group
+    _own = bits(FRAGMENT)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *content: Content) -> None: ...
+
+    else:
+
+        def __init__(self, *content, **options):
+            frame = _getframe(1)
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
+            begin(self, content, options)
+
+
+class Format(Block, nodes.Format):
+    """Parts that are written in a format of their own, ``"markdown"`` or ``"xml"``.
+
+    Raises :class:`OptionError` for an unknown format.
+    """
+
+    __slots__ = ()
+    _node = nodes.Format
+    _own = bits(FRAGMENT)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, format: FormatName, /, *content: Content) -> None: ...
+
+    else:
+
+        def __init__(self, format, /, *content, **options):
+            frame = _getframe(1)
+            self.code = frame.f_code
+            self.offset = frame.f_lasti
+            if format not in FORMATS:
+                retract(content)
+                raise OptionError(
+                    f"unknown format {format!r}",
+                    fix=nearest(str(format), FORMATS),
+                    at=(self.source,),
+                )
+            self.format = exact(format)
+            begin(self, content, options)
+
+
 class Note(Block, nodes.Note):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
     _node = nodes.Note
     _own = NOTE
-    _forbids = _PART_FORBIDS
+    _forbids = PART_FORBIDS
     _refuses = ROOTED
 
     if TYPE_CHECKING:

@@ -1,7 +1,9 @@
 """Text and values."""
 
+import re
 import sys
-from typing import Never
+from collections.abc import Mapping
+from typing import Any, Never
 
 from promptdsl import nodes, tree
 from promptdsl.components.arguments import (
@@ -9,6 +11,7 @@ from promptdsl.components.arguments import (
     Content,
     adopt,
     bare,
+    freeze,
     inline,
     joined,
     refused,
@@ -16,12 +19,13 @@ from promptdsl.components.arguments import (
 )
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written, with_own_code
-from promptdsl.encoding import text_of
-from promptdsl.errors import ContentError, PromptError
+from promptdsl.encoding import json_text, text_of
+from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.indentation import dedent_parts
+from promptdsl.json_text import exact
 from promptdsl.scope import OPENED, join
 from promptdsl.sources import author
-from promptdsl.tree import BUSY, DEFAULTS, Node, named_label
+from promptdsl.tree import BUSY, DEFAULTS, Node, label, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -45,47 +49,135 @@ class Text(Written, nodes.Text):
         if len(parts) == 1 and type(parts[0]) is str and not options:
             self.content = parts
             mask = TEXT_BITS if parts[0] else EMPTY_TEXT
+            top = OPENED.get()
+            if top is None:
+                self.mask = mask
+            else:
+                _join(self, top, mask)
         else:
-            self.content = ()
-            try:
-                refuse_options(self, options)
-                self.content = _parts(self, parts)
-                mask = TEXT_BITS
-            except PromptError:
-                retract(parts)
-                raise
-        top = OPENED.get()
-        if top is None:
-            self.mask = mask
-        else:
-            _join(self, top, mask)
+            begin_text(self, parts, options)
 
 
-def _parts(text: Text, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
+class Paragraph(Written, nodes.Paragraph):
+    """A paragraph: strings, numbers, values and t-strings with nothing between them."""
+
+    __slots__ = ()
+    _node = nodes.Paragraph
+
+    def __init__(self, *parts: Content, **options: Never) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        begin_text(self, parts, options)
+
+
+class Heading(Written, nodes.Heading):
+    """A heading on one line, ``level`` from 1 (the default) to 6.
+
+    A section with a title has one of its own. Raises :class:`OptionError` for another level.
+    """
+
+    __slots__ = ()
+    _node = nodes.Heading
+
+    def __init__(self, text: Content, level: int = 1, **options: Never) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        self.level = level
+        if type(level) is not int or not 1 <= level <= DEEPEST:
+            retract((text,))
+            raise OptionError(
+                f"Heading(level={level!r})", fix="a number from 1 to 6", at=(self.source,)
+            )
+        begin_text(self, (text,), options, ("level",))
+
+
+class Code(Written, nodes.Code):
+    """Source code in a fence that nothing in it can close; ``language`` names it.
+
+    A string is sent as written, a :class:`Value` is encoded.
+    """
+
+    __slots__ = ()
+    _node = nodes.Code
+
+    def __init__(self, text: Content, language: str | None = None, **options: Never) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        self.language = language
+        known = language is None or (isinstance(language, str) and _LANGUAGE.match(language))
+        if not known:
+            retract((text,))
+            raise OptionError(
+                f"Code(language={language!r})",
+                fix="write the name of a language: letters, digits, _ + # . -",
+                at=(self.source,),
+            )
+        self.language = exact(language)
+        begin_text(self, (text,), options, ("language",))
+
+
+DEEPEST = 6
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
+
+
+def begin_text(
+    component: Any,
+    parts: tuple[Content, ...],
+    options: Mapping[str, Never],
+    known: tuple[str, ...] = (),
+) -> None:
+    """Fill a component of one text from its parts, and place it."""
+    component.options = DEFAULTS
+    component.content = ()
+    component.mask = TEXT_BITS
+    try:
+        refuse_options(component, options, known)
+        component.content = content = text_parts(component, parts)
+    except PromptError:
+        retract(parts)
+        raise
+    if not any(content):
+        component.mask |= tree.HOLLOW
+    place(component)
+
+
+def place(component: Any) -> None:
+    """Put a component without parts of its own into the block that is open."""
+    top = OPENED.get()
+    if top is not None:
+        join(component, top, component.mask)
+
+
+def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
+    """Return the strings and values of one text.
+
+    Raises :class:`ContentError` for what is neither, ``None`` and booleans included.
+    """
     if not given:
-        raise bare(text)
+        raise bare(component)
     parts: list[tree.Child] = []
     busy: list[Node] = []
     for part in given:
         if part is None or part is False:
-            raise refused(part, text)
+            raise refused(part, component)
         if not isinstance(part, Node):
-            parts.extend(inline(part, text))
+            parts.extend(inline(part, component))
         elif isinstance(part, nodes.Value):
             if part.mask & BUSY:
                 busy.append(part)
             parts.append(part)
         else:
             raise ContentError(
-                f"{named_label(part)} cannot stand inside a Text",
-                fix="write it beside the Text, or Value(...) for text from elsewhere",
-                at=(text.source, part.source),
+                f"{named_label(part)} cannot stand inside {named_label(component)}",
+                fix=f"write it beside the {label(component)}, or Value(...) for text from "
+                "elsewhere",
+                at=(component.source, part.source),
             )
-    adopt(text, busy)
-    for part in parts:
-        if isinstance(part, Node) and type(part) is not part._node:  # pyright: ignore[reportPrivateUsage]
-            part.__class__ = part._node  # pyright: ignore[reportPrivateUsage]
-    return joined(parts)
+    adopt(component, busy)
+    return joined([freeze(part) if isinstance(part, Node) else part for part in parts])
 
 
 class Value(Written, nodes.Value):
@@ -98,19 +190,93 @@ class Value(Written, nodes.Value):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
+        self.label = None
+        _fill(self, value, options)
+        place(self)
+
+
+class Volatile(Written, nodes.Volatile):
+    """A value that differs from one rendering to the next, such as the time.
+
+    ``label`` says what it is. It is encoded like a :class:`Value`.
+    """
+
+    __slots__ = ()
+    _node = nodes.Volatile
+
+    def __init__(self, value: object, /, label: str, **options: Never) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(
+                f"Volatile(label={label!r})", fix="say what it is, a string", at=(self.source,)
+            )
+        self.label = exact(label)
+        _fill(self, value, options, ("label",))
+        place(self)
+
+
+class Untrusted(Written, nodes.Untrusted):
+    """Text of a stranger, in a fence that says it is quoted and no instruction.
+
+    ``source`` says where it is from. The fence is the same wherever it stands, conversation
+    included; :data:`UNTRUSTED_NOTICE` explains it to a model.
+    """
+
+    __slots__ = ()
+    _node = nodes.Untrusted
+
+    def __init__(self, text: object, /, source: object = None, **options: Never) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        _fill(self, text, options, ("source",))
+        try:
+            self.origin = None if source is None else text_of(source)
+        except ContentError as error:
+            raise error.located(self.source) from None
+        if not self.text:
+            self.mask |= tree.HOLLOW
+        place(self)
+
+
+class Json(Written, nodes.Json):
+    r"""A value as strict JSON on one line, ``<``, ``>`` and ``&`` written as ``\u003c`` and so on.
+
+    Raises :class:`ContentError` for what JSON has no word for.
+    """
+
+    __slots__ = ()
+    _node = nodes.Json
+
+    def __init__(self, value: object, **options: Never) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
         self.content = ()
         self.mask = TEXT_BITS
         self.options = DEFAULTS
-        self.label = None
-        if options:
-            refuse_options(self, options)
+        refuse_options(self, options)
         try:
-            self.text = text_of(value)
+            self.text = json_text(value)
         except ContentError as error:
             raise error.located(self.source) from None
-        top = OPENED.get()
-        if top is not None:
-            join(self, top, self.mask)
+        place(self)
+
+
+def _fill(
+    component: Any, value: object, options: Mapping[str, Never], known: tuple[str, ...] = ()
+) -> None:
+    component.content = ()
+    component.mask = TEXT_BITS
+    component.options = DEFAULTS
+    if options:
+        refuse_options(component, options, known)
+    try:
+        component.text = text_of(value)
+    except ContentError as error:
+        raise error.located(component.source) from None
 
 
 def dedent(text: str) -> str:

@@ -5,10 +5,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, cast
 
 from promptdsl import nodes
-from promptdsl.blocks import ERROR_TYPES, tool_use_block
+from promptdsl.blocks import ERROR_TYPES, ReasoningBlock, tool_use_block
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.options import TURN_OPTIONS, refuse_options
-from promptdsl.components.writing import ROOTED, Block, Written, advice_for, begin, with_own_code
+from promptdsl.components.writing import (
+    PART_FORBIDS,
+    ROOTED,
+    Block,
+    Written,
+    advice_for,
+    begin,
+    with_own_code,
+)
 from promptdsl.errors import ContentError, DataError, OptionError, PromptError, nearest
 from promptdsl.json_text import exact, write_json
 from promptdsl.nodes import ToolTurn
@@ -17,7 +25,6 @@ from promptdsl.tree import (
     BARE,
     CALL,
     DEFAULTS,
-    HAPPENING,
     RESULT,
     SPOKEN,
     TURN,
@@ -87,13 +94,50 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
+class Reasoning(Written, nodes.Reasoning):
+    """What a model thought, inside an assistant turn; replayed only to where it came from.
+
+    ``signature`` and ``encrypted`` are what the provider ``origin`` sent with it, kept to the byte.
+    """
+
+    __slots__ = ()
+    _node = nodes.Reasoning
+
+    def __init__(
+        self,
+        text: str,
+        signature: str | None = None,
+        *,
+        encrypted: str | None = None,
+        origin: str | None = None,
+        **options: Never,
+    ) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        self.content = ()
+        self.mask = _CALL
+        self.options = DEFAULTS
+        refuse_options(self, options, ("signature", "encrypted", "origin"))
+        given = {"text": text, "signature": signature, "encrypted": encrypted, "origin": origin}
+        for name, value in given.items():
+            if not isinstance(value, str) and (name == "text" or value is not None):
+                raise ContentError(
+                    f"Reasoning({name}={value!r})", fix="write a string", at=(self.source,)
+                )
+        self.block = ReasoningBlock(*map(exact, given.values()))
+        top = OPENED.get()
+        if top is not None:
+            join(self, top, self.mask)
+
+
 class ToolResult(Block, nodes.Result):
     """The answer to the call ``tool_use_id``, inside a user or tool turn."""
 
     __slots__ = ()
     _node = nodes.Result
     _own = bits(RESULT)
-    _forbids = ROOTED | CALL | RESULT | HAPPENING
+    _forbids = PART_FORBIDS
     _refuses = ROOTED
 
     if TYPE_CHECKING:
@@ -138,7 +182,7 @@ class ToolMessage(Block, ToolTurn):
     __slots__ = ()
     _node = ToolTurn
     _own = _TOOL
-    _forbids = ROOTED | CALL | RESULT | HAPPENING
+    _forbids = PART_FORBIDS
     _refuses = ROOTED
     _accepts = TURN_OPTIONS | {"name"}
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content
 from promptdsl.components.options import TURN_OPTIONS
-from promptdsl.components.writing import ROOTED, Block, advice_for, begin, with_own_code
+from promptdsl.components.writing import (
+    PART_FORBIDS,
+    ROOTED,
+    Block,
+    advice_for,
+    begin,
+    with_own_code,
+)
 from promptdsl.messages import Role
 from promptdsl.scope import OPENED, join
 from promptdsl.tree import (
@@ -17,6 +24,7 @@ from promptdsl.tree import (
     DEVELOPER,
     HAPPENING,
     HOLLOW,
+    ITEM,
     MEDIA,
     RESULT,
     SECTION,
@@ -82,7 +90,7 @@ class System(TurnBlock):
     _node = nodes.Turn
     _role = "system"
     _own = bits(TURN | SYSTEM)
-    _forbids = ROOTED | CALL | RESULT | HAPPENING | MEDIA | MEDIA << SHIFT
+    _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT
 
     if TYPE_CHECKING:
 
@@ -107,7 +115,7 @@ class Developer(TurnBlock):
     _node = nodes.Turn
     _role = "developer"
     _own = bits(TURN | DEVELOPER)
-    _forbids = ROOTED | CALL | RESULT | HAPPENING
+    _forbids = PART_FORBIDS
 
     if TYPE_CHECKING:
 
@@ -132,7 +140,7 @@ class User(TurnBlock):
     _node = nodes.Turn
     _role = "user"
     _own = bits(TURN | SPOKEN)
-    _forbids = ROOTED | CALL | HAPPENING
+    _forbids = ROOTED | ITEM | CALL | HAPPENING
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
     if TYPE_CHECKING:
@@ -160,7 +168,7 @@ class Assistant(TurnBlock):
     _node = nodes.Turn
     _role = "assistant"
     _own = bits(TURN | SPOKEN)
-    _forbids = ROOTED | RESULT | HAPPENING
+    _forbids = ROOTED | ITEM | RESULT | HAPPENING
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
     if TYPE_CHECKING:
@@ -188,7 +196,7 @@ class Event(TurnBlock):
     _node = nodes.Turn
     _role = "event"
     _own = bits(TURN | tree.EVENT)
-    _forbids = ROOTED | CALL | RESULT
+    _forbids = ROOTED | ITEM | CALL | RESULT
 
     if TYPE_CHECKING:
 
@@ -213,7 +221,7 @@ class ToolResults(TurnBlock):
     _node = nodes.Turn
     _role = "tool"
     _own = bits(TURN)
-    _forbids = ROOTED | CALL | HAPPENING | TEXT | MEDIA | SECTION
+    _forbids = ROOTED | ITEM | CALL | HAPPENING | TEXT | MEDIA | SECTION
 
     def _advice(self, node: Node) -> str:
         return "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"

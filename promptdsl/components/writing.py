@@ -24,11 +24,15 @@ from promptdsl.tree import (
     FRAGMENT,
     HAPPENING,
     HOLLOW,
+    ITEM,
+    MEDIA,
     NAMED,
     OPEN,
     RECORDED,
     REQUEST,
     RESULT,
+    SECTION,
+    SHIFT,
     SURFACE,
     TEXT,
     TURN,
@@ -40,6 +44,12 @@ from promptdsl.tree import (
 
 ROOTED = TURN | REQUEST | RECORDED
 """What stands directly in a timeline only, so never inside a turn or a part of one."""
+
+PART_FORBIDS = ROOTED | ITEM | CALL | RESULT | HAPPENING
+"""What stands in no part of a turn: what belongs to one kind of turn, items outside of lists."""
+
+TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT
+"""What stands in no part that is one text."""
 
 NOT_OPEN = ~OPEN
 UNFIT = BARE | OPEN | NAMED
@@ -87,6 +97,9 @@ class Block(Written):
     """What no child may be (surface bits) or hold (deep bits)."""
     _refuses: ClassVar[int] = 0
     """What is refused the moment it is written here: nothing could still move it away."""
+
+    _gather = staticmethod(gather)
+    """How its arguments become its content."""
 
     content: Any
 
@@ -163,7 +176,7 @@ def _fill(component: Any, args: tuple[Any, ...], own: int) -> None:
             pass
         else:
             return
-    seal(component, tuple(gather(component, args)), own)
+    seal(component, tuple(component._gather(component, args)), own)
 
 
 def _are_finished(args: tuple[Any, ...]) -> bool:
@@ -246,10 +259,10 @@ def _misplaced(component: Any, child: Any) -> PlacementError:
             fix=component._advice(make(Text)),
             at=(component.source,),
         )
-    return misplaced(_culprit(child, component._forbids), component)
+    return misplaced(culprit(child, component._forbids), component)
 
 
-def _culprit(node: Node, forbidden: int) -> Node:
+def culprit(node: Node, forbidden: int) -> Node:
     """Return the node that brings what is forbidden: the node itself, or one inside it."""
     while isinstance(node, Fragment) or not node.mask & SURFACE & forbidden:
         scope = forbidden if isinstance(node, Fragment) else forbidden & DEEP
@@ -290,6 +303,8 @@ def advice_for(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not stand in a turn."""
     if node.mask & (TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
+    if node.mask & ITEM:
+        return "an Item stands in a List or a Checklist"
     if node.mask & CALL:
         return f"only an Assistant turn holds {named_label(node)}"
     if node.mask & RESULT:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from promptdsl.blocks import TextBlock
+from promptdsl.blocks import CodeBlock, JsonBlock, TextBlock
+from promptdsl.encoding import json_text
 from promptdsl.messages import LEADING, Message
-from promptdsl.nodes import Consolidated, Media, Recorded, Turn, Verbatim
+from promptdsl.nodes import Code, Consolidated, Json, Media, Recorded, Turn, Verbatim
 from promptdsl.rewriting import cut, unique_ids, with_content
 from promptdsl.tree import (
     CACHE,
@@ -103,6 +104,10 @@ def _turn(message: Any, node: Recorded) -> Node:
 
 
 def _item(block: Any, node: Recorded) -> Node:
+    if isinstance(block, CodeBlock):
+        return make(Code, (block.text,), mask=bits(TEXT), at=node.at, language=block.language)
+    if isinstance(block, JsonBlock):
+        return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
     if not isinstance(block, TextBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
     return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache, said=())

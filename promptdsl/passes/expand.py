@@ -1,31 +1,38 @@
 """Expand: put in place what stands for something else (fragments and recorded conversations)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from promptdsl.blocks import (
     Block,
+    CodeBlock,
+    JsonBlock,
     MediaBlock,
     StateChangeBlock,
     SystemEventBlock,
     TextBlock,
     UserActionBlock,
 )
-from promptdsl.encoding import is_whole
+from promptdsl.dissolving import dissolved, dissolved_in_turn
+from promptdsl.encoding import is_whole, json_text
 from promptdsl.errors import DataError, PromptError
 from promptdsl.messages import LEADING, Message, place
 from promptdsl.nodes import (
-    Fragment,
+    Code,
     Happening,
+    Json,
     Media,
     Note,
     Recorded,
     Request,
+    Template,
+    Text,
     ToolTurn,
     Turn,
     Value,
 )
-from promptdsl.rewriting import covering, says_something, with_content
+from promptdsl.rewriting import covering, rewrite, says_something, with_content
+from promptdsl.settling import is_text
 from promptdsl.tree import (
     CALL,
     DEVELOPER,
@@ -53,49 +60,72 @@ FENCED = ("event", "ephemeral")
 Reader = Callable[[Any], tuple[Message, ...]]
 Settle = Callable[[Message, Node, int], Message]
 """Makes a message of a recording ready to be sent; the number is which of it."""
+Pieces = Callable[[str, str, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
+"""Renders a template with its variables: strings, and values each with what it is called."""
 WITHIN = HOLLOW | RECORDED << SHIFT
 
 
-def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle) -> Node:
+def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces) -> Node:
     """Return the tree with fragments dissolved among the turns and recorded conversations read.
 
-    ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent.
-    Raises :class:`DataError` with the line of a ``History`` that cannot be read.
+    ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent,
+    ``pieces`` renders a template. Raises :class:`DataError` with the line of a ``History`` that
+    cannot be read, :class:`TemplateError` with that of a template that cannot be rendered.
     """
     if not root.mask & WITHIN:
         return root
     content: list[Child] = []
-    for child in _without(Fragment, root.content):
+    for child in dissolved(_with_templates(root, pieces).content):
         if isinstance(child, Recorded):
             content.extend(_read(child, readers, settle))
         elif isinstance(child, Note):
             content.append(_spoken(child))
         elif child.mask & HOLLOW:
-            content += _dissolved(child)
+            content += _emptied(child)
         else:
             content.append(child)
     return with_content(root, tuple(content))
 
 
-def _without(
-    kinds: type[Node] | tuple[type[Node], ...], content: tuple[Child, ...]
-) -> Iterator[Child]:
-    """Yield the children, what the nodes of some kinds hold in their place."""
-    waiting = list(reversed(content))
+def _with_templates(root: Node, pieces: Pieces) -> Node:
+    """Return the tree with the text of every template in its place."""
+    if not any(isinstance(node, Template) for node in _hollow(root)):
+        return root
+
+    def change(node: Node) -> Node | None:
+        return _text_of(node, pieces) if isinstance(node, Template) else node
+
+    return rewrite(root, change, within=HOLLOW)
+
+
+def _hollow(root: Node) -> Iterator[Node]:
+    """Yield the nodes in which something has to be dissolved."""
+    waiting = [root]
     while waiting:
-        child = waiting.pop()
-        if isinstance(child, kinds):
-            waiting.extend(reversed(child.content))
-        else:
-            yield child
+        node = waiting.pop()
+        yield node
+        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
 
 
-def _dissolved(turn: Node) -> list[Node]:
+def _text_of(node: Template, pieces: Pieces) -> Node | None:
+    try:
+        made = pieces(node.kind, node.template, node.variables)
+    except PromptError as error:
+        raise error.located(node.source) from None
+    parts = tuple(piece if isinstance(piece, str) else _inserted(piece, node.at) for piece in made)
+    return make(Text, parts, mask=bits(TEXT), at=node.at) if parts else None
+
+
+def _inserted(piece: tuple[str, str | None], at: Any) -> Value:
+    return make(Value, mask=bits(TEXT), at=at, text=piece[0], label=piece[1])
+
+
+def _emptied(turn: Node) -> list[Node]:
     """Return a turn without the fragments directly in it, or nothing when it says nothing.
 
     What is empty but has a title stays, so that it is noticed.
     """
-    turn = with_content(turn, tuple(_without((Fragment, Note), turn.content)))
+    turn = with_content(turn, dissolved_in_turn(turn))
     silent = isinstance(turn, Turn) and turn.role != "system" and not isinstance(turn, ToolTurn)
     if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
         return [turn]
@@ -176,11 +206,16 @@ def _run(node: Recorded, run: list[Message], stop: int) -> list[Node]:
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run of recorded messages: has it calls, results, instructions."""
+    """Return the mask of a run of recorded messages: has it calls, results, instructions.
+
+    It is hollow when something in it has to become text yet.
+    """
     surface = 0
+    hollow = False
     for message in messages:
         surface |= _ROLE_BITS.get(message.role, 0)
-    return bits(RECORDED, surface << SHIFT)
+        hollow = hollow or (message.plain is None and not is_text(message))
+    return bits(RECORDED, surface << SHIFT) | (HOLLOW if hollow else 0)
 
 
 _ROLE_BITS = {
@@ -218,9 +253,14 @@ def _turn(message: Message, node: Recorded) -> Node:
 
 def _node(block: Block, node: Recorded) -> Node:
     if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
-        return make(Happening, mask=bits(HAPPENING), at=node.at, block=block)
+        return make(Happening, mask=bits(HAPPENING), at=node.at, block=block, trusted=frozenset())
     if isinstance(block, TextBlock):
         return make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
+    if isinstance(block, CodeBlock):
+        text = make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
+        return make(Code, (text,), mask=bits(TEXT), at=node.at, language=block.language)
+    if isinstance(block, JsonBlock):
+        return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
     if isinstance(block, MediaBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
     raise DataError(f"a recorded event or ephemeral message cannot hold a {block.type!r} block")

@@ -1,18 +1,18 @@
 """Narrate: events become fenced text in a turn of the role the configuration maps them to."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, cast
 
 import attrs
 
 from promptdsl.blocks import EventBlock, StateChangeBlock, UserActionBlock
 from promptdsl.config import Resolved
-from promptdsl.encoding import data_text, field, inline_line, text_of
-from promptdsl.errors import ContentError
+from promptdsl.encoding import data_text, field, inline_line, title
 from promptdsl.fencing import fence
 from promptdsl.json_text import ABSENT
 from promptdsl.nodes import Fence, Happening, Turn, Verbatim
 from promptdsl.rewriting import covering, with_content
+from promptdsl.settling import formatted
 from promptdsl.tree import EVENT, MEDIA, SHIFT, TEXT, TURN, Child, Node, bits, make
 
 Narrator = Callable[[str, Mapping[str, Any]], str]
@@ -64,19 +64,15 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
     block = node.block
     delimiter = config.delimiters.for_event(block.type)
     attributes = f' type="{block.type}"'
-    formatted = config.format_block(block) if config.format_block is not None else None
-    if formatted is None:
-        text = event_text(block.type, fields(block, field if delimiter.close else inline_line))
+    text = None
+    if config.format_block is not None:
+        text = formatted(block, config.format_block, node.source)
+    said: Child = text
+    if text is None:
+        encode = field if delimiter.close else inline_line
+        text = event_text(block.type, fields(block, encode, node.trusted))
         raw = tuple(_values(block))
-        said: Child = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None, said=raw)
-    elif isinstance(formatted, str):
-        said = text_of(formatted)
-    else:
-        raise ContentError(
-            f"format_block returned {type(formatted).__name__} for a {block.type!r} block",
-            fix="return its text, or None for the text it has by default",
-            at=(node.source,),
-        )
+        said = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None, said=raw)
     return fence(delimiter, (said,), attributes=attributes, at=node.at)
 
 
@@ -91,30 +87,41 @@ def _values(block: EventBlock) -> Iterator[str]:
             yield data_text(value)
 
 
-def fields(block: EventBlock, line: Callable[[str], str] = field) -> dict[str, Any]:
+def fields(
+    block: EventBlock, line: Callable[[str], str] = field, trusted: Collection[str] = ()
+) -> dict[str, Any]:
     """Return the fields of an event as text of one line each; ``None`` for what is absent.
 
-    ``line`` encodes a value for its place.
+    ``line`` encodes a value for its place; what stands in a field that is ``trusted`` (by name, as
+    ``target`` or ``details.page``) is kept as written.
     """
+
+    def encode(name: str, value: object) -> str:
+        return (title if name in trusted else line)(data_text(value))
+
     match block:
         case UserActionBlock():
             named = {"action": block.action, "target": block.target, "actor": block.actor}
-            return {**_lines(named, line), "details": _pairs(block.details, line)}
+            return {**_lines(named, encode), "details": _pairs("details", block.details, encode)}
         case StateChangeBlock():
             ends = {k: v for k, v in (("old", block.old), ("new", block.new)) if v is not ABSENT}
-            shown = {name: line(data_text(value)) for name, value in ends.items()}
+            shown = {name: encode(name, value) for name, value in ends.items()}
             named = {"key": block.key, "trigger": block.trigger}
             absent = {"old": None, "new": None}
-            details = _pairs(block.details, line)
-            return {**absent, **shown, **_lines(named, line), "details": details}
+            details = _pairs("details", block.details, encode)
+            return {**absent, **shown, **_lines(named, encode), "details": details}
         case _:
             named = {"event": block.event, "source": block.source}
-            return {**_lines(named, line), "details": _pairs(block.data, line)}
+            return {**_lines(named, encode), "details": _pairs("data", block.data, encode)}
 
 
-def _lines(values: Mapping[str, Any], line: Callable[[str], str]) -> dict[str, str | None]:
-    return {name: None if v is None else line(data_text(v)) for name, v in values.items()}
+Encode = Callable[[str, object], str]
+"""Returns the text of a field: its name, and its value."""
 
 
-def _pairs(values: Mapping[str, Any], line: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    return tuple((line(data_text(key)), line(data_text(v))) for key, v in values.items())
+def _lines(values: Mapping[str, Any], encode: Encode) -> dict[str, str | None]:
+    return {name: None if v is None else encode(name, v) for name, v in values.items()}
+
+
+def _pairs(name: str, values: Mapping[str, Any], encode: Encode) -> tuple[tuple[str, str], ...]:
+    return tuple((encode("", key), encode(f"{name}.{key}", v)) for key, v in values.items())

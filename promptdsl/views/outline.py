@@ -1,24 +1,33 @@
 """The outline: the parts of a prompt, a line each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages import Message
 from promptdsl.nodes import (
     Call,
+    Component,
     Fence,
+    Format,
+    Json,
     Media,
     Merged,
     Recorded,
     Request,
     Result,
     Section,
+    Side,
+    Table,
     ToolTurn,
+    Trusted,
     Turn,
+    Untrusted,
     Value,
     Verbatim,
+    Volatile,
 )
+from promptdsl.pixels import described
 from promptdsl.tree import Node, label
 
 WIDTH = 60
@@ -68,24 +77,51 @@ def _describe(node: Node) -> str:
     return _with_options(what + (f" {node.options.id}" if node.options.id else ""), node)
 
 
-def _describe_part(node: Node) -> str:
-    """Return what a part of a turn is that has no name of its own."""
-    match node:
-        case Fence():
-            return node.open.strip() or "unfenced"
-        case Value():
-            return f"value, {_size(node.text)}"
-        case Verbatim():
-            return _size(node.text)
-        case Call():
-            return f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
-        case Result():
-            return f"result {node.tool_use_id}"
-        case Media():
-            source = getattr(node.block, "source", None)
-            return node.block.type if source is None else f"{node.block.type} ({source.kind})"
-        case _:
-            return label(node).lower()
+def _describe_part(node: Any) -> str:
+    """Return what a part of a turn is that has no id of its own."""
+    describe = _PARTS.get(type(node))
+    return label(node).lower() if describe is None else describe(node)
+
+
+def _sized(node: Any) -> str:
+    return f"{label(node).lower()}, {_size(node.text)}"
+
+
+def _value(node: Value) -> str:
+    named = f" {node.label}" if node.label else ""
+    return f"{label(node).lower()}{named}, {_size(node.text)}"
+
+
+def _untrusted(node: Untrusted) -> str:
+    origin = "" if node.origin is None else f" from {node.origin!r}"
+    return f"untrusted{origin}, {_size(node.text)}"
+
+
+def _component(node: Component) -> str:
+    return f"{node.name} (overridden by {node.by})" if node.by else node.name
+
+
+def _media(node: Media) -> str:
+    source = getattr(node.block, "source", None)
+    return node.block.type if source is None else f"{node.block.type} {described(source)}"
+
+
+_PARTS: Mapping[type[Node], Callable[[Any], str]] = {
+    Fence: lambda node: node.open.strip() or "unfenced",
+    Component: _component,
+    Format: lambda node: f"format {node.format}",
+    Value: _value,
+    Volatile: _value,
+    Trusted: _sized,
+    Json: _sized,
+    Untrusted: _untrusted,
+    Verbatim: lambda node: _size(node.text),
+    Table: lambda node: f"table of {len(node.rows):,} rows",
+    Side: lambda node: node.name,
+    Call: lambda node: f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}",
+    Result: lambda node: f"result {node.tool_use_id}",
+    Media: _media,
+}
 
 
 def _kind(turn: Turn) -> str:
@@ -95,7 +131,8 @@ def _kind(turn: Turn) -> str:
 
 def _with_options(what: str, node: Node) -> str:
     options = node.options
-    said = [f"name={options.name}"] if options.name else []
+    said = [f"by={'/'.join(options.within)}"] if options.within else []
+    said += [f"name={options.name}"] if options.name else []
     said += [f"audience={options.audience}"] if options.audience != "all" else []
     said += ["cached"] if options.cache else []
     said += [f"#{tag}" for tag in options.tags]

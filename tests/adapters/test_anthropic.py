@@ -631,6 +631,10 @@ def document(title: str | None = None, **keys: str) -> dict[str, Any]:
             document(type="text", media_type="text/plain", data="Hello"),
         ),
         (
+            DocumentBlock(media("base64", "YSxi", "text/csv")),
+            document(type="text", media_type="text/plain", data="a,b"),
+        ),
+        (
             DocumentBlock(media("url", "https://e.org/a.pdf")),
             document(type="url", url="https://e.org/a.pdf"),
         ),
@@ -825,7 +829,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]})
                     ImageBlock(media("base64", "Qk0=", "image/bmp")),
                     ImageBlock(media("s3", "s3://a/b")),
                     DocumentBlock(media("base64", "/w==", "text/plain")),
-                    DocumentBlock(media("base64", "", "text/csv")),
+                    DocumentBlock(media("base64", "", "application/rtf")),
                     "x",
                 )
             ],
@@ -836,7 +840,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]})
                 ("content", "image (base64, image/bmp)"),
                 ("content", "image (s3, None)"),
                 ("content", "document (base64, text/plain)"),
-                ("content", "document (base64, text/csv)"),
+                ("content", "document (base64, application/rtf)"),
             ],
             id="media that are not taken",
         ),

@@ -388,6 +388,13 @@ def test_error_type() -> None:
             },
         ),
         (
+            DocumentBlock(media("base64", "YSxi", "text/csv")),
+            {
+                "type": "file",
+                "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"},
+            },
+        ),
+        (
             DocumentBlock(media("file_id", "file-1")),
             {"type": "file", "file": {"file_id": "file-1"}},
         ),
@@ -452,6 +459,14 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
         (
             say("user", DocumentBlock(media("url", "https://x"))),
             [("content", "a block of type 'document'")],
+        ),
+        (
+            say("user", DocumentBlock(media("s3", "s3://b/x"))),
+            [("content", "a block of type 'document'")],
+        ),
+        (
+            say("user", ImageBlock(media("gcs", "gs://b/x"))),
+            [("content", "a block of type 'image'")],
         ),
         (say("user", call("a")), [("content", "a block of type 'tool_use'")]),
         (say("assistant", ToolResultBlock("a")), [("content", "a block of type 'tool_result'")]),

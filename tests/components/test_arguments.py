@@ -174,7 +174,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "dict": (
         {"a": 1},
         "a dict",
-        "write json.dumps(value) to show it as JSON, or pass its items one by one",
+        "write Json(value) to show it as JSON, or pass its items one by one",
     ),
     "bytes": (
         b"x",

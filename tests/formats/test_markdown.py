@@ -13,17 +13,18 @@ from tests.reading import text
 )
 def test_opening(level: int, expected: str) -> None:
     """A title is a heading of its level, of six marks at most."""
-    assert expected == MARKDOWN.opening("t", "T", level, value=False)
+    assert expected == MARKDOWN.section("t", "T", level, value=False).open
 
 
 def test_without_a_title() -> None:
     """Without a title there is no heading."""
-    assert "" == MARKDOWN.opening("t", None, 2, value=False)
+    assert "" == MARKDOWN.section("t", None, 2, value=False).open
 
 
 def test_closing() -> None:
     """Nothing closes a section, so its text need not be kept from closing it."""
-    assert ("", False) == (MARKDOWN.closing("t"), MARKDOWN.fenced)
+    frame = MARKDOWN.section("t", "T", 2, value=False)
+    assert ("", (), False) == (frame.close, frame.tags, MARKDOWN.tagged)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_closing() -> None:
 )
 def test_a_title_is_one_line(title: str, value: bool, expected: str) -> None:
     """A title is one line: the author's is as written otherwise, a value is encoded."""
-    assert expected == MARKDOWN.opening("t", title, 2, value=value)
+    assert expected == MARKDOWN.section("t", title, 2, value=value).open
 
 
 def test_levels() -> None:

@@ -28,12 +28,13 @@ FORMAT: Any = {"format": "xml"}
 @pytest.mark.parametrize("level", [2, 3, 10])
 def test_opening(title: str | None, expected: str, value: bool, level: int) -> None:
     """An element is named by the section's id, its title is an attribute, on any level."""
-    assert expected == XML.opening("rules", title, level, value=value)
+    assert expected == XML.section("rules", title, level, value=value).open
 
 
 def test_closing() -> None:
     """An element is closed by its name on a line of its own, so its text must not close it."""
-    assert ("\n</rules>", True) == (XML.closing("rules"), XML.fenced)
+    frame = XML.section("rules", None, 2, value=False)
+    assert ("\n</rules>", ("rules",), True) == (frame.close, frame.tags, XML.tagged)
 
 
 @pytest.mark.parametrize(

@@ -278,5 +278,6 @@ def test_readers_are_handed_in() -> None:
         tree,
         readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
         settle=lambda message, _, __: Message("user", (*message.content, TextBlock("!"))),
+        pieces=lambda *_: (),
     )
     assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == heard(done.content[0].items)

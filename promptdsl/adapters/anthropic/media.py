@@ -26,7 +26,8 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
         return {"type": "file", "file_id": value}
     if source.kind == "base64" and media_type in BASE64[kind]:
         return {"type": "base64", "media_type": media_type, "data": value}
-    if source.kind == "base64" and (kind, media_type) == ("document", "text/plain"):
+    # Of texts only plain ones have a name here, and each is one.
+    if source.kind == "base64" and kind == "document" and (media_type or "").startswith("text/"):
         return _plain_text(value)
     return None
 

@@ -16,6 +16,21 @@ _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_SUFFIXES = {
+    "text/plain": "txt",
+    "text/markdown": "md",
+    "text/csv": "csv",
+    "text/html": "html",
+    "application/json": "json",
+    "application/rtf": "rtf",
+    "application/msword": "doc",
+    "application/vnd.ms-excel": "xls",
+    _OFFICE + "wordprocessingml.document": "docx",
+    _OFFICE + "spreadsheetml.sheet": "xlsx",
+    _OFFICE + "presentationml.presentation": "pptx",
+}
+"""How a document without a title is called: a wrong ending is read as another type."""
 _FETCHED = ("data:image/", "http://", "https://")
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
@@ -49,7 +64,8 @@ def _audio(block: b.MediaBlock) -> Part | None:
 
 
 def _document(block: b.MediaBlock) -> Part | None:
-    source, name = block.source, block.title or "document.pdf"
+    source = block.source
+    name = block.title or f"document.{_SUFFIXES.get(source.media_type or '', 'pdf')}"
     if source.kind == "file_id":
         return {"type": "file", "file": {"file_id": source.value}}
     if source.kind != "base64":

@@ -1,0 +1,179 @@
+"""What is written when the prompt is rendered: text from templates, and what a function returns."""
+
+import sys
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from inspect import isawaitable
+from os import PathLike
+from typing import Any, Never, Self
+
+import attrs
+
+from promptdsl import nodes
+from promptdsl.components.arguments import TEXT_BITS, inline, value_node
+from promptdsl.components.composing import OVERRIDES, standing
+from promptdsl.components.options import refuse_options
+from promptdsl.components.writing import Written, finish
+from promptdsl.errors import ContentError, OptionError
+from promptdsl.json_text import frozen
+from promptdsl.scope import OPENED, detached, join
+from promptdsl.tree import DEFAULTS, HOLLOW, TEXT, Node, bits, make
+from promptdsl.trust import Trusted
+
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+
+@attrs.frozen
+class LazyContext:
+    """What the function of a :class:`Lazy` is told of the request it is called for.
+
+    ``tokens`` is how many it may fill, ``None`` without a budget.
+    """
+
+    model: str | None = None
+    provider: str | None = None
+    tokens: int | None = None
+
+
+class Lazy(Written, nodes.Lazy):
+    """What ``function`` returns when the prompt is rendered: text (a value), a part, or ``None``.
+
+    It is called with a :class:`LazyContext`, where no block is open; under ``arender()`` it may be
+    asynchronous. ``weight`` is its share of the tokens that several lazies divide.
+
+    Raises :class:`ContentError` for what is no function, :class:`OptionError` for a weight that is
+    no number above zero.
+    """
+
+    __slots__ = ()
+    _node = nodes.Lazy
+
+    def __init__(
+        self, function: Callable[[LazyContext], Any], /, weight: float = 1, **options: Never
+    ) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        self.content = ()
+        self.mask = HOLLOW
+        self.options = DEFAULTS
+        refuse_options(self, options, ("weight",))
+        if not callable(function):
+            raise ContentError(
+                f"a Lazy takes a function, not {type(function).__name__}",
+                fix="Lazy(lambda context: ...)",
+                at=(self.source,),
+            )
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight > 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(
+                f"Lazy(weight={weight!r})", fix="write a number above 0", at=(self.source,)
+            )
+        self.function = function
+        self.weight = weight
+        self.overrides = OVERRIDES.get()
+        top = OPENED.get()
+        if top is not None:
+            join(self, top, self.mask)
+
+
+class Template(Written, nodes.Template):
+    """Text made from a Jinja template when the prompt is rendered.
+
+    ``name`` is that of a template in a registered folder, or the path of a file. Its text is
+    author text. ``vars`` and keywords are plain data, and values wherever the template puts them;
+    :func:`trusted` makes author text of one.
+
+    Raises :class:`ContentError` for what is no plain data. What is wrong with the template itself
+    is a :class:`TemplateError` when it is rendered.
+    """
+
+    __slots__ = ()
+    _node = nodes.Template
+
+    def __init__(
+        self,
+        name: str | PathLike[str],
+        /,
+        vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
+        **inputs: object,
+    ) -> None:
+        frame = _getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        self.kind = "path" if isinstance(name, PathLike) else "name"
+        self.template = str(name)
+        _place_template(self, {**(vars or {}), **inputs})
+
+    @classmethod
+    def from_string(
+        cls,
+        source: str,
+        /,
+        vars: Mapping[str, object] | None = None,  # noqa: A002
+        **inputs: object,
+    ) -> Self:
+        """Return the text made from a template given as text."""
+        frame = _getframe(1)
+        template = object.__new__(cls)
+        template.code = frame.f_code
+        template.offset = frame.f_lasti
+        template.kind = "text"
+        template.template = str(source)
+        _place_template(template, {**(vars or {}), **inputs})
+        return template
+
+
+def _place_template(component: Any, variables: Mapping[str, object]) -> None:
+    component.content = ()
+    component.mask = bits(TEXT) | HOLLOW
+    component.options = DEFAULTS
+    component.variables = frozen(variables)
+    top = OPENED.get()
+    if top is not None:
+        join(component, top, component.mask)
+
+
+def call(lazy: nodes.Lazy, context: LazyContext) -> object:
+    """Return what the function of a lazy returns, called where no block is open.
+
+    Raises :class:`ContentError` when it has to be awaited.
+    """
+    with detached(), standing(lazy.overrides):
+        returned = lazy.function(context)
+    if isawaitable(returned):
+        close = getattr(returned, "close", None)
+        if close is not None:
+            close()
+        raise ContentError(
+            "this Lazy is asynchronous, and render() does not wait",
+            fix="use await arender(...)",
+            at=(lazy.source,),
+        )
+    return returned
+
+
+async def acall(lazy: nodes.Lazy, context: LazyContext) -> object:
+    """Return what the function of a lazy returns, awaited where it has to be."""
+    with detached(), standing(lazy.overrides):
+        returned = lazy.function(context)
+        return await returned if isawaitable(returned) else returned
+
+
+def part_of(returned: object, lazy: nodes.Lazy) -> Node | None:
+    """Return the part that a lazy came to: text is a value.
+
+    Raises :class:`ContentError` for what is neither text nor a part nor ``None``.
+    """
+    if returned is None:
+        return None
+    if isinstance(returned, Node):
+        return finish(returned)
+    if isinstance(returned, _VALUES) and not isinstance(returned, bool | Trusted):
+        value = value_node(returned, lazy)
+        return value if value.text else None
+    parts = tuple(inline(returned, lazy))
+    return make(nodes.Text, parts, mask=TEXT_BITS, at=lazy.at) if parts else None
+
+
+_VALUES = (str, int, float, Decimal, Fraction)

@@ -1,0 +1,117 @@
+"""A page: the pieces of text that are written, joined to blocks, with what stands before a line."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+import attrs
+
+from promptdsl.blocks import Block, Cache, text_block
+
+WIDEST = 80
+"""Deeper than this many characters nothing is indented: it would grow with the square of depth."""
+
+
+class Margin(NamedTuple):
+    """What stands before every further line, and between two parts."""
+
+    prefix: str
+    gap: str
+
+
+@lru_cache(maxsize=256)
+def margin(prefix: str, between: str) -> Margin:
+    """Return the margin of parts with ``between`` between them, each line behind ``prefix``."""
+    lines = between.count("\n")
+    return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
+
+
+PLAIN = margin("", "\n\n")
+
+
+def deeper(outer: Margin, prefix: str, between: str) -> Margin:
+    """Return the margin inside a container."""
+    whole = outer.prefix + prefix
+    return margin(whole if len(whole) <= WIDEST else outer.prefix, between)
+
+
+class Mark(NamedTuple):
+    """A place on a page to which everything behind it can be taken back."""
+
+    pieces: int
+    gap: str
+    written: int
+
+
+class Page:
+    """What has been written: finished blocks, and the pieces of the next one."""
+
+    __slots__ = ("blocks", "gap", "pieces", "written")
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.pieces: list[str] = []
+        self.gap = ""
+        self.written = 0
+
+    def here(self) -> Mark:
+        """Return the place that is reached."""
+        return Mark(len(self.pieces), self.gap, self.written)
+
+    def take_back(self, mark: Mark) -> None:
+        """Remove what opened a container in which nothing was written."""
+        del self.pieces[mark.pieces :]
+        self.gap = mark.gap
+
+    def put(self, text: str, around: Margin) -> None:
+        """Write a text, nothing when it is empty."""
+        if text:
+            if around.prefix and "\n" in text:
+                text = _behind(text, around.prefix)
+            self.pieces += (self.gap, text) if self.gap else (text,)
+            self.gap = around.gap
+            self.written += 1
+
+    def open(self, text: str, around: Margin) -> None:
+        """Write what opens a container; nothing separates it from what comes next."""
+        if text:
+            self.pieces += (self.gap, text.replace("\n", "\n" + around.prefix))
+            self.gap = ""
+
+    def close(self, text: str, around: Margin) -> None:
+        """Write what closes a container, around which ``around`` holds."""
+        if text:
+            text = text if self.pieces else text.lstrip("\n")
+            self.pieces.append(text.replace("\n", "\n" + around.prefix))
+        self.gap = around.gap
+
+    def flush(self, cache: Cache | None = None) -> None:
+        """Make a block of the pieces there are."""
+        if self.pieces:
+            self.blocks.append(text_block("".join(self.pieces), cache))
+            self.pieces.clear()
+        self.gap = ""
+
+    def block(self, block: Block) -> None:
+        """Write a block that is no text."""
+        self.flush()
+        self.blocks.append(block)
+        self.written += 1
+
+    def cache(self, cache: Cache) -> None:
+        """Put a cache mark behind what has been written."""
+        if self.pieces:
+            self.flush(cache)
+        elif self.blocks:
+            self.blocks[-1] = marked(self.blocks[-1], cache)
+
+
+def _behind(text: str, prefix: str) -> str:
+    """Return a text with a prefix before all lines but the first; an empty one gets no space."""
+    first, *rest = text.split("\n")
+    bare = prefix.rstrip()
+    return "\n".join([first, *(prefix + line if line else bare for line in rest)])
+
+
+def marked(block: Any, cache: Cache) -> Block:
+    """Return a block with a cache mark behind it; one that cannot carry it as it is."""
+    return cast("Block", attrs.evolve(block, cache=cache) if hasattr(block, "cache") else block)

@@ -1,0 +1,78 @@
+"""Fill: put in place what functions write when the prompt is rendered."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from promptdsl.errors import ContentError
+from promptdsl.nodes import Fragment, Lazy, Note
+from promptdsl.rewriting import rewrite, unique_ids
+from promptdsl.tree import HOLLOW, NAMED, Node
+
+WITHIN = HOLLOW
+DEEPEST = 100
+"""How often what a lazy returned may hold a lazy again."""
+
+
+class Waiting(NamedTuple):
+    """A lazy and the part of the tree that takes what it writes."""
+
+    lazy: Lazy
+    holder: Node
+
+
+Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
+"""Returns what lazies come to, in their order."""
+
+
+def fill(root: Node, *, ask: Ask) -> Node:
+    """Return the tree with what ``ask`` says in the place of every lazy.
+
+    ``ask`` is called with the lazies in document order, and again with those that were in what it
+    returned. Raises :class:`ContentError` when that does not end, :class:`PlacementError` when ids
+    are not unique any more.
+    """
+    for _ in range(DEEPEST):
+        waiting = _waiting(root) if root.mask & WITHIN else []
+        if not waiting:
+            return root
+        root = _filled(root, ask(waiting))
+    raise ContentError(
+        f"lazies return lazies, {DEEPEST} times over",
+        fix="return text or a part that is written",
+        at=(_waiting(root)[0].lazy.source,),
+    )
+
+
+def _waiting(root: Node) -> list[Waiting]:
+    """Return the lazies of a tree in document order."""
+    found: list[Waiting] = []
+    stack: list[tuple[Node, Node]] = [(root, root)]
+    while stack:
+        node, holder = stack.pop()
+        if isinstance(node, Lazy):
+            found.append(Waiting(node, holder))
+            continue
+        around = holder if isinstance(node, Fragment | Note) and node is not root else node
+        stack.extend(
+            (child, around)
+            for child in reversed(node.content)
+            if not isinstance(child, str) and child.mask & WITHIN
+        )
+    return found
+
+
+def _filled(root: Node, parts: Sequence[Node | None]) -> Node:
+    rest = iter(parts)
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, Lazy):
+            return next(rest)
+        if not isinstance(node, Fragment) and any(_is_named(child) for child in node.content):
+            unique_ids(node, node.content)
+        return node
+
+    return rewrite(root, change, within=WITHIN)
+
+
+def _is_named(child: object) -> bool:
+    return isinstance(child, Node) and bool(child.mask & (NAMED))

@@ -1,0 +1,230 @@
+"""Plain data: frozen, compared, printed and saved at any depth, and only what JSON can say."""
+
+import copy
+import json
+import pickle
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from datetime import date
+from enum import Enum, IntEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import DataError
+from promptdsl.plain_data import FrozenDict, FrozenList, frozen, plain, thawed
+from tests.places import raised
+
+DEEP = 10_000
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda below: st.lists(below) | st.dictionaries(st.text(), below),
+)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters()),
+    lambda below: st.lists(below) | st.dictionaries(st.text(st.characters()), below),
+)
+
+
+@pytest.fixture(autouse=True)
+def shallow_stack() -> Iterator[None]:
+    """Leave little room to recurse, so that any recursion over data fails."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+class Liar(str):
+    """A string that is every other string, and formats as one."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return "FORGED"
+
+
+class Level(IntEnum):
+    """A number that prints as something else."""
+
+    HIGH = 3
+
+
+class Ratio(float):
+    """A number that prints as something else."""
+
+    def __repr__(self) -> str:
+        return "FORGED"
+
+
+class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
+    """A string that formats as something else."""
+
+    ONE = "one"
+
+
+def nested(innermost: Any = "end") -> dict[str, Any]:
+    """Return dictionaries and lists in each other."""
+    value: Any = {"a": innermost}
+    for _ in range(DEEP // 2):
+        value = {"a": [value]}
+    return dict(value)
+
+
+@given(values)
+def test_a_copy_is_equal(value: Any) -> None:
+    """Any data is equal to its frozen copy, and to a plain copy of that."""
+    copied = frozen(value)
+    assert (value, value, False) == (copied, thawed(copied), copied != value)
+
+
+@given(values, values)
+def test_equal_is_what_python_says(one: Any, two: Any) -> None:
+    """Frozen data is equal exactly where the plain data is."""
+    assert (one == two, one != two) == (
+        frozen([one]) == frozen([two]),
+        frozen([one]) != frozen([two]),
+    )
+
+
+@given(values)
+def test_printed_as_python_prints_it(value: Any) -> None:
+    """Frozen data is printed as plain data is."""
+    assert (repr(value), repr([value])) == (repr(frozen(value)), repr(frozen([value])))
+
+
+@given(values)
+def test_saved_and_copied(value: Any) -> None:
+    """Frozen data is read back as it was saved, frozen, and is its own copy."""
+    data = frozen({"a": value})
+    loaded = pickle.loads(pickle.dumps(data))
+    assert (data, FrozenDict, type(data["a"])) == (loaded, type(loaded), type(loaded["a"]))
+    assert (True, True) == (copy.copy(data) is data, copy.deepcopy(data) is data)
+
+
+@given(json_values)
+def test_json_writes_it(value: Any) -> None:
+    """JSON writes frozen data as it writes the data."""
+    assert json.dumps(value) == json.dumps(plain(value, "x"))
+
+
+def test_deep_data_is_compared() -> None:
+    """A difference at the very bottom is found, from either side."""
+    one, same, other = frozen(nested()), frozen(nested()), frozen(nested("other"))
+    assert (True, False, False, True) == (one == same, one != same, one == other, one != other)
+    assert (True, True) == (one == nested(), nested() == one)
+
+
+def test_deep_data_is_printed() -> None:
+    """What is printed closes as much as it opens."""
+    text = repr(frozen(nested()))
+    assert (DEEP // 2 + 1, DEEP // 2, "'end'") == (text.count("}"), text.count("["), "'end'")
+
+
+def test_deep_data_is_saved() -> None:
+    """Data 10,000 levels deep is saved and copied."""
+    data = frozen(nested())
+    assert data == pickle.loads(pickle.dumps(data)) == copy.deepcopy(data)
+
+
+def test_not_equal_to_other_types() -> None:
+    """Data is not equal to what is no data, nor a list to a dictionary."""
+    assert ([False] * 4, [True] * 2) == (
+        [frozen({}) == 1, frozen({}) == frozen([]), frozen([{}]) == [[]], frozen([[]]) == [None]],
+        [frozen([1]) != 1, frozen([1]) != frozen({})],
+    )
+
+
+def test_a_tuple_is_a_list() -> None:
+    """A tuple is frozen as a list, as JSON writes it; so nothing in it can change."""
+    inner = [1]
+    data = frozen({"a": (inner,)})
+    inner.append(2)
+    assert ({"a": [[1]]}, FrozenList) == (data, type(data["a"]))
+
+
+@pytest.mark.parametrize("freeze", [frozen, lambda value: plain(value, "x")])
+def test_any_mapping_is_a_dictionary(freeze: Callable[[Any], Any]) -> None:
+    """A mapping of another type is a dictionary; its keys keep their order."""
+    data = freeze(OrderedDict([("b", 1), ("a", OrderedDict())]))
+    assert (["b", "a"], FrozenDict, {}) == (list(data), type(data), data["a"])
+
+
+def test_numbers_and_strings_are_exact() -> None:
+    """What extends a string or number is the string or number it holds."""
+    data = plain({Word.ONE: [Liar("x"), Level.HIGH, Ratio(0.5)]}, "x")
+    assert '{"one": ["x", 3, 0.5]}' == json.dumps(data)
+    assert "{'one': ['x', 3, 0.5]}" == repr(data)
+    assert [str, int, float] == [type(item) for item in data["one"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ({"a": [0, {"b": b"x"}]}, "'data.a[1].b' is not a JSON value: bytes"),
+        ({"a": float("nan")}, "'data.a' is not a JSON value: nan"),
+        ({"a": float("-inf")}, "'data.a' is not a JSON value: -inf"),
+        ([date(2026, 1, 2)], "'data[0]' is not a JSON value: date"),
+        ({1, 2}, "'data' is not a JSON value: set"),
+        ({"a": {1: "x"}}, "a key of 'data.a' is a string, not int"),
+        ({None: "x"}, "a key of 'data' is a string, not NoneType"),
+        ({"a": 10**5_000}, "'data.a' is a number of more digits than Python reads or writes"),
+        ({"x" * 100: {1}}, f"'data.{'x' * 60}' is not a JSON value: set"),
+    ],
+)
+def test_what_json_cannot_say(value: Any, what: str) -> None:
+    """A value that JSON has no word for is refused, with the path to it."""
+    assert what == raised(DataError, lambda: plain(value, "data")).what
+
+
+def test_the_path_to_a_deep_value_is_short() -> None:
+    """Of a path of many levels, the middle is left out."""
+    error = raised(DataError, lambda: plain(nested(b""), "data"))
+    place = "data.a[0].a[0].a...[0].a[0].a[0].a"
+    assert f"{place!r} is not a JSON value: bytes" == error.what
+
+
+@pytest.mark.parametrize("make", [frozen, thawed])
+def test_two_keys_that_are_one_string(make: Callable[[Any], Any]) -> None:
+    """Keys that differ only by what they pretend to be are refused: one would be dropped."""
+
+    class Other(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+        def __hash__(self) -> int:
+            return 7
+
+    data = {"a": [1], Other("a"): 2}
+    assert "two keys that are one string" == raised(DataError, lambda: make(data)).what
+
+
+@pytest.mark.parametrize("freeze", [frozen, lambda value: plain(value, "x"), thawed])
+def test_circles(freeze: Callable[[Any], Any]) -> None:
+    """Data that holds itself is refused, however long the way round is."""
+    start: dict[str, Any] = {}
+    value: Any = start
+    for _ in range(DEEP):
+        value = [value]
+    start["a"] = value
+    assert "data that holds itself" == raised(DataError, lambda: freeze(start)).what
+
+
+def test_the_same_data_twice_is_no_circle() -> None:
+    """One list may stand in two places."""
+    shared = [1]
+    assert [[1], {"a": [1]}] == frozen([shared, {"a": shared}])
