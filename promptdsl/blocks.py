@@ -119,11 +119,11 @@ def _block(data: object, where: str) -> Block:
         return text_block(exact(data))
     if not isinstance(data, Mapping):
         raise _error(where, f"a block is a dictionary or a string, not {type(data).__name__}")
-    if type(data) is dict and len(cast("Any", data)) == 2:
-        text: Any = cast("Any", data).get("text")
-        if type(text) is str and cast("Any", data).get("type") == "text":
-            return text_block(text)
-    entries: dict[str, Any] = dict(plain(cast("Any", data), where, _block_leaf))
+    given = cast("Mapping[str, Any]", data)
+    text = _only_text(given)
+    if text is not None:
+        return text_block(text)
+    entries: dict[str, Any] = dict(plain(given, where, _block_leaf))
     kind = entries.get("type")
     if not isinstance(kind, str):
         raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
@@ -133,6 +133,13 @@ def _block(data: object, where: str) -> Block:
         return UnknownBlock(cast("Any", held) if wrapped else entries)
     del entries["type"]
     return _read(CLASSES[kind], entries, where)
+
+
+def _only_text(data: Mapping[str, Any]) -> str | None:
+    """Return the text of a dictionary that holds nothing else, as most do."""
+    kind, text = data.get("type"), data.get("text")
+    alone = len(data) == 2 and type(kind) is str and kind == "text"
+    return text if alone and type(text) is str else None
 
 
 def _block_leaf(item: Any, around: Around, key: Any) -> Any:

@@ -1,12 +1,15 @@
-"""What tests share: how properties are searched, and where recorded conversations are."""
+"""What tests share: how properties are searched, what is audited, where recordings are."""
 
 import json
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.audit import auditing
 
 # Machines that run tests are shared, and slow for a moment now and then: time decides nothing.
 settings.register_profile(
@@ -15,6 +18,15 @@ settings.register_profile(
 settings.load_profile("promptdsl")
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Fail a test in which rendering or reading reached for a socket, a process or other files."""
+    with auditing() as reached:
+        result = yield
+    assert [] == reached
+    return result
 
 
 @pytest.fixture(scope="session")

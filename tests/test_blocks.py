@@ -452,6 +452,8 @@ def test_contradictions(data: object, what: str) -> None:
         ({}, "a block needs a 'type'"),
         ({"type": None}, "a block needs a 'type'"),
         ({"type": "text"}, "a 'text' block needs 'text'"),
+        ({"type": Liar("code"), "txt": "x"}, "a 'code' block needs 'text'"),
+        ({"type": Liar("image"), "text": "x"}, "a 'image' block needs 'source'"),
         ({"type": "image"}, "a 'image' block needs 'source'"),
         ({"type": "image", "source": "u"}, "'source' is a mapping, not str"),
         ({"type": "image", "source": {}}, "source: unknown source None"),

@@ -1,0 +1,124 @@
+"""An audit of the test suite: what the interpreter is asked for while prompts are rendered or read.
+
+A hook of the interpreter sees every socket, process and file. It looks at the stack, so nothing is
+wrapped and no line of an author changes: what is asked for below a function of ``GUARDED`` has to
+be one of the few files that rendering may open.
+"""
+
+import os
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from promptdsl import Message, Rendered, blocks, messages, models, rendering
+from promptdsl.library import templates_root
+from promptdsl.tree import Node, walk
+
+GUARDED = {module.__file__ for module in (rendering, blocks, messages)}
+"""Where rendering and reading start: ``render``, ``Rendered``, ``block_from_dict``, ``Message``."""
+
+PROCESSES = {
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.forkpty",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.startfile",
+    "pty.spawn",
+}
+FILES = {
+    "open",
+    "os.listdir",
+    "os.scandir",
+    "os.mkdir",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+    "os.chmod",
+}
+OWN = (Path(models.__file__).with_name("models.toml"), templates_root())
+"""What comes with promptdsl and is read when it is needed."""
+
+_reached: list[str] | None = None
+
+
+@contextmanager
+def auditing() -> Generator[list[str]]:
+    """Give the list of what is reached for in the block that no render may reach for."""
+    global _reached  # noqa: PLW0603
+    around, _reached = _reached, []
+    try:
+        yield _reached
+    finally:
+        _reached = around
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    # Asked first: a component that is written raises an event of its own, to know its line.
+    if event == "sys._getframe" or _reached is None:
+        return
+    if event in FILES or event in PROCESSES or event.startswith("socket."):
+        caller = sys._getframe(1)
+        guarded = list(_guarded(caller))
+        if guarded and not (event in FILES and _is_declared(args[0], caller, guarded)):
+            what = repr(args[0]) if args else ""
+            where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+            _reached.append(f"{event} {what} at {where}")
+
+
+sys.addaudithook(_hook)
+
+
+def _guarded(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames of rendering and reading on a stack, the innermost first."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename in GUARDED and code.co_name != "<module>":
+            yield frame
+        frame = frame.f_back
+
+
+def _is_declared(given: Any, caller: FrameType, guarded: list[FrameType]) -> bool:
+    """Return whether a file may be touched: ours, declared, or one an import looks at."""
+    if isinstance(given, int) or caller.f_code.co_filename.startswith("<frozen importlib."):
+        return True
+    name = os.fsdecode("." if given is None else given)
+    if os.path.basename(name) == name and name != ".." and not os.path.lexists(name):
+        # It stands in no working folder, so in one that was opened before, and audited then.
+        return True
+    path = Path(name).resolve()
+    if any(path.is_relative_to(own) for own in OWN):
+        return True
+    return any(path.is_relative_to(root) for frame in guarded for root in _declared(frame))
+
+
+def _declared(frame: FrameType) -> Iterator[Path]:
+    """Yield the media roots of a render, and the files its author named in code."""
+    request, tree = frame.f_locals.get("request"), frame.f_locals.get("tree")
+    rendered = frame.f_locals.get("self")
+    if isinstance(rendered, Rendered):
+        request, tree = rendered._request, rendered.stages()[0].tree
+    for root in getattr(request, "roots", ()):
+        yield Path(root).resolve()
+    for source in _sources(tree) if isinstance(tree, Node) else ():
+        if source.kind == "path" and not source.from_data:
+            yield Path(source.value).resolve()
+
+
+def _sources(tree: Node) -> Iterator[Any]:
+    """Yield where the attachments of a tree are, those of recorded messages, too."""
+    for node, _ in walk(tree):
+        held = [getattr(node, "block", None)]
+        for item in getattr(node, "items", ()):
+            held += item.content if isinstance(item, Message) else ()
+        for block in held:
+            inner = [block, *(getattr(block, "content", None) or ())]
+            yield from (each.source for each in inner if hasattr(each, "source"))
