@@ -156,7 +156,7 @@ class _Lowering:
             if isinstance(part, Recorded):
                 recorded = self._guarded(*self._worded(part, part.items))
                 blocks += recorded.content
-                unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata)
+                unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata, ())
                 origins += recorded.origins or (unplaced,)
                 ids.append(recorded.id)
                 name = recorded.name
@@ -200,7 +200,7 @@ class _Lowering:
         options = turn.options
         head, number = self._address(turn)
         self.path = head if number < 0 else f"{head}[{number}]"
-        origin = (head, number, turn.at, options.id, options.metadata)
+        origin = (head, number, turn.at, options.id, options.metadata, options.within)
         voice = self._voice(turn)
         plain = (
             plain_instructions(turn.content, self.setting.form) if voice is INSTRUCTION else None
@@ -266,10 +266,10 @@ def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
         options = part.options
         if isinstance(part, Turn):
             head, place = (options.id, -1) if options.id else ("system", number)
-            yield head, place, part.at, options.id, options.metadata
+            yield head, place, part.at, options.id, options.metadata, options.within
             number += 1
         else:
-            yield str(options.id), -1, part.at, options.id, EMPTY
+            yield str(options.id), -1, part.at, options.id, EMPTY, options.within
 
 
 def _unwrapped(part: Any) -> Any:

@@ -47,19 +47,25 @@ LEADING: tuple[Kind, ...] = ("written", "recorded")
 FLEETING: tuple[Kind, ...] = ("request", "mixed")
 """What is not there the next time, at least in part."""
 
-RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, str | None, Mapping[str, Any]]
+RawOrigin: TypeAlias = tuple[
+    str, int, Position | Source | None, str | None, Mapping[str, Any], tuple[str, ...]
+]
 """An :class:`Origin` before somebody asks for it: the head of its address and the number in
-brackets (-1 for none), place, id, metadata."""
+brackets (-1 for none), place, id, metadata, components."""
 
 
 @attrs.frozen
 class Origin:
-    """One of the turns a message was made of: its address in the tree, and where it was written."""
+    """One of the turns a message was made of: its address in the tree, and where it was written.
+
+    ``components`` are the names of the components it was written by, the outermost first.
+    """
 
     address: str
     source: Source | None
     id: str | None = None
     metadata: Mapping[str, Any] = EMPTY
+    components: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -165,7 +171,8 @@ class Message:
         if self._number < 0:
             return cast("tuple[RawOrigin, ...]", self._at)
         at, own = self._at, self.details
-        return ((at.head or self.role, self._number, at.at, own.id, own.metadata),)
+        head, within = at.head or self.role, at.options.within
+        return ((head, self._number, at.at, own.id, own.metadata, within),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
@@ -176,8 +183,9 @@ class Message:
                 source_of(at) if isinstance(at, tuple) else at,
                 id,
                 metadata,
+                within,
             )
-            for head, number, at, id, metadata in self.origins
+            for head, number, at, id, metadata, within in self.origins
         )
 
     def replace(self, **changes: Any) -> "Message":
@@ -253,8 +261,8 @@ class Message:
     def __reduce__(self) -> tuple[Any, ...]:
         # A position holds a code object, which cannot be saved: its file and line can.
         places = tuple(
-            (head, number, source_of(at) if isinstance(at, tuple) else at, id, metadata)
-            for head, number, at, id, metadata in self.origins
+            (head, number, source_of(at) if isinstance(at, tuple) else at, *said)
+            for head, number, at, *said in self.origins
         )
         fields = attrs.asdict(self.details, recurse=False)
         fields |= {"role": self.role, "content": self.content, "kind": self.kind}

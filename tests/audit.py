@@ -68,7 +68,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event in FILES or event in PROCESSES or event.startswith("socket."):
         caller = sys._getframe(1)
         guarded = list(_guarded(caller))
-        if guarded and not (event in FILES and _is_declared(args[0], caller, guarded)):
+        if guarded and not (event in FILES and _is_declared(args, caller, guarded)):
             what = repr(args[0]) if args else ""
             where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
             _reached.append(f"{event} {what} at {where}")
@@ -86,18 +86,28 @@ def _guarded(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _is_declared(given: Any, caller: FrameType, guarded: list[FrameType]) -> bool:
+def _is_declared(args: tuple[Any, ...], caller: FrameType, guarded: list[FrameType]) -> bool:
     """Return whether a file may be touched: ours, declared, or one an import looks at."""
+    given = args[0]
     if isinstance(given, int) or caller.f_code.co_filename.startswith("<frozen importlib."):
         return True
     name = os.fsdecode("." if given is None else given)
-    if os.path.basename(name) == name and name != ".." and not os.path.lexists(name):
-        # It stands in no working folder, so in one that was opened before, and audited then.
+    if _is_inside(name, args):
         return True
     path = Path(name).resolve()
     if any(path.is_relative_to(own) for own in OWN):
         return True
     return any(path.is_relative_to(root) for frame in guarded for root in _declared(frame))
+
+
+def _is_inside(name: str, args: tuple[Any, ...]) -> bool:
+    """Return whether a file is opened in a folder that is open already, so was audited itself.
+
+    The event does not tell the folder. What has no such name in the working folder is in another.
+    """
+    flags = args[2] if len(args) > 2 and isinstance(args[2], int) else os.O_CREAT
+    plain = os.path.basename(name) == name and name not in ("", ".", "..")
+    return plain and not flags & os.O_CREAT and not os.path.lexists(name)
 
 
 def _declared(frame: FrameType) -> Iterator[Path]:

@@ -189,6 +189,21 @@ def test_a_refused_file_is_not_touched(picture: Path) -> None:
     assert [] == reached
 
 
+def test_a_new_file_in_the_working_folder_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name without a folder is no way around the audit."""
+    monkeypatch.chdir(tmp_path)
+
+    def format_block(_: object) -> str:
+        return str(Path("new.txt").write_text("x", "utf-8"))
+
+    tree = Timeline(Event(UserAction("x")), transformation={"format_block": format_block})
+    with auditing() as reached:
+        render(tree)
+    assert {"open"} == kinds(reached)
+
+
 def test_a_declared_file_declares_no_other(picture: Path) -> None:
     """A function that opens a file beside the one an author named is recorded."""
     other = picture.with_name("y.png")

@@ -13,7 +13,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from promptdsl.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ("support_agent", "coding_agent")
+EXAMPLES = ("support_agent", "coding_agent", "document_review")
 MODEL = ("--model", "claude-opus-5-5")
 
 
