@@ -65,6 +65,7 @@ from promptdsl.errors import (
     TargetError,
     TemplateError,
 )
+from promptdsl.library import register_templates
 from promptdsl.losses import Loss
 from promptdsl.messages import Message, Origin
 from promptdsl.rendering import Rendered, Stage, arender, render
@@ -164,6 +165,7 @@ __all__ = [
     "detached",
     "include",
     "override",
+    "register_templates",
     "render",
     "trusted",
 ]

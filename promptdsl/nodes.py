@@ -281,15 +281,11 @@ class Untrusted(Node):
 
 
 class Template(Node):
-    """Text made from a template when the prompt is rendered.
+    """Text made from a template when the prompt is rendered; ``template`` says which."""
 
-    ``kind`` is what ``template`` is: a ``name``, a ``path``, or the ``text`` itself.
-    """
-
-    __slots__ = ("kind", "template", "variables")
-    _fields = ("kind", "template", "variables")
-    kind: str
-    template: str
+    __slots__ = ("template", "variables")
+    _fields = ("template", "variables")
+    template: Any
     variables: Mapping[str, Any]
 
 

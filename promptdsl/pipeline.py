@@ -9,7 +9,7 @@ from promptdsl.config import Resolved
 from promptdsl.fencing import Form
 from promptdsl.formats.markdown import MARKDOWN
 from promptdsl.formats.xml import XML
-from promptdsl.library import event_text
+from promptdsl.library import event_text, template_pieces
 from promptdsl.passes.consolidate import consolidate
 from promptdsl.passes.expand import Settle, expand
 from promptdsl.passes.fill import Ask, fill
@@ -32,13 +32,6 @@ class Pass(NamedTuple):
 
     name: str
     run: Callable[[Node], Node]
-
-
-def template_pieces(kind: str, template: str, variables: Mapping[str, Any]) -> Any:
-    """Return."""
-    from promptdsl import library
-
-    return library.template_pieces(library.TemplateSource(kind, template), variables)
 
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -40,9 +39,9 @@ Closer = Callable[[Exception | None], None]
 
 def by_hand(block: Any) -> Closer:
     """Open a block as ``with`` does."""
-    exit = block.__exit__
+    leave = block.__exit__
     block.__enter__()
-    return lambda error: exit(None if error is None else type(error), error, None)
+    return lambda error: leave(None if error is None else type(error), error, None)
 
 
 def in_generator(block: Any) -> Closer:
@@ -72,7 +71,7 @@ WAYS = (by_hand, in_generator, in_manager)
 
 
 def chain() -> list[Any]:
-    """Return the components that are open here, ``None`` for a ``detached()``, the outermost first."""
+    """Return the components that are open here, the outermost first: ``None`` is ``detached()``."""
     found: list[Any] = []
     frame = OPENED.get()
     while frame is not None:
@@ -115,6 +114,10 @@ class Writing(RuleBasedStateMachine):
         assert due == (type(found) if isinstance(found, Exception) else None), found
         return found
 
+    def someone(self) -> st.SearchStrategy[Writer]:
+        """Return the strategy of a writer: the first one writes most, so that its tree is deep."""
+        return st.sampled_from([*[self.writers[0]] * 3, *self.writers])
+
     def usable(self) -> st.SearchStrategy[list[Part]]:
         """Return the strategy of parts to pass on: the newest, of every state."""
         small = [part for part in self.parts if size(part) < 20]
@@ -130,7 +133,7 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data(), word=st.sampled_from("ab"))
     def write_text(self, data: st.DataObject, word: str) -> None:
         """Write a text."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         part = Part("Text")
         due = writer.write(part, word, [])
         self.keep(part, self.expect(due, writer, partial(Text, word)))
@@ -140,7 +143,7 @@ class Writing(RuleBasedStateMachine):
     )
     def write_call(self, data: st.DataObject, kind: str, text: str | None) -> None:
         """Write a component with arguments, or with none: to be opened later perhaps."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         entries = [entry for entry in writer.entries or [] if isinstance(entry, Part)]
         newest = entries[-data.draw(st.integers(1, 3)) :]
         adopted = data.draw(st.permutations(newest)) if data.draw(st.booleans()) else []
@@ -168,7 +171,7 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data())
     def misspell(self, data: st.DataObject) -> None:
         """Try a call that is refused for its id, with arguments."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         args = movable(writer, data.draw(self.usable()))
         content = [arg.component for arg in args]
         self.expect(writer.misspell(args), writer, partial(Section, "no id", *content))
@@ -177,7 +180,7 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data())
     def include_part(self, data: st.DataObject) -> None:
         """Include any part, also one that cannot be."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         part = data.draw(choice(self.parts))
         if size(part) < 20:
             self.expect(writer.include(part), writer, partial(include, part.component))
@@ -187,7 +190,7 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data(), kind=st.sampled_from(sorted(KINDS)), way=st.sampled_from(WAYS))
     def nest(self, data: st.DataObject, kind: str, way: Callable[[Any], Closer]) -> None:
         """Write a component and open it."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         part = self.write(writer, kind, None, [])
         if part is not None:
             self.open(writer, part, way)
@@ -196,7 +199,7 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data(), way=st.sampled_from(WAYS))
     def enter(self, data: st.DataObject, way: Callable[[Any], Closer]) -> None:
         """Open any part, also one that cannot be opened."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         part = data.draw(choice(self.parts))
         # What stands elsewhere is left out where a block is open: only the innermost is asked.
         if not part.placed or part.frozen or part in (writer.entries or []):
@@ -212,7 +215,7 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data())
     def detach(self, data: st.DataObject) -> None:
         """Open a ``detached()``."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         writer.detach()
         closer = self.expect(None, writer, lambda: by_hand(detached()))
         self.frames.append((writer, writer.stack[-1], closer))
@@ -255,14 +258,14 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data(), home=st.sampled_from(sorted(HOMES)), copied=st.booleans())
     def start(self, data: st.DataObject, home: str, copied: bool) -> None:
         """Start a writer in a thread or task of its own, with or without the context of another."""
-        parent = data.draw(st.sampled_from(self.writers))
+        parent = data.draw(self.someone())
         context = parent.home.run(contextvars.copy_context) if copied else contextvars.Context()
         self.writers.append(Writer(HOMES[home](context), parent.stack if copied else ()))
 
     @rule(data=st.data(), way=st.sampled_from(sorted(COPYING)))
     def write_elsewhere(self, data: st.DataObject, way: str) -> None:
         """Try to write from another thread or task: where a block is open, it is refused."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         due = None if writer.block is None else ScopeError
         work = partial(COPYING[way], partial(Text, way))
         self.keep(Part("Text", None, [way]), self.expect(due, writer, work))
@@ -270,13 +273,13 @@ class Writing(RuleBasedStateMachine):
     @rule(data=st.data(), way=st.sampled_from(sorted(COPYING)))
     def build_elsewhere(self, data: st.DataObject, way: str) -> None:
         """Build a part under ``detached()`` in another thread or task."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         self.keep_section(writer, partial(COPYING[way], built_detached))
 
     @rule(data=st.data())
     def build_in_a_bare_thread(self, data: st.DataObject) -> None:
         """Build a part in a thread with no context, where no block is open."""
-        writer = data.draw(st.sampled_from(self.writers))
+        writer = data.draw(self.someone())
         self.keep_section(writer, partial(in_bare_thread, built))
 
     def keep_section(self, writer: Writer, work: Callable[[], Any]) -> None:
@@ -329,5 +332,5 @@ def built_detached() -> Section:
         return built()
 
 
-Writing.TestCase.settings = settings(max_examples=300, stateful_step_count=50)
+Writing.TestCase.settings = settings(max_examples=200, stateful_step_count=50)
 test_any_order_of_writing_by_several_writers = Writing.TestCase

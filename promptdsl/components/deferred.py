@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from inspect import isawaitable
 from os import PathLike
 from typing import Any, Never, Self
@@ -15,8 +16,8 @@ from promptdsl.components.arguments import TEXT_BITS, inline, value_node
 from promptdsl.components.composing import OVERRIDES, standing
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written, finish
-from promptdsl.errors import ContentError, OptionError
-from promptdsl.json_text import frozen
+from promptdsl.errors import ContentError, OptionError, PromptError
+from promptdsl.library import TemplateSource, check_variables
 from promptdsl.scope import OPENED, detached, join
 from promptdsl.tree import DEFAULTS, HOLLOW, TEXT, Node, bits, make
 from promptdsl.trust import Trusted
@@ -101,9 +102,7 @@ class Template(Written, nodes.Template):
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
-        self.kind = "path" if isinstance(name, PathLike) else "name"
-        self.template = str(name)
-        _place_template(self, {**(vars or {}), **inputs})
+        _fill(self, partial(TemplateSource.of, name), (vars, inputs))
 
     @classmethod
     def from_string(
@@ -118,17 +117,29 @@ class Template(Written, nodes.Template):
         template = object.__new__(cls)
         template.code = frame.f_code
         template.offset = frame.f_lasti
-        template.kind = "text"
-        template.template = str(source)
-        _place_template(template, {**(vars or {}), **inputs})
+        _fill(template, partial(TemplateSource.from_text, source), (vars, inputs))
         return template
 
 
-def _place_template(component: Any, variables: Mapping[str, object]) -> None:
+def _fill(
+    component: Template, source: Callable[[], TemplateSource], given: tuple[Any, dict[str, object]]
+) -> None:
+    """Fill a template from its source and its variables, and place it."""
     component.content = ()
     component.mask = bits(TEXT) | HOLLOW
     component.options = DEFAULTS
-    component.variables = frozen(variables)
+    named, inputs = given
+    try:
+        component.template = source()
+        variables = check_variables({} if named is None else named)
+        for name in inputs:
+            if name in variables:
+                raise ContentError(
+                    f"the variable {name!r} is given twice", fix="leave it out of vars"
+                )
+        component.variables = check_variables({**variables, **inputs})
+    except PromptError as error:
+        raise error.located(component.source) from None
     top = OPENED.get()
     if top is not None:
         join(component, top, component.mask)

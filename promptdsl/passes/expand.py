@@ -60,7 +60,7 @@ FENCED = ("event", "ephemeral")
 Reader = Callable[[Any], tuple[Message, ...]]
 Settle = Callable[[Message, Node, int], Message]
 """Makes a message of a recording ready to be sent; the number is which of it."""
-Pieces = Callable[[str, str, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
+Pieces = Callable[[Any, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
 """Renders a template with its variables: strings, and values each with what it is called."""
 WITHIN = HOLLOW | RECORDED << SHIFT
 
@@ -109,7 +109,7 @@ def _hollow(root: Node) -> Iterator[Node]:
 
 def _text_of(node: Template, pieces: Pieces) -> Node | None:
     try:
-        made = pieces(node.kind, node.template, node.variables)
+        made = pieces(node.template, node.variables)
     except PromptError as error:
         raise error.located(node.source) from None
     parts = tuple(piece if isinstance(piece, str) else _inserted(piece, node.at) for piece in made)

@@ -1,0 +1,205 @@
+"""What a template is given: plain data, and nothing that is alive."""
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import IntEnum, StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import User
+from promptdsl.errors import ContentError
+from promptdsl.library import check_variables
+from promptdsl.plain_data import frozen
+from promptdsl.trust import Trusted, trusted
+
+
+class Plan(StrEnum):
+    """A string of another class."""
+
+    PRO = "pro"
+
+
+class Level(IntEnum):
+    """A number of another class."""
+
+    HIGH = 3
+
+
+class Loud(float):
+    """A number with code of its own."""
+
+    def __add__(self, other: object) -> float:
+        raise AssertionError("it was asked")
+
+
+class Day(datetime):
+    """A time with code of its own."""
+
+
+class Pair(NamedTuple):
+    """A tuple of another class."""
+
+    a: int
+    b: int
+
+
+ZONE = timezone(timedelta(hours=2))
+
+KEPT = (
+    ("a", "a"),
+    (Plan.PRO, "pro"),
+    (1, 1),
+    (Level.HIGH, 3),
+    (True, True),
+    (None, None),
+    (1.5, 1.5),
+    (Loud(1.5), 1.5),
+    (Decimal("1.10"), Decimal("1.10")),
+    (Fraction(1, 3), Fraction(1, 3)),
+    (date(2026, 1, 2), date(2026, 1, 2)),
+    (datetime(2026, 1, 2, 3), datetime(2026, 1, 2, 3)),
+    (Day(2026, 1, 2, 3), datetime(2026, 1, 2, 3)),
+    (datetime(2026, 1, 2, 3, tzinfo=ZoneInfo("UTC")), datetime(2026, 1, 2, 3, tzinfo=UTC)),
+    (time(3, 4), time(3, 4)),
+    (time(3, 4, tzinfo=ZONE), time(3, 4, tzinfo=ZONE)),
+    (UUID(int=7), UUID(int=7)),
+    ([1, [2]], [1, [2]]),
+    ((1, (2,)), [1, [2]]),
+    (Pair(1, 2), [1, 2]),
+    ({"a": {"b": 1}}, {"a": {"b": 1}}),
+    (OrderedDict(a=1), {"a": 1}),
+    ({Plan.PRO: 1}, {"pro": 1}),
+)
+
+
+@pytest.mark.parametrize(("value", "expected"), KEPT)
+def test_plain_data_is_kept(value: object, expected: object) -> None:
+    """Plain data is kept as a value of exactly its type."""
+    kept = check_variables({"x": value})["x"]
+    assert (expected, True) == (kept, type(expected) in type(kept).__mro__)
+
+
+def test_no_subclass_is_kept() -> None:
+    """What a template works on has no code of its own, time zones included."""
+    given = {
+        "s": Plan.PRO,
+        "i": Level.HIGH,
+        "f": Loud(1),
+        "d": Day(2026, 1, 2, tzinfo=ZoneInfo("UTC")),
+    }
+    kept = check_variables(given)
+    assert [str, int, float, datetime] == [type(value) for value in kept.values()]
+    assert timezone is type(kept["d"].tzinfo)
+
+
+def test_trusted_text_keeps_its_mark() -> None:
+    """A string marked by trusted() stays marked."""
+    assert Trusted is type(check_variables({"x": [trusted("a")]})["x"][0])
+
+
+def test_variables_are_a_copy() -> None:
+    """What is changed later changes nothing, and what is kept refuses change."""
+    items = ["a"]
+    kept = check_variables({"x": items})
+    items.append("b")
+    assert ["a"] == kept["x"]
+    with pytest.raises(TypeError, match="this value is frozen"):
+        kept["x"].append("b")
+
+
+def test_checked_variables_are_not_copied_again() -> None:
+    """What was checked is given back as it is."""
+    kept = check_variables({"x": ["a"]})
+    assert kept is check_variables(kept)
+
+
+def test_frozen_data_is_checked() -> None:
+    """Data that is frozen already may hold anything, and is checked like any other."""
+    with pytest.raises(ContentError, match="live object"):
+        check_variables(frozen({"x": object()}))
+
+
+def test_variables_can_be_pickled() -> None:
+    """After a pickle, variables are equal to what they were."""
+    kept = check_variables({"x": [{"a": Decimal(1)}], "y": date(2026, 1, 2)})
+    assert kept == check_variables(pickle.loads(pickle.dumps(kept)))
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "kind"),
+    [
+        (object(), "vars.x", "object"),
+        ([{"y": object()}], "vars.x.0.y", "object"),
+        (Path("a"), "vars.x", type(Path("a")).__name__),
+        ({1, 2}, "vars.x", "set"),
+        (b"a", "vars.x", "bytes"),
+        (1j, "vars.x", "complex"),
+        (iter([1]), "vars.x", "list_iterator"),
+        (range(2), "vars.x", "range"),
+        (len, "vars.x", "builtin_function_or_method"),
+        (User("a"), "vars.x", "User"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_live_objects_are_refused(value: object, path: str, kind: str) -> None:
+    """Any other object is an error that says where it is and what to give instead."""
+    with pytest.raises(ContentError) as caught:
+        check_variables({"x": value})
+    assert (
+        f"{path} is no plain data but a live object: {kind}\n"
+        "  give what the template needs of it: a string, a number, a list, a dictionary"
+    ) == str(caught.value)
+
+
+def _circle() -> Any:
+    circle: list[Any] = []
+    circle.append(circle)
+    return {"x": circle}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (_circle, "data that holds itself"),
+        (lambda: {"x": {1: "a"}}, "is a string, not int"),
+        (lambda: {1: "a"}, "is a string, not int"),
+        (lambda: ["x"], "the variables of a template are a mapping, not list"),
+    ],
+    ids=["a circle", "a key", "a name", "a list"],
+)
+def test_what_no_template_takes(given: Callable[[], Any], expected: str) -> None:
+    """Data that holds itself, keys that are no strings and what is no mapping are refused."""
+    with pytest.raises(ContentError, match=expected):
+        check_variables(given())
+
+
+def test_ten_thousand_levels() -> None:
+    """Data nested ten thousand deep is checked."""
+    data: Any = object()
+    for _ in range(10_000):
+        data = {"a": data}
+    with pytest.raises(ContentError, match="live object"):
+        check_variables({"x": data})
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(data=st.dictionaries(st.text(), PLAIN))
+def test_any_plain_data_is_the_same(data: dict[str, Any]) -> None:
+    """Any plain data is equal to what is kept of it."""
+    assert data == check_variables(data)

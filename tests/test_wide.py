@@ -1,0 +1,225 @@
+"""Trees with very many siblings of every kind: all that is done with them takes linear time."""
+
+import copy
+import gc
+import pickle
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from itertools import chain
+from time import process_time
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    Ephemeral,
+    Event,
+    Fragment,
+    History,
+    Note,
+    ScopeError,
+    Section,
+    System,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolUse,
+    User,
+    UserAction,
+    Value,
+    detached,
+    render,
+)
+from promptdsl.tree import Node
+from tests.places import said
+
+WIDE = 1_000_000
+DEEP = 10_000
+FEW = 800
+GENEROUS = 4
+"""How much more than ten times as long ten times as much may take: what is quadratic takes ten."""
+
+
+def in_blocks(count: int) -> Timeline:
+    """Return turns that are written as blocks."""
+    with Timeline() as tree:
+        for number in range(count):
+            with User() if number % 2 else Assistant():
+                Text("x")
+    return tree
+
+
+def recorded(count: int) -> list[dict[str, Any]]:
+    """Return a conversation in dictionary form."""
+    return [{"role": "assistant" if n % 2 else "user", "content": "x"} for n in range(count)]
+
+
+def calls(count: int) -> Timeline:
+    """Return calls of tools, each with its answer."""
+    pairs = (
+        (Assistant(ToolUse("t", {}, id=f"c{n}")), ToolMessage(f"c{n}", "y")) for n in range(count)
+    )
+    return Timeline(User("q"), *chain.from_iterable(pairs))
+
+
+TREES: dict[str, Callable[[int], Node]] = {
+    "turns": lambda n: Timeline(*[User("x") if i % 2 else Assistant("y") for i in range(n)]),
+    "turns in blocks": in_blocks,
+    "turns of one role": lambda n: Timeline(*[User("x") for _ in range(n)]),
+    "named turns": lambda n: Timeline(*[User("x", id=f"u{i}") for i in range(n)]),
+    "system turns": lambda n: Timeline(*[System("x") for _ in range(n)], User("q")),
+    "sections in a turn": lambda n: System(*[Section(f"s{i}", "x", title="T") for i in range(n)]),
+    "sections outside of turns": lambda n: Timeline(*[Section(f"s{i}", "x") for i in range(n)]),
+    "texts in a turn": lambda n: User(*[Text("x") for _ in range(n)]),
+    "values in a turn": lambda n: System(*["x", Value("<y>")] * n),
+    "fragments": lambda n: User(*[Fragment(Fragment(Text("x"))) for _ in range(n)]),
+    "fragments of turns": lambda n: Timeline(*[Fragment(Fragment(User("x"))) for _ in range(n)]),
+    "notes": lambda n: Timeline(*[Note("x") for _ in range(n)], User("q")),
+    "events": lambda n: Timeline(*[Event("x") for _ in range(n)], User("q")),
+    "event blocks": lambda n: Timeline(Event(*[UserAction("x") for _ in range(n)])),
+    "request-only turns": lambda n: Timeline(User("q"), *[Ephemeral("x") for _ in range(n)]),
+    "calls of tools": calls,
+    "calls in one turn": lambda n: Timeline(
+        Assistant(*[ToolUse("t", {}, id=f"c{i}") for i in range(n)]),
+        *[ToolMessage(f"c{i}", "y") for i in range(n)],
+        User("q"),
+    ),
+    "recorded messages": lambda n: History(recorded(n)),
+    "messages recorded in another form": lambda n: History.from_openai(recorded(n)),
+    "recordings": lambda n: Timeline(*[History(recorded(2)) for _ in range(n)]),
+}
+
+every_tree = pytest.mark.parametrize("write", TREES.values(), ids=TREES)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the least processor time a function took of a few times, in seconds."""
+    gc.collect()
+    return min(_seconds(work) for _ in range(2))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def growth(work: Callable[[int], Callable[[], object]]) -> float:
+    """Return how many times longer it takes to do something with ten times as much."""
+    return seconds(work(10 * FEW)) / seconds(work(FEW))
+
+
+@every_tree
+def test_writing_takes_linear_time(write: Callable[[int], Node]) -> None:
+    """Ten times as many siblings take about ten times as long to write, of every kind."""
+    assert growth(lambda count: lambda: write(count)) < 10 * GENEROUS
+
+
+def rendering(write: Callable[[int], Node], provider: str) -> Callable[[int], Callable[[], object]]:
+    """Return what renders a tree of some size and makes its payload."""
+
+    def work(count: int) -> Callable[[], object]:
+        tree = write(count)
+        return lambda: render(tree, provider=provider).payload()
+
+    return work
+
+
+@every_tree
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_rendering_takes_linear_time(write: Callable[[int], Node], provider: str) -> None:
+    """Ten times as many siblings take about ten times as long to render, of every kind."""
+    assert growth(rendering(write, provider)) < 10 * GENEROUS
+
+
+USES: dict[str, Callable[[Node], object]] = {
+    "repr": repr,
+    "hash": hash,
+    "save": pickle.dumps,
+    "save and load": lambda tree: pickle.loads(pickle.dumps(tree)),
+    "compare": lambda tree: tree == TREES["sections in a turn"](len(tree.content)),
+    "outline": lambda tree: render(tree).outline(),
+    "render as XML": lambda tree: render(tree, transformation={"format": "xml"}),
+    "render for people": lambda tree: render(tree, audience="people"),
+    "render again for a target": lambda tree: render(tree).for_target("openai"),
+    "use elsewhere": lambda tree: Timeline(User(*tree.content)),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_using_takes_linear_time(use: Callable[[Node], object]) -> None:
+    """What else is done with a tree takes about ten times as long with ten times as much."""
+
+    def work(count: int) -> Callable[[], object]:
+        tree = TREES["sections in a turn"](count)
+        return lambda: use(tree)
+
+    assert growth(work) < 10 * GENEROUS
+
+
+# A million.
+
+
+@pytest.fixture(scope="module")
+def turns() -> Node:
+    """Return a prompt of a million turns."""
+    return TREES["turns"](WIDE)
+
+
+def test_a_million_turns_are_messages(turns: Node) -> None:
+    """Every turn is a message, and an entry of the payload."""
+    rendered = render(turns)
+    assert (WIDE, WIDE) == (len(rendered.messages), len(rendered.to_openai()["messages"]))
+
+
+def test_a_million_turns_are_compared_and_copied(turns: Node) -> None:
+    """Equal prompts of a million turns are equal; a frozen one is its own copy."""
+    assert turns == TREES["turns"](WIDE)
+    assert turns is copy.copy(turns)
+    assert turns is copy.deepcopy(turns)
+
+
+def test_a_million_recorded_messages_are_messages() -> None:
+    """Every message of a recording in dictionary form is one of the prompt."""
+    assert WIDE == len(render(History(recorded(WIDE))).messages)
+
+
+def test_a_million_included_parts_are_one_turn() -> None:
+    """Texts in fragments, a million of one part, render one after the other."""
+    part = Fragment(Text("x"))
+    assert [("user", ["x"] * WIDE)] == said(User(*[part] * WIDE))
+
+
+# Deep.
+
+
+def test_detached_nests_deep() -> None:
+    """``detached()`` in ``detached()`` ends where it began, however deep."""
+    with System() as block:
+        with ExitStack() as places:
+            for _ in range(DEEP):
+                places.enter_context(detached())
+        Text("x")
+    assert System(Text("x")) == block
+
+
+def test_deep_blocks_closed_out_of_order_leave_nothing() -> None:
+    """Closing the outermost of ten thousand open blocks ends all of them."""
+    with Timeline() as tree:
+        outer = System("x")
+        outer.__enter__()
+        for number in range(DEEP):
+            Section(f"s{number}").__enter__()
+        with suppress(ScopeError):
+            outer.__exit__(None, None, None)
+        User("q")
+    assert Timeline(User("q")) == tree
+
+
+def test_deep_trees_have_an_outline() -> None:
+    """Every section of a deep prompt is a line."""
+    part = Section("s", "x")
+    for _ in range(DEEP):
+        part = Section("s", part)
+    assert render(System(part)).outline().count("\n") >= DEEP
