@@ -61,19 +61,22 @@ class Form(Protocol):
         """Return the frame of a checklist."""
         ...
 
-    def item(self, number: int | None, *, done: bool | None) -> Frame:
-        """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist."""
+    def item(self, number: int | None, *, done: bool | None, other: bool) -> Frame:
+        """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist.
+
+        ``other`` is whether a list of the same kind stands right before this one.
+        """
         ...
 
     def quote(self) -> Frame:
         """Return the frame of a quotation."""
         ...
 
-    def example(self) -> Frame:
-        """Return the frame of an example."""
+    def example(self, *, plain: bool) -> Frame:
+        """Return the frame of an example; ``plain`` is whether both sides are plain text."""
         ...
 
-    def side(self, name: str) -> Frame:
+    def side(self, name: str, *, plain: bool) -> Frame:
         """Return the frame of a side of an example, which is ``input`` or ``output``."""
         ...
 

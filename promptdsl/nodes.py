@@ -1,7 +1,7 @@
 """The types of nodes a tree is made of: what each holds beside its content."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from promptdsl.blocks import Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages import Kind, Role
@@ -373,3 +373,22 @@ class Happening(Node):
     def _name(self) -> str:
         cls = type(self)
         return type(self.block).__name__.removesuffix("Block") if cls is Happening else cls.__name__
+
+
+def found_in(*data: object) -> list[Node]:
+    """Return the nodes that stand in plain data, however deep, where none should."""
+    found: list[Node] = []
+    waiting: list[object] = [*data]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Node):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            waiting += cast("Mapping[object, object]", one).values()
+        elif isinstance(one, list | tuple):
+            waiting += cast("list[object]", one)
+    return found

@@ -1,7 +1,8 @@
 """A page: the pieces of text that are written, joined to blocks, with what stands before a line."""
 
+import re
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
@@ -34,41 +35,56 @@ def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     return margin(whole if len(whole) <= WIDEST else outer.prefix, between)
 
 
+class Listed(NamedTuple):
+    """A list that was written: its kind, and whether its marks were the other ones."""
+
+    ordered: bool
+    other: bool
+
+
+Tail: TypeAlias = Listed | Literal["prose"] | None
+"""What stands last on a page, where that matters for what follows: plain text, or a list."""
+
+
 class Mark(NamedTuple):
     """A place on a page to which everything behind it can be taken back."""
 
     pieces: int
     gap: str
     written: int
+    tail: Tail
 
 
 class Page:
     """What has been written: finished blocks, and the pieces of the next one."""
 
-    __slots__ = ("blocks", "gap", "pieces", "written")
+    __slots__ = ("blocks", "gap", "pieces", "tail", "written")
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.pieces: list[str] = []
         self.gap = ""
         self.written = 0
+        self.tail: Tail = None
 
     def here(self) -> Mark:
         """Return the place that is reached."""
-        return Mark(len(self.pieces), self.gap, self.written)
+        return Mark(len(self.pieces), self.gap, self.written, self.tail)
 
     def take_back(self, mark: Mark) -> None:
         """Remove what opened a container in which nothing was written."""
         del self.pieces[mark.pieces :]
         self.gap = mark.gap
+        self.tail = mark.tail
 
     def put(self, text: str, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
         if text:
-            if around.prefix and "\n" in text:
+            if around.prefix and ("\n" in text or "\r" in text):
                 text = _behind(text, around.prefix)
             self.pieces += (self.gap, text) if self.gap else (text,)
             self.gap = around.gap
+            self.tail = None
             self.written += 1
 
     def open(self, text: str, around: Margin) -> None:
@@ -76,12 +92,14 @@ class Page:
         if text:
             self.pieces += (self.gap, text.replace("\n", "\n" + around.prefix))
             self.gap = ""
+            self.tail = None
 
     def close(self, text: str, around: Margin) -> None:
         """Write what closes a container, around which ``around`` holds."""
         if text:
             text = text if self.pieces else text.lstrip("\n")
             self.pieces.append(text.replace("\n", "\n" + around.prefix))
+            self.tail = None
         self.gap = around.gap
 
     def flush(self, cache: Cache | None = None) -> None:
@@ -90,6 +108,7 @@ class Page:
             self.blocks.append(text_block("".join(self.pieces), cache))
             self.pieces.clear()
         self.gap = ""
+        self.tail = None
 
     def block(self, block: Block) -> None:
         """Write a block that is no text."""
@@ -107,9 +126,12 @@ class Page:
 
 def _behind(text: str, prefix: str) -> str:
     """Return a text with a prefix before all lines but the first; an empty one gets no space."""
-    first, *rest = text.split("\n")
     bare = prefix.rstrip()
-    return "\n".join([first, *(prefix + line if line else bare for line in rest)])
+    return _LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else bare), text)
+
+
+# A lone CR ends a line of Markdown, too (CommonMark 0.31, 2.1). The group tells an empty line.
+_LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 
 def marked(block: Any, cache: Cache) -> Block:

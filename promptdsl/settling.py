@@ -21,7 +21,7 @@ from promptdsl.blocks import (
 from promptdsl.config import FormatBlock
 from promptdsl.encoding import code_fence, is_whole, json_text, text_of, whole
 from promptdsl.errors import ContentError
-from promptdsl.media import read_path
+from promptdsl.media.reading import read_path
 from promptdsl.messages import Message
 from promptdsl.tree import Node
 

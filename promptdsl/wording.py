@@ -4,6 +4,9 @@ The walk keeps its own stack, and the text is a flat list of pieces that is join
 section ten thousand levels deep costs no more than ten thousand beside each other.
 """
 
+# The tables below name the methods of a class from beside it.
+# pyright: reportPrivateUsage=false
+
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -13,7 +16,7 @@ import attrs
 
 from promptdsl.blocks import Block, CodeBlock, JsonBlock, ToolResultBlock
 from promptdsl.config import FormatBlock
-from promptdsl.encoding import data_text, fold, is_whole
+from promptdsl.encoding import data_text, fold, guard_prefixes, is_whole
 from promptdsl.errors import ContentError, MediaError
 from promptdsl.fencing import Form, Frame
 from promptdsl.json_text import read_json
@@ -47,10 +50,11 @@ from promptdsl.nodes import (
     Volatile,
 )
 from promptdsl.nodes import Note as PeopleNote
-from promptdsl.page import PLAIN, Margin, Mark, Page, deeper
+from promptdsl.page import PLAIN, Listed, Margin, Mark, Page, deeper
 from promptdsl.settling import formatted, settle_block
 from promptdsl.tables import table_text
 from promptdsl.tree import CACHE, Child, Node, make
+from promptdsl.trust import Trusted as TrustedText
 from promptdsl.voices import (
     Note,
     Voice,
@@ -87,6 +91,10 @@ class _Open:
     names: tuple[str, ...] = ()
     number: int = 0
     """How many items a list has so far."""
+    goes_on: bool = False
+    """Whether it goes on with the item before it: a list in a list stands under that item."""
+    other: bool = False
+    """Whether a list of the same kind stands right before this one."""
 
 
 @attrs.frozen
@@ -134,8 +142,9 @@ class Wording:
     def _part(self, node: Any, around: _Open) -> bool:
         """Write a part; return whether it was opened, so that its children are next."""
         kind = node._node
-        if kind in _TIGHT and isinstance(around.node, Item | Side) and self.page.gap:
-            self.page.gap = f"\n{around.margin.prefix}"
+        page = self.page
+        if kind in _TIGHT and page.tail == "prose" and isinstance(around.node, Item | Side):
+            page.gap = f"\n{around.margin.prefix}"
         write = _LEAVES.get(kind)
         if write is not None:
             write(self, node, around)
@@ -145,7 +154,9 @@ class Wording:
 
     def _opens_item(self, child: Child, around: _Open) -> bool:
         """Open an item for a child of a list that is none; return whether that was done."""
-        if isinstance(child, Fragment | Item | PeopleNote):
+        if isinstance(child, Format) and self.setting.forms[child.format] is not around.form:
+            pass  # what is in another format is an item
+        elif isinstance(child, Fragment | Item | PeopleNote):
             return False
         item = make(Item, (child,), at=around.node.at, done=None)
         if isinstance(child, List | Checklist) and around.listing and around.listing.number:
@@ -169,6 +180,7 @@ class Wording:
             around.level,
             around.margin,
             around.listing,
+            goes_on=goes_on,
         )
         framed = _CONTAINERS.get(node._node)
         if framed is None:
@@ -176,8 +188,6 @@ class Wording:
                 opened.form = self.setting.forms[node.format]
             return opened
         frame = opened.frame = framed(self, node, opened)
-        if goes_on:
-            frame = opened.frame = frame._replace(open=frame.prefix)
         opened.listing = opened if isinstance(node, List | Checklist) else None
         opened.margin = deeper(around.margin, frame.prefix, frame.between)
         self.page.open(frame.open, around.margin)
@@ -211,23 +221,31 @@ class Wording:
         opened.voice = opened.voice.in_text(tagged=form.tagged)
         match node:
             case List():
+                opened.other = self.page.tail == Listed(node.ordered, other=False)
                 return form.list(ordered=node.ordered)
             case Checklist():
+                opened.other = self.page.tail == Listed(ordered=False, other=False)
                 return form.checklist()
             case Quote():
                 return form.quote()
             case Side():
-                return form.side(node.name)
+                return form.side(node.name, plain=_is_plain(node))
             case _:
-                return form.example()
+                return form.example(plain=all(map(_is_plain, node.content)))
 
     def _item(self, node: Item, opened: _Open) -> Frame:
         opened.voice = opened.voice.in_text(tagged=opened.form.tagged)
         listing = opened.listing
-        if listing is None or isinstance(listing.node, Checklist):
-            return opened.form.item(None, done=bool(node.done) if listing else None)
-        listing.number += 1
-        return opened.form.item(listing.number if listing.node.ordered else None, done=None)
+        if listing is None:
+            return opened.form.item(None, done=None, other=False)
+        listing.number += not opened.goes_on
+        ticked = isinstance(listing.node, Checklist)
+        frame = opened.form.item(
+            None if ticked or not listing.node.ordered else listing.number,
+            done=bool(node.done) if ticked else None,
+            other=listing.other,
+        )
+        return frame._replace(open=frame.prefix) if opened.goes_on else frame
 
     def _close(self, done: _Open, around: Margin) -> None:
         node = done.node
@@ -240,14 +258,23 @@ class Wording:
                 self._take_back(done)
             else:
                 self.page.close(done.frame.close, around)
+                self._ended(done, done.frame)
         if node.options.cache and (isinstance(node, Section) or _is_system(node)):
             self.page.cache("default")
+
+    def _ended(self, done: _Open, frame: Frame) -> None:
+        """Remember what stands last on the page: a list, or nothing that matters."""
+        if isinstance(done.node, List | Checklist):
+            ordered = isinstance(done.node, List) and done.node.ordered
+            self.page.tail = None if done.form.tagged else Listed(ordered, done.other)
+        elif frame.prefix and not done.goes_on:
+            self.page.tail = None
 
     def _take_back(self, done: _Open) -> None:
         self.page.take_back(done.mark)
         node = done.node
         if isinstance(node, Item) and self.open and self.open[-1].listing:
-            self.open[-1].listing.number -= 1
+            self.open[-1].listing.number -= not done.goes_on
         if isinstance(node, Section) and node.title is not None:
             what = f"section {node.options.id!r}"
         elif isinstance(node, Fence) and node.said:
@@ -260,7 +287,9 @@ class Wording:
 
     def _text(self, parts: tuple[Child, ...], around: _Open, node: Node) -> None:
         text = text_in(parts, around.voice, self.names, self._noting(node))
-        self.page.put(text, around.margin)
+        if text:
+            self.page.put(text, around.margin)
+            self.page.tail = "prose"
 
     def _texts(self, node: Text, around: _Open) -> None:
         self._text(node.content, around, node)
@@ -291,13 +320,25 @@ class Wording:
             self._enclosed(around.form.json(), guarded(node.text, around.voice, ()), around)
 
     def _table(self, node: Table, around: _Open) -> None:
-        for cell in (*(node.columns or ()), *(cell for row in node.rows for cell in row)):
-            notice(data_text(cell), self._noting(node))
+        if not node.rows:
+            return
+        note = self._noting(node)
+        for name in node.columns or ():
+            notice(name, note)
+        rows = [tuple([self._cell(cell, around, note) for cell in row]) for row in node.rows]
         try:
-            text = table_text(node.columns, node.rows, node.format or around.form.table)
+            text = table_text(node.columns, rows, node.format or around.form.table)
         except ContentError as error:
             raise error.located(node.source) from None
-        self.page.put(text, around.margin)
+        literals = around.voice.literals
+        self.page.put(guard_prefixes(text, literals) if literals else text, around.margin)
+
+    def _cell(self, cell: Any, around: _Open, note: Note) -> Any:
+        """Return a cell; what an author vouches for cannot leave the fences around it."""
+        if type(cell) is TrustedText:
+            return TrustedText(guarded(written(cell, note), around.voice, self.names))
+        notice(data_text(cell), note)
+        return cell
 
     def _untrusted(self, node: Untrusted, around: _Open) -> None:
         if node.text:
@@ -306,10 +347,14 @@ class Wording:
 
     def _framed(self, node: Node, around: _Open, frame: Frame, words: Words) -> None:
         """Write a part of one text, which cannot close the tags around it."""
-        tagged = bool(frame.tags)
-        names = {*self.names, *map(fold, frame.tags)} if tagged else self.names
-        voice = around.voice.in_text(tagged=tagged)
-        self._enclosed(frame, words(node.content, voice, names, self._noting(node)), around)
+        own = [name for name in map(fold, frame.tags) if name not in self.names]
+        voice = around.voice.in_text(tagged=bool(frame.tags))
+        # Added and removed: a copy of all names for every part is slow ten thousand levels deep.
+        self.names.update(dict.fromkeys(own, 1))
+        text = words(node.content, voice, self.names, self._noting(node))
+        for name in own:
+            del self.names[name]
+        self._enclosed(frame, text, around)
 
     def _enclosed(self, frame: Frame, text: str, around: _Open) -> None:
         if text:
@@ -383,7 +428,7 @@ _CONTAINERS: Mapping[type[Node], Callable[[Wording, Any, _Open], Frame]] = {
     **dict.fromkeys((List, Checklist, Quote, Example, Side), Wording._textual),
 }
 _TIGHT = (List, Checklist, Code)
-"""What follows the text of an item without a blank line."""
+"""What follows the plain text of an item without a blank line."""
 
 
 def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
@@ -414,6 +459,14 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
 
 def _nothing() -> None:
     pass
+
+
+def _is_plain(side: Node) -> bool:
+    """Whether a side of an example is plain text, so that it can follow its name on the line."""
+    return all(isinstance(part, str | _PROSE) for part in side.content)
+
+
+_PROSE = Text | Value | Trusted | Paragraph | Json
 
 
 def _is_system(node: Node) -> bool:

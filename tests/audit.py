@@ -13,12 +13,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from promptdsl import Message, Rendered, blocks, messages, models, rendering
+import promptdsl
+from promptdsl import Message, Rendered, block_from_dict, render
 from promptdsl.library import templates_root
 from promptdsl.tree import Node, walk
 
-GUARDED = {module.__file__ for module in (rendering, blocks, messages)}
-"""Where rendering and reading start: ``render``, ``Rendered``, ``block_from_dict``, ``Message``."""
+STARTS = (render, block_from_dict, Message.from_dict.__func__)  # type: ignore[attr-defined]
+GUARDED = {start.__code__.co_filename for start in STARTS}
+"""The files that rendering and reading start in, with the methods of what is rendered."""
 
 PROCESSES = {
     "subprocess.Popen",
@@ -44,7 +46,7 @@ FILES = {
     "os.truncate",
     "os.chmod",
 }
-OWN = (Path(models.__file__).with_name("models.toml"), templates_root())
+OWN = (Path(promptdsl.__file__).with_name("models.toml"), templates_root())
 """What comes with promptdsl and is read when it is needed."""
 
 _reached: list[str] | None = None

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from promptdsl import DataError, History, Message, TextBlock, Timeline, User, render
 from promptdsl.json_text import plain
 from promptdsl.messages import KINDS, ROLES
+from tests.blocks.test_reading import anything, blocks, mappings, nested, some, texts
 from tests.places import places, raised
-from tests.test_blocks import anything, blocks, mappings, nested, some, texts
 from tests.test_plain_data import Liar, json_values, shallow_stack
 
 __all__ = ["shallow_stack"]

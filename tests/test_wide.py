@@ -63,14 +63,19 @@ def calls(count: int) -> Timeline:
     return Timeline(User("q"), *chain.from_iterable(pairs))
 
 
+def section(number: int) -> Section:
+    """Return one of many sections, written with an option: without one, the first ids are cached."""
+    return Section(f"s{number}", "x", title="T", cache=False)
+
+
 TREES: dict[str, Callable[[int], Node]] = {
     "turns": lambda n: Timeline(*[User("x") if i % 2 else Assistant("y") for i in range(n)]),
     "turns in blocks": in_blocks,
     "turns of one role": lambda n: Timeline(*[User("x") for _ in range(n)]),
     "named turns": lambda n: Timeline(*[User("x", id=f"u{i}") for i in range(n)]),
     "system turns": lambda n: Timeline(*[System("x") for _ in range(n)], User("q")),
-    "sections in a turn": lambda n: System(*[Section(f"s{i}", "x", title="T") for i in range(n)]),
-    "sections outside of turns": lambda n: Timeline(*[Section(f"s{i}", "x") for i in range(n)]),
+    "sections in a turn": lambda n: System(*map(section, range(n))),
+    "sections outside of turns": lambda n: Timeline(*map(section, range(n))),
     "texts in a turn": lambda n: User(*[Text("x") for _ in range(n)]),
     "values in a turn": lambda n: System(*["x", Value("<y>")] * n),
     "fragments": lambda n: User(*[Fragment(Fragment(Text("x"))) for _ in range(n)]),

@@ -12,8 +12,8 @@ from promptdsl.components.options import unknown_option
 from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.json_text import exact
-from promptdsl.media import of_base64, of_bytes, of_file_id, of_path, of_url
-from promptdsl.media_types import Kind
+from promptdsl.media.reading import of_base64, of_bytes, of_file_id, of_path, of_url
+from promptdsl.media.sniffing import Kind
 from promptdsl.scope import OPENED, join
 from promptdsl.sources import MediaSource, author
 from promptdsl.tree import DEFAULTS, MEDIA, bits, named_label

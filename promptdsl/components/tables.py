@@ -1,15 +1,18 @@
 """Tables of plain data: rows, dictionaries, or a data frame."""
 
+# What an author gives is told by its shape, which tells a checker less.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Never, TypeAlias, cast
 
 from promptdsl import nodes
-from promptdsl.components.arguments import TEXT_BITS
+from promptdsl.components.arguments import TEXT_BITS, retract
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text, text_of
-from promptdsl.errors import ContentError, OptionError, nearest
+from promptdsl.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.json_text import exact
 from promptdsl.scope import OPENED, join
 from promptdsl.tables import FORMATS
@@ -31,7 +34,8 @@ class Table(Written, nodes.Table):
     the text around. Cells are values: ``None`` and what is missing in a frame is empty;
     :func:`trusted` makes author text of one.
 
-    Raises :class:`ContentError` for cells that are no text, and rows of different lengths.
+    Raises :class:`ContentError` for cells that are no text, rows of different lengths, and
+    columns that a frame does not have; :class:`OptionError` for an unknown format.
     """
 
     __slots__ = ()
@@ -50,25 +54,39 @@ class Table(Written, nodes.Table):
         self.content = ()
         self.mask = TEXT_BITS
         self.options = DEFAULTS
-        refuse_options(self, options, ("columns", "format"))
-        self.format = _format(self, format)
+        given = list(rows_or_frame) if isinstance(rows_or_frame, Iterator) else rows_or_frame
         try:
-            self.columns, self.rows = _read(rows_or_frame, columns)
-        except ContentError as error:
+            refuse_options(self, options, ("columns", "format"))
+            self.format = _format(format)
+            self.columns, self.rows = _read(given, columns)
+            _check_names(self)
+        except PromptError as error:
+            retract(nodes.found_in(given, columns, format, *options.values()))
             raise error.located(self.source) from None
-        if not self.rows:
+        if not any(self.rows):
             self.mask |= HOLLOW
         top = OPENED.get()
         if top is not None:
             join(self, top, self.mask)
 
 
-def _format(table: Table, format: object) -> str | None:
-    if format is not None and format not in FORMATS:
-        raise OptionError(
-            f"Table(format={format!r})", fix=nearest(str(format), FORMATS), at=(table.source,)
+def _format(format: object) -> str | None:
+    if format is None:
+        return None
+    name = format if isinstance(format, str) else ""
+    if name not in FORMATS:
+        raise OptionError(f"Table(format={format!r})", fix=nearest(name, FORMATS))
+    return cast("str", exact(name))
+
+
+def _check_names(table: Table) -> None:
+    """Raise :class:`ContentError` for a name that two columns of a JSON table have: one is lost."""
+    names = table.columns or ()
+    twice = [name for index, name in enumerate(names) if name in names[:index]]
+    if twice and table.format == "json":
+        raise ContentError(
+            f"two columns are called {twice[0]!r}", fix="name every column of a JSON table once"
         )
-    return cast("str | None", exact(format))
 
 
 _Table: TypeAlias = tuple[tuple[str, ...] | None, tuple[tuple[Any, ...], ...]]
@@ -81,20 +99,20 @@ def _read(given: Any, columns: Iterable[str] | None) -> _Table:
     if frame is not None:
         names, rows = frame
         known = tuple(text_of(name) for name in names)
-        return _chosen(known, [tuple(map(_present, row)) for row in rows], chosen)
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        return _chosen(known, [_framed(row, number) for number, row in enumerate(rows)], chosen)
+    if not _is_row(given):
         raise ContentError(
             f"a Table takes rows or a data frame, not {type(given).__name__}",
             fix="give a list of rows: [[1, 2], [3, 4]], or of mappings",
         )
-    rows = list(cast("Iterable[Any]", given))
+    rows = list(given)
     if rows and all(isinstance(row, Mapping) for row in rows):
         return _of_mappings(rows, chosen)
     return chosen, _even([_row(row, number) for number, row in enumerate(rows)], chosen)
 
 
 def _names(columns: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(columns, str) or not isinstance(columns, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not _is_row(columns):
         raise ContentError(
             f"columns={columns!r}", fix='write a list of names: columns=["name", "price"]'
         )
@@ -106,9 +124,9 @@ def _frame(given: Any) -> tuple[Iterable[Any], Iterable[Any]] | None:
     for names, rows, arguments in _FRAMES:
         columns, read = getattr(given, names, None), getattr(given, rows, None)
         if columns is not None and callable(read):
-            found = read(**arguments)
+            found: Any = read(**arguments)
             if rows == "to_pylist":
-                found = [row.values() for row in cast("list[dict[str, Any]]", found)]
+                found = [row.values() for row in found]
             return columns, found
     return None
 
@@ -120,17 +138,23 @@ _FRAMES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
+def _framed(row: Iterable[Any], number: int) -> tuple[Any, ...]:
+    return tuple([_checked(_present(cell), number, index) for index, cell in enumerate(row)])
+
+
 def _present(cell: Any) -> Any:
     """Return a cell of a frame, ``None`` where it is missing: not a number, not a time, NA."""
     try:
         missing = bool(cell != cell)  # noqa: PLR0124 (what is missing is not equal to itself)
     except TypeError:
         missing = True  # NA has no truth value
+    except ValueError:
+        return cell  # an array, which is no text
     if missing:
         return None
     item = getattr(cell, "item", None)
     # The scalars of array libraries give their plain value.
-    return item() if callable(item) else _cell(cell)
+    return item() if callable(item) else cell
 
 
 def _of_mappings(rows: list[Mapping[Any, Any]], chosen: tuple[str, ...] | None) -> _Table:
@@ -156,13 +180,19 @@ def _chosen(
 
 
 def _row(row: object, number: int) -> tuple[Any, ...]:
-    if not isinstance(row, Iterable) or isinstance(row, str | bytes | Mapping):
+    if not _is_row(row):
         raise ContentError(
             f"rows[{number}] is {type(row).__name__}, no row of cells",
             fix="give a list of cells each, or a mapping each",
         )
-    cells = tuple(row)
+    cells = tuple(cast("Iterable[Any]", row))
     return tuple(_checked(cell, number, index) for index, cell in enumerate(cells))
+
+
+def _is_row(given: object) -> bool:
+    """Whether something holds others in an order of their own, which a set has not."""
+    ordered = not isinstance(given, str | bytes | Mapping | set | frozenset)
+    return isinstance(given, Iterable) and ordered
 
 
 def _even(

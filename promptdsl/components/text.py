@@ -107,7 +107,7 @@ class Code(Written, nodes.Code):
         self.code = frame.f_code
         self.offset = frame.f_lasti
         self.language = language
-        known = language is None or (isinstance(language, str) and _LANGUAGE.match(language))
+        known = language is None or _is_language(language)
         if not known:
             retract((text,))
             raise OptionError(
@@ -121,6 +121,10 @@ class Code(Written, nodes.Code):
 
 DEEPEST = 6
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
+
+
+def _is_language(given: object) -> bool:
+    return isinstance(given, str) and bool(_LANGUAGE.match(given))
 
 
 def begin_text(
@@ -209,6 +213,7 @@ class Volatile(Written, nodes.Volatile):
         self.code = frame.f_code
         self.offset = frame.f_lasti
         if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            retract(nodes.found_in(value, label))
             raise OptionError(
                 f"Volatile(label={label!r})", fix="say what it is, a string", at=(self.source,)
             )
@@ -235,6 +240,7 @@ class Untrusted(Written, nodes.Untrusted):
         try:
             self.origin = None if source is None else text_of(source)
         except ContentError as error:
+            retract(nodes.found_in(source))
             raise error.located(self.source) from None
         if not self.text:
             self.mask |= tree.HOLLOW
@@ -257,10 +263,11 @@ class Json(Written, nodes.Json):
         self.content = ()
         self.mask = TEXT_BITS
         self.options = DEFAULTS
-        refuse_options(self, options)
         try:
+            refuse_options(self, options)
             self.text = json_text(value)
-        except ContentError as error:
+        except PromptError as error:
+            retract(nodes.found_in(value))
             raise error.located(self.source) from None
         place(self)
 
@@ -271,11 +278,18 @@ def _fill(
     component.content = ()
     component.mask = TEXT_BITS
     component.options = DEFAULTS
-    if options:
-        refuse_options(component, options, known)
     try:
+        if options:
+            refuse_options(component, options, known)
+        if isinstance(value, Node):
+            raise ContentError(
+                f"{named_label(value)} cannot stand inside {named_label(component)}",
+                fix="give the text itself",
+                at=(component.source, value.source),
+            )
         component.text = text_of(value)
-    except ContentError as error:
+    except PromptError as error:
+        retract(nodes.found_in(value))
         raise error.located(component.source) from None
 
 

@@ -39,24 +39,33 @@ class Markdown:
         """Return a list without blank lines between its items."""
         return _LIST
 
-    def item(self, number: int | None, *, done: bool | None) -> Frame:
-        """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented."""
+    def item(self, number: int | None, *, done: bool | None, other: bool) -> Frame:
+        """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
+
+        The other marks are ``* `` and ``1) ``: they begin a new list (CommonMark 0.31, 5.3).
+        """
         if number is not None:
-            marker = f"{number}. "
+            marker = f"{number}) " if other else f"{number}. "
             return Frame(marker, prefix=" " * len(marker))
-        return _ITEM if done is None else _DONE if done else _TO_DO
+        box = "" if done is None else "[x] " if done else "[ ] "
+        return Frame(f"* {box}" if other else f"- {box}", prefix="  ")
 
     def quote(self) -> Frame:
         """Return ``> `` before every line."""
         return _QUOTE
 
-    def example(self) -> Frame:
-        """Return an example without a blank line between its sides."""
-        return _LIST
+    def example(self, *, plain: bool) -> Frame:
+        """Return an example, a blank line between its sides unless both are plain text."""
+        return _LIST if plain else BARE
 
-    def side(self, name: str) -> Frame:
-        """Return ``Input: `` or ``Output: ``; further lines are indented."""
-        return Frame(f"{name.capitalize()}: ", prefix="  ")
+    def side(self, name: str, *, plain: bool) -> Frame:
+        """Return ``Input: `` or ``Output: ``; further lines are indented.
+
+        What is more than plain text starts on a line of its own, as all of Markdown's blocks do.
+        """
+        return Frame(
+            f"{name.capitalize()}: " if plain else f"{name.capitalize()}:\n  ", prefix="  "
+        )
 
     def code(self, text: str, language: str | None) -> Frame:
         """Return a fence longer than any in the text."""
@@ -69,9 +78,6 @@ class Markdown:
 
 
 _LIST = Frame(between="\n")
-_ITEM = Frame("- ", prefix="  ")
-_DONE = Frame("- [x] ", prefix="  ")
-_TO_DO = Frame("- [ ] ", prefix="  ")
 _QUOTE = Frame("> ", prefix="> ")
 
 MARKDOWN = Markdown()

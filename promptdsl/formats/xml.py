@@ -42,7 +42,7 @@ class Xml:
         """Return ``<checklist>``."""
         return _element("checklist")
 
-    def item(self, number: int | None, *, done: bool | None) -> Frame:
+    def item(self, number: int | None, *, done: bool | None, other: bool) -> Frame:
         """Return ``<item>``, in a checklist with ``done="true"`` or ``done="false"``."""
         attributes = "" if done is None else f' done="{str(done).lower()}"'
         return _element("item", attributes, inline=True, between="\n\n")
@@ -51,11 +51,11 @@ class Xml:
         """Return ``<quote>``."""
         return _element("quote", between="\n\n")
 
-    def example(self) -> Frame:
+    def example(self, *, plain: bool) -> Frame:
         """Return ``<example>``."""
         return _element("example")
 
-    def side(self, name: str) -> Frame:
+    def side(self, name: str, *, plain: bool) -> Frame:
         """Return ``<input>`` or ``<output>``."""
         return _element(name, inline=True, between="\n\n")
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.media.pixels import described
 from promptdsl.messages import Message
 from promptdsl.nodes import (
     Call,
@@ -27,7 +28,6 @@ from promptdsl.nodes import (
     Verbatim,
     Volatile,
 )
-from promptdsl.pixels import described
 from promptdsl.tree import Node, label
 
 WIDTH = 60

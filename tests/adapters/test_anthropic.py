@@ -925,7 +925,7 @@ def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
     message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}),)
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
     )
     (loss,) = write([message], ABLE)[1]
     expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"

@@ -510,7 +510,7 @@ def test_loss_names_its_place() -> None:
     message = Message(
         "user",
         (UnknownBlock({"type": "hologram"}),),
-        origins=(("timeline.content[0]", -1, place, None, {}),),
+        origins=(("timeline.content[0]", -1, place, None, {}, ()),),
     )
     found = write([message], OPENAI)[1][0]
     assert found == Loss(

@@ -11,7 +11,8 @@ import attrs
 import pytest
 
 from promptdsl import DataError
-from promptdsl.block_types import (
+from promptdsl.blocks import block_from_dict
+from promptdsl.blocks.kinds import (
     CLASSES,
     AnyBlock,
     AudioBlock,
@@ -29,7 +30,6 @@ from promptdsl.block_types import (
     UserActionBlock,
     is_ambiguous,
 )
-from promptdsl.blocks import block_from_dict
 from promptdsl.sources import MediaSource
 from tests.places import raised
 from tests.test_plain_data import Liar

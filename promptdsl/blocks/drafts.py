@@ -1,7 +1,7 @@
 """Blocks of parts that are known to be good, built in half the time: nothing is checked."""
 
-from promptdsl.block_fields import Cache
-from promptdsl.block_types import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.blocks.fields import Cache
+from promptdsl.blocks.kinds import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.json_text import EMPTY
 
 

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from promptdsl.media_types import sniff
+from promptdsl.media.sniffing import sniff
 from promptdsl.sources import MediaSource
 
 Size: TypeAlias = tuple[int, int]

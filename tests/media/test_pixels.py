@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.pixels import HEADER, described, image_size
+from promptdsl.media.pixels import HEADER, described, image_size
 from promptdsl.sources import MediaSource
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from promptdsl.errors import MediaError
 from promptdsl.files import SMALLER, read_file
-from promptdsl.media_types import Kind, check_kind, media_type_of, spelled
+from promptdsl.media.sniffing import Kind, check_kind, media_type_of, spelled
 from promptdsl.sources import MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import History, Image, MediaError, MediaSource, User, render
-from promptdsl.media import (
+from promptdsl.media.reading import (
     MAX_BYTES,
     check_url,
     of_base64,

@@ -10,77 +10,25 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.block_drafts import text_block, tool_result_block, tool_use_block
-from promptdsl.block_entries import ALIASES, KEYS, MEDIA, SHORT, SOURCE
-from promptdsl.block_fields import (
-    CACHES,
+from promptdsl.blocks.drafts import text_block
+from promptdsl.blocks.entries import ALIASES, KEYS, MEDIA, SHORT, SOURCE
+from promptdsl.blocks.fields import (
     ERROR_TYPES,
-    Cache,
     kind_of,
-    mapping,
     one_of,
-    optional,
     string,
 )
-from promptdsl.block_types import (
+from promptdsl.blocks.kinds import (
     CLASSES,
     AnyBlock,
-    AudioBlock,
     Block,
-    CodeBlock,
-    DocumentBlock,
-    EventBlock,
-    ImageBlock,
-    JsonBlock,
-    MediaBlock,
-    ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
-    UserActionBlock,
-    VideoBlock,
     is_ambiguous,
 )
 from promptdsl.errors import DataError, nearest
 from promptdsl.json_text import ABSENT, EMPTY, canonical, exact, plain, read_any_depth, write_json
 from promptdsl.plain_data import Around, json_leaf
 from promptdsl.sources import SOURCE_KEYS, MediaSource, media_source
-
-__all__ = [
-    "CACHES",
-    "CLASSES",
-    "EMPTY",
-    "ERROR_TYPES",
-    "AudioBlock",
-    "Block",
-    "Cache",
-    "CodeBlock",
-    "DocumentBlock",
-    "EventBlock",
-    "ImageBlock",
-    "JsonBlock",
-    "MediaBlock",
-    "ReasoningBlock",
-    "StateChangeBlock",
-    "SystemEventBlock",
-    "TextBlock",
-    "ToolResultBlock",
-    "ToolUseBlock",
-    "UnknownBlock",
-    "UserActionBlock",
-    "VideoBlock",
-    "block_from_dict",
-    "contents",
-    "mapping",
-    "optional",
-    "string",
-    "text_block",
-    "tool_result_block",
-    "tool_use_block",
-]
 
 
 def block_from_dict(data: object) -> Block:

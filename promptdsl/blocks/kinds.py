@@ -8,9 +8,9 @@ from typing import Any, ClassVar, TypeAlias, cast
 
 import attrs
 
-from promptdsl import block_fields as f
-from promptdsl.block_entries import refuse_known, written
-from promptdsl.block_fields import Cache, Check, checks
+from promptdsl.blocks import fields as f
+from promptdsl.blocks.entries import refuse_known, written
+from promptdsl.blocks.fields import Cache, Check, checks
 from promptdsl.errors import DataError
 from promptdsl.json_text import ABSENT, EMPTY, read_any_depth, thawed
 from promptdsl.sources import MediaSource

@@ -1,0 +1,1 @@
+"""Attachments: what their bytes are, reading them, and how large a picture is."""

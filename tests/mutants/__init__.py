@@ -1,0 +1,1 @@
+"""Mutants of the encoder that no tool for Python code makes: of its patterns and its tables."""

@@ -1,0 +1,190 @@
+"""Mutants of a module: its code, with one element of a constant or decorated function changed."""
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from types import CodeType
+
+from tests.mutants.patterns import TOKEN, of_class, of_pattern
+
+FIRST_HOLE = 0x100000
+"""Where the characters begin that stand for the ``{NAME}`` of a pattern, by position."""
+
+Text = ast.Constant | ast.JoinedStr
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A module that is wrong in one place."""
+
+    name: str
+    change: str
+    code: CodeType
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The names that patterns are made of: as a part of one, and inside of its brackets."""
+
+    patterns: frozenset[str]
+    classes: frozenset[str]
+
+
+def mutants(source: str) -> Iterator[Mutant]:
+    """Yield every mutant of a module that is still a module.
+
+    Bodies of plain functions are left as they are.
+    """
+    tree = ast.parse(source)
+    parts = _parts(tree)
+    for statement in tree.body:
+        name = _name(statement)
+        for old, new, change in _changes(statement, name, parts) if name else ():
+            slot = _slot(statement, old)
+            slot(new)
+            with suppress(ValueError, SyntaxError):
+                yield Mutant(name, change, compile(ast.fix_missing_locations(tree), name, "exec"))
+            slot(old)
+
+
+def _name(statement: ast.stmt) -> str:
+    """Return what a statement makes, or nothing for one that is not ours to mutate."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name if _made(statement) else ""
+        case ast.FunctionDef(name=name, decorator_list=[_, *_]):
+            return name
+    return ""
+
+
+def _made(statement: ast.stmt) -> bool:
+    return not isinstance(getattr(statement, "value", None), ast.Subscript)
+
+
+def _changes(
+    statement: ast.stmt, name: str, parts: Parts
+) -> Iterator[tuple[ast.AST, ast.AST, str]]:
+    if isinstance(statement, ast.FunctionDef):
+        roots: list[ast.AST] = [each for each in statement.body if not _is_docstring(each)]
+    else:
+        roots = [statement.value]  # type: ignore[attr-defined]
+    text = _pattern(roots[0], name, parts)
+    if text is not None:
+        written, holes = _written(text)
+        for other in (of_class if name in parts.classes else of_pattern)(written):
+            yield text, _text(other, holes), _difference(written, other, holes)
+        return
+    for node in (each for root in roots for each in ast.walk(root)):
+        yield from ((node, new, f"{ast.unparse(node)} -> {ast.unparse(new)}") for new in _of(node))
+
+
+def _of(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what may stand in the place of an expression or a statement, and be wrong."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            for place in range(len(keys)):
+                yield ast.Dict(_without(keys, place), _without(values, place))
+        case ast.Tuple(elts=[ast.Tuple(), *_] as entries):
+            for place in range(len(entries)):
+                yield ast.Tuple(_without(entries, place), ast.Load())
+            for place in range(len(entries) - 1):
+                pair = entries[place : place + 2]
+                swapped = [*entries[:place], *reversed(pair), *entries[place + 2 :]]
+                yield ast.Tuple(swapped, ast.Load())
+        case ast.Constant(value=str(text)):
+            for place in range(len(text)):
+                yield ast.Constant(f"{text[:place]}?{text[place + 1 :]}")
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield ast.IfExp(test, orelse, body)
+            yield from (body, orelse)
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            for place in range(len(arguments)):
+                yield ast.Call(function, _without(arguments, place), keywords)
+            yield from arguments[-1:]
+        case ast.For() | ast.Expr():
+            yield ast.Pass()
+
+
+def _without(items: list, place: int) -> list:  # type: ignore[type-arg]
+    return [*items[:place], *items[place + 1 :]]
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _slot(root: ast.AST, wanted: ast.AST):  # type: ignore[no-untyped-def]
+    """Return the function that puts a node where this one is."""
+    for owner in ast.walk(root):
+        for field, value in ast.iter_fields(owner):
+            if value is wanted:
+                return lambda node: setattr(owner, field, node)
+            if isinstance(value, list) and any(each is wanted for each in value):
+                place = next(at for at, each in enumerate(value) if each is wanted)
+                return lambda node: value.__setitem__(place, node)
+    raise LookupError(ast.dump(wanted))
+
+
+def _pattern(value: ast.AST, name: str, parts: Parts) -> Text | None:
+    """Return the text of a pattern, or of a part of patterns."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile")):
+            value = value.args[0]
+        case _ if name not in parts.patterns | parts.classes:
+            return None
+    return value if isinstance(value, ast.Constant | ast.JoinedStr) else None
+
+
+def _parts(tree: ast.Module) -> Parts:
+    """Return the names in the patterns of a module, and those inside of brackets."""
+    texts = [_written(node) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    used: set[str] = set()
+    bracketed: set[str] = set()
+    for text, holes in texts:
+        for token in TOKEN.finditer(text):
+            names = {holes[ord(each) - FIRST_HOLE] for each in token[0] if ord(each) >= FIRST_HOLE}
+            (bracketed if token["class"] else used).update(names)
+    return Parts(frozenset(used), frozenset(bracketed))
+
+
+def _written(text: Text) -> tuple[str, list[str]]:
+    """Return a text with one character for each ``{...}``, and what these are."""
+    holes: list[str] = []
+    written = ""
+    for piece in text.values if isinstance(text, ast.JoinedStr) else [text]:
+        if isinstance(piece, ast.Constant):
+            written += str(piece.value)
+        else:
+            written += chr(FIRST_HOLE + len(holes))
+            holes.append(ast.unparse(piece.value))  # type: ignore[attr-defined]
+    return written, holes
+
+
+def _text(written: str, holes: list[str]) -> ast.JoinedStr:
+    pieces = re.split(f"([{chr(FIRST_HOLE)}-{chr(0x10FFFF)}])", written)
+    return ast.JoinedStr([_piece(piece, holes) for piece in pieces if piece])
+
+
+def _piece(piece: str, holes: list[str]) -> ast.expr:
+    if ord(piece[0]) < FIRST_HOLE:
+        return ast.Constant(piece)
+    named = ast.parse(holes[ord(piece) - FIRST_HOLE], mode="eval").body
+    return ast.FormattedValue(named, -1, None)
+
+
+def _difference(before: str, after: str, holes: list[str]) -> str:
+    """Return what changed, with a little of what stands around it."""
+    start = next((at for at, pair in enumerate(zip(before, after, strict=False)) if len({*pair}) > 1), len(after))
+    ends = zip(reversed(before[start:]), reversed(after[start:]), strict=False)
+    end = next((at for at, pair in enumerate(ends) if len({*pair}) > 1), len(after) - start)
+    end = min(end, len(before) - start)
+    shown = [
+        "".join(
+            f"{{{holes[ord(each) - FIRST_HOLE]}}}" if ord(each) >= FIRST_HOLE else ascii(each)[1:-1].replace("\\\\", "\\")
+            for each in text[max(0, start - 10) : len(text) - end + 8]
+        )
+        for text in (before, after)
+    ]
+    return " -> ".join(shown)
