@@ -5,9 +5,10 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from inspect import iscoroutinefunction
 from typing import Any
 
-from promptdsl import Loss, Rendered, render
+from promptdsl import Loss, Node, Rendered, arender, render
 from promptdsl.cli.faults import UsageError
 from promptdsl.cli.parameters import Given, call, given
 from promptdsl.cli.readable import as_explanation, as_json, as_messages, as_text, visible
@@ -121,13 +122,28 @@ def _prompt(named: object, props: Mapping[str, Given], target: str) -> object:
 
 
 def _rendered(prompt: Any, arguments: argparse.Namespace) -> Rendered:
-    return render(
-        prompt,
-        model=arguments.model,
-        provider=arguments.form if arguments.form in PROVIDERS else None,
-        strict=arguments.strict,
-        media_roots=arguments.media_roots,
-    )
+    request: dict[str, Any] = {
+        "model": arguments.model,
+        "provider": arguments.form if arguments.form in PROVIDERS else None,
+        "strict": arguments.strict,
+        "media_roots": arguments.media_roots,
+    }
+    if not _waits(prompt):
+        return render(prompt, **request)
+    import asyncio
+
+    return asyncio.run(arender(prompt, **request))
+
+
+def _waits(prompt: Any) -> bool:
+    """Return whether a part of the prompt has to be awaited."""
+    waiting = [prompt]
+    while waiting:
+        part = waiting.pop()
+        if iscoroutinefunction(getattr(part, "function", None)):
+            return True
+        waiting += getattr(part, "content", ()) if isinstance(part, Node) else ()
+    return False
 
 
 def _form(rendered: Rendered, arguments: argparse.Namespace) -> str:

@@ -168,6 +168,17 @@ def test_calls_without_results_are_no_payload(cli: Command) -> None:
     )
 
 
+def test_what_has_to_be_awaited_is(cli: Command, prompts: Path) -> None:
+    """A part of the prompt may be asynchronous; it is told the model."""
+    (prompts / "computed.py").write_text(
+        "from promptdsl import Lazy, Timeline, User\n"
+        "async def now(context): return f'for {context.model}'\n"
+        "prompt = Timeline(User(Lazy(now)))\n"
+    )
+    done = cli("render", "computed.py:prompt", "--for", "text", "--model", "gpt-5")
+    assert Done(0, "[user]\nfor gpt-5\n", "") == done
+
+
 def test_the_outline_names_the_file_as_it_was_named(cli: Command) -> None:
     """``--outline`` shows parts, sizes and lines, the file named as on the command line."""
     done = cli("render", "support.py:RULES", "--outline")
