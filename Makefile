@@ -2,16 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
+MUTANTS_BIN := .venv-mutants/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench mutants clean
 
 help:
 	@echo 'make demo    run examples/support_agent.py'
 	@echo 'make test    run the tests               ARGS="-k encoding"'
 	@echo 'make check   lint, formatting, types, architecture'
 	@echo 'make bench   measure against others      ARGS="--quick"'
+	@echo 'make mutants test the tests of the encoder ARGS="--jobs 4"'
 	@echo 'make clean   remove what the other targets made'
 
 demo: .venv/.demo
@@ -30,8 +32,18 @@ check: .venv/.dev
 bench: .venv-bench/.bench
 	$(BENCH_BIN)/python -m benchmarks $(ARGS)
 
+# In a copy: mutmut writes beside what it reads.
+mutants: .venv-mutants/.mutants
+	rm -rf build/mutants
+	mkdir -p build/mutants
+	cp -R conftest.py promptdsl pyproject.toml templates tests build/mutants
+	cd build/mutants && CI=true $(CURDIR)/$(MUTANTS_BIN)/mutmut run
+	cd build/mutants && $(CURDIR)/$(MUTANTS_BIN)/mutmut results
+	cd build/mutants && $(CURDIR)/$(MUTANTS_BIN)/mutmut export-cicd-stats
+	$(MUTANTS_BIN)/python -m tests.mutants --bodies build/mutants/mutants/mutmut-cicd-stats.json $(ARGS)
+
 clean:
-	rm -rf .venv .venv-bench build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-bench .venv-mutants build dist htmlcov .coverage .coverage.*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -49,4 +61,9 @@ clean:
 .venv-bench/.bench: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
 	$(BENCH_BIN)/python $(PIP_INSTALL) -e '.[benchmarks]'
+	@touch $@
+
+.venv-mutants/.mutants: pyproject.toml
+	$(PYTHON) -m venv .venv-mutants
+	$(MUTANTS_BIN)/python $(PIP_INSTALL) -e '.[mutants]'
 	@touch $@

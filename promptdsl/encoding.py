@@ -132,7 +132,7 @@ def _character(match: re.Match[str]) -> str:
 
 _SPACE = r"[^\S\n]"
 _MARKS = r"#=\-*_~`"
-_MARKER = r"(?:[-+*]|[0-9]{0,9}[.)])"
+_MARKER = r"(?:[-+*]|[0-9]*+[.)])"
 _ONLY_MARKS = rf"[-=*_](?:[-=*_]|{_SPACE})*+(?=\n|\Z)"
 _LINE = re.compile(
     rf"(\n{_SPACE}*+(?:(?!{_ONLY_MARKS})(?:{_MARKER}{_SPACE}++)++)?+)"

@@ -45,6 +45,10 @@ class Form(Protocol):
         """
         ...
 
+    def title(self, text: str, level: int, *, value: bool) -> str:
+        """Return what the title of a section is before its text, where it is no tag."""
+        ...
+
     def heading(self, level: int) -> Frame:
         """Return the frame of a heading, ``level`` from 1 to 6."""
         ...

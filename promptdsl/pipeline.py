@@ -18,7 +18,7 @@ from promptdsl.passes.narrate import narrate
 from promptdsl.passes.pair import pair
 from promptdsl.passes.place import place
 from promptdsl.passes.select import select
-from promptdsl.tree import Node
+from promptdsl.tree import AUDIENCE, HOLLOW, RECORDED, SHIFT, Node
 
 READERS: Mapping[str, Callable[[Any], Any]] = {
     "openai": openai_chat.read,
@@ -34,15 +34,22 @@ class Pass(NamedTuple):
     run: Callable[[Node], Node]
 
 
+BEFORE_TARGET = ("select", "fill", "expand", "select again")
+"""The passes that do not depend on the target, in order."""
+CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
+"""What one of them looks for: in a tree without any of it they change nothing."""
+
+
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target."""
     selecting = partial(select, audience=audience)
-    return (
-        Pass("select", selecting),
-        Pass("fill", partial(fill, ask=ask)),
-        Pass("expand", partial(expand, readers=READERS, settle=settle, pieces=template_pieces)),
-        Pass("select again", selecting),
+    passes = (
+        selecting,
+        partial(fill, ask=ask),
+        partial(expand, readers=READERS, settle=settle, pieces=template_pieces),
+        selecting,
     )
+    return tuple(map(Pass, BEFORE_TARGET, passes))
 
 
 @lru_cache(maxsize=128)

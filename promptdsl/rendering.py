@@ -1,7 +1,7 @@
 """Rendering: a tree becomes messages, and messages become one provider's payload."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -29,7 +29,14 @@ from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
 from promptdsl.nodes import Recorded, Root
 from promptdsl.passes.fill import Ask, Waiting
-from promptdsl.pipeline import FORMATS, Pass, before_target, for_target
+from promptdsl.pipeline import (
+    BEFORE_TARGET,
+    CHANGING,
+    FORMATS,
+    Pass,
+    before_target,
+    for_target,
+)
 from promptdsl.scope import detached
 from promptdsl.settling import settle
 from promptdsl.sources import author
@@ -71,6 +78,10 @@ class _Request:
         """What a lazy is told."""
         return LazyContext(self.model, self.provider)
 
+    def reads(self, waiting: Waiting) -> bool:
+        """Return whether what a lazy writes is for the audience; it is not called otherwise."""
+        return waiting.audiences <= {"all", self.audience}
+
 
 def render(
     tree: Node,
@@ -94,10 +105,10 @@ def render(
     target cannot say in its voice.
     """
     request = _request(model, provider, transformation, audience, strict, media_roots)
-    return _rendered(_root(tree), request, partial(_ask, request.context))
+    return _rendered(_root(tree), request, partial(_ask, request))
 
 
-async def arender(
+def arender(
     tree: Node,
     *,
     model: str | None = None,
@@ -106,21 +117,26 @@ async def arender(
     audience: str = "model",
     strict: bool = False,
     media_roots: Iterable[str | os.PathLike[str]] = (),
-) -> "Rendered":
-    """Return what :func:`render` does, the functions of lazies running concurrently.
+) -> Coroutine[Any, Any, "Rendered"]:
+    """Return what :func:`render` does, to be awaited: the functions of lazies run concurrently.
 
     What they return stands in document order, whichever is done first. When some raise, the first
-    in the document is raised, once all are done.
+    in the document is raised, once all are done. What is wrong with the arguments is raised by the
+    call itself.
     """
     request = _request(model, provider, transformation, audience, strict, media_roots)
-    root = _root(tree)
+    _facts(request)
+    return _awaited(_root(tree), request)
+
+
+async def _awaited(root: Root, request: "_Request") -> "Rendered":
     answers: list[list[Node | None]] = []
     while True:
         try:
             return _rendered(root, request, _replaying(answers))
         except _Unanswered as wanted:
             waiting = wanted.waiting
-        answers.append(await _gathered(waiting, request.context))
+        answers.append(await _gathered(waiting, request))
 
 
 class _Unanswered(Exception):
@@ -130,8 +146,9 @@ class _Unanswered(Exception):
         self.waiting = waiting
 
 
-def _ask(context: LazyContext, waiting: Sequence[Waiting]) -> list[Node | None]:
-    return [_part(one, call(one.lazy, context)) for one in waiting]
+def _ask(request: "_Request", waiting: Sequence[Waiting]) -> list[Node | None]:
+    context = request.context
+    return [_part(one, call(one.lazy, context)) if request.reads(one) else None for one in waiting]
 
 
 def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
@@ -147,19 +164,26 @@ def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
     return ask
 
 
-async def _gathered(waiting: Sequence[Waiting], context: LazyContext) -> list[Node | None]:
+async def _gathered(waiting: Sequence[Waiting], request: "_Request") -> list[Node | None]:
     from asyncio import gather
 
-    returned = await gather(*(acall(w.lazy, context) for w in waiting), return_exceptions=True)
-    for error in returned:
+    asked = (_answer(one, request) for one in waiting)
+    answers = await gather(*asked, return_exceptions=True)
+    for error in answers:
         if isinstance(error, BaseException):
             raise error
-    return [_part(one, found) for one, found in zip(waiting, returned, strict=True)]
+    return cast("list[Node | None]", answers)
+
+
+async def _answer(waiting: Waiting, request: "_Request") -> Node | None:
+    if not request.reads(waiting):
+        return None
+    return _part(waiting, await acall(waiting.lazy, request.context))
 
 
 def _part(waiting: Waiting, returned: object) -> Node | None:
     part = part_of(returned, waiting.lazy)
-    return None if part is None else check_place(part, waiting.holder, waiting.lazy)
+    return None if part is None else check_place(part, waiting.holders, waiting.lazy)
 
 
 def _request(  # noqa: PLR0917 (what render() takes, in its order)
@@ -183,6 +207,9 @@ def _request(  # noqa: PLR0917 (what render() takes, in its order)
 
 
 def _rendered(root: Root, request: "_Request", ask: Ask) -> "Rendered":
+    if not root.mask & CHANGING:
+        unchanged = [(name, cast("Node", root)) for name in ("written", *BEFORE_TARGET)]
+        return _for_target(request, tuple(unchanged), ())
     lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", root)]
     ready = partial(settle, roots=request.roots, lost=lost)
@@ -190,14 +217,13 @@ def _rendered(root: Root, request: "_Request", ask: Ask) -> "Rendered":
     for name, run in before_target(audience=request.audience, ask=ask, settle=ready):
         passed = run(passed)
         stages.append((name, passed))
+    return _for_target(request, tuple(stages), tuple(_replaced(*place) for place in lost))
+
+
+def _replaced(node: Node, number: int) -> Loss:
+    """Return the loss of a lone surrogate in a recorded message."""
     why = "it is no character, U+FFFD is sent"
-    replaced = tuple(
-        [
-            Loss("content", "a lone surrogate", why, f"history[{number}]", node.source)
-            for node, number in lost
-        ]
-    )
-    return _for_target(request, tuple(stages), replaced)
+    return Loss("content", "a lone surrogate", why, f"history[{number}]", node.source)
 
 
 def _checked_name(name: str, given: object) -> str | None:
@@ -220,10 +246,7 @@ def _for_target(
     request: _Request, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]
 ) -> "Rendered":
     """Return the result of the passes that depend on the target, and of its adapter."""
-    try:
-        facts = facts_for(request.model, request.provider)
-    except TargetError as error:
-        raise error.located(author()) from None
+    facts = _facts(request)
     root = cast("Root", stages[0][1])
     config = _config(request, facts, root)
     tree = stages[-1][1]
@@ -241,6 +264,13 @@ def _for_target(
         messages, losses + lowered, config, facts, tuple(passed), request, ready, losses
     )
     return _checked(rendered) if request.strict else rendered
+
+
+def _facts(request: _Request) -> ModelFacts:
+    try:
+        return facts_for(request.model, request.provider)
+    except TargetError as error:
+        raise error.located(author()) from None
 
 
 def _passes(config: Resolved) -> tuple[Pass, ...]:

@@ -92,6 +92,11 @@ def enter(component: Any) -> Any:
     if mask & (OPEN | CLOSED | FAILED):
         raise _twice(component)
     if top is not None and top[0] is not None:
+        if mask & PLACED:
+            entries = top[0].content
+            # Mostly it was written just now, so it is the newest entry.
+            if not (entries and entries[-1] is component) and not _stands_here(component, top):
+                raise _elsewhere(component)
         frame = (component, top, top[2], top[3], component._refuses)
     elif mask & PLACED:
         raise _elsewhere(component)
@@ -102,6 +107,15 @@ def enter(component: Any) -> Any:
     component.mask = mask & NOT_BARE | OPEN
     OPENED.set(frame)
     return component
+
+
+def _stands_here(component: Any, top: Frame | None) -> bool:
+    """Return whether one of the open blocks holds a component: mostly the innermost, at its end."""
+    while top is not None and top[0] is not None:
+        if any(entry is component for entry in reversed(top[0].content)):
+            return True
+        top = top[1]
+    return False
 
 
 def leave(component: Any, *, raised: bool) -> Frame | None:
@@ -128,16 +142,16 @@ def _unwind(block: Any, top: Frame | None) -> Frame | None:
 
     Where it is not open here at all, nothing changes.
     """
-    chain: list[Any] = []
+    chain: list[Frame] = []
     frame = top
     while frame is not None and frame[0] is not block and frame is not block:
-        chain.append(frame[0])
+        chain.append(frame)
         frame = frame[1]
     if frame is None:
         return top
     for inner in chain:
-        if inner is not None:
-            inner.mask |= FAILED
+        if inner[0] is not None:
+            fail(inner[0], inner[1])
     below: Frame | None = frame[1]
     OPENED.set(below)
     return below
@@ -155,6 +169,9 @@ def take_out(component: Any, frame: Frame | None) -> None:
     """Remove a component from the open block that holds it: mostly the innermost, at its end."""
     while frame is not None and frame[0] is not None:
         entries = frame[0].content
+        if type(entries) is not list:
+            frame = frame[1]
+            continue
         for index in range(len(entries) - 1, -1, -1):
             if entries[index] is component:
                 del entries[index]

@@ -32,10 +32,10 @@ Replaced = Callable[[], object]
 
 def settle(
     message: Message, node: Node, number: int, *, roots: Roots, lost: list[tuple[Node, int]]
-) -> Message:
+) -> tuple[Message, bool]:
     """Return a recorded message whose blocks can be sent; the same one where they could already.
 
-    ``node`` is the recording and ``number`` which of its messages this is; both are noted in
+    Beside it stands whether some are JSON or code, which become text later. ``node`` is the recording and ``number`` which of its messages this is; both are noted in
     ``lost`` when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is
     refused or cannot be read.
     """
@@ -44,12 +44,12 @@ def settle(
         if not _is_settled(block):
             break
     else:
-        return message
+        return message, False
     replaced = partial(lost.append, (node, number))
     settled = tuple(settle_block(block, roots=roots, replaced=replaced) for block in content)
-    if all(map(is_, settled, content)):
-        return message
-    return message.replace(content=settled)
+    if not all(map(is_, settled, content)):
+        message = message.replace(content=settled)
+    return message, not is_text(message)
 
 
 def _is_settled(block: Any) -> bool:

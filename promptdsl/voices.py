@@ -120,9 +120,10 @@ def untrusted_in(text: str, origin: str | None, voice: Voice, note: Note) -> str
     """Return the text of a stranger in its fence, which is the same in every place."""
     notice(text, note)
     notice(origin or "", note)
-    source = "" if origin is None else f' source="{attribute(origin)}"'
     said = body(text)
-    said = guard_prefixes(said, voice.literals) if voice.literals else said
+    source = "" if origin is None else f' source="{attribute(origin)}"'
+    if voice.literals:
+        said, source = (guard_prefixes(part, voice.literals) for part in (said, source))
     return f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n{said}\n</untrusted>'
 
 

@@ -191,6 +191,8 @@ class Wording:
         opened.listing = opened if isinstance(node, List | Checklist) else None
         opened.margin = deeper(around.margin, frame.prefix, frame.between)
         self.page.open(frame.open, around.margin)
+        if goes_on:
+            self.page.tail = opened.mark.tail
         opened.names = tuple(map(fold, frame.tags))
         for name in opened.names:
             self.names[name] = self.names.get(name, 0) + 1
@@ -267,7 +269,7 @@ class Wording:
         if isinstance(done.node, List | Checklist):
             ordered = isinstance(done.node, List) and done.node.ordered
             self.page.tail = None if done.form.tagged else Listed(ordered, done.other)
-        elif frame.prefix and not done.goes_on:
+        elif frame.prefix and (self.page.tail == "prose" or not isinstance(done.node, Item)):
             self.page.tail = None
 
     def _take_back(self, done: _Open) -> None:
@@ -448,7 +450,7 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
             text = child.content[0]
             if title is not None and not is_whole(title):
                 return None
-            head = "" if title is None else form.section("", title, 2, value=False).open
+            head = "" if title is None else form.title(title, 2, value=False)
         if type(text) is Text and len(text.content) == 1:
             text = text.content[0]
         if type(text) is not str or not text or text[0] in "\r\n" or not is_whole(text):

@@ -15,7 +15,7 @@ from typing import Any
 
 import promptdsl
 from promptdsl import Message, Rendered, block_from_dict, render
-from promptdsl.library import templates_root
+from promptdsl.library.folders import registered, templates_root
 from promptdsl.tree import Node, walk
 
 STARTS = (render, block_from_dict, Message.from_dict.__func__)  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return
     if event in FILES or event in PROCESSES or event.startswith("socket."):
         caller = sys._getframe(1)
-        guarded = list(_guarded(caller))
+        guarded = _guarded(caller)
         if guarded and not (event in FILES and _is_declared(args, caller, guarded)):
             what = repr(args[0]) if args else ""
             where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
@@ -79,13 +79,19 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 sys.addaudithook(_hook)
 
 
-def _guarded(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield the frames of rendering and reading on a stack, the innermost first."""
+def _guarded(frame: FrameType | None) -> list[FrameType]:
+    """Return the frames of a stack up to where rendering or reading started, none if neither did.
+
+    The innermost comes first.
+    """
+    stack: list[FrameType] = []
+    started = 0
     while frame is not None:
-        code = frame.f_code
-        if code.co_filename in GUARDED and code.co_name != "<module>":
-            yield frame
+        stack.append(frame)
+        if frame.f_code.co_filename in GUARDED and frame.f_code.co_name != "<module>":
+            started = len(stack)
         frame = frame.f_back
+    return stack[:started]
 
 
 def _is_declared(args: tuple[Any, ...], caller: FrameType, guarded: list[FrameType]) -> bool:
@@ -97,7 +103,7 @@ def _is_declared(args: tuple[Any, ...], caller: FrameType, guarded: list[FrameTy
     if _is_inside(name, args):
         return True
     path = Path(name).resolve()
-    if any(path.is_relative_to(own) for own in OWN):
+    if any(path.is_relative_to(own) for own in (*OWN, *registered())):
         return True
     return any(path.is_relative_to(root) for frame in guarded for root in _declared(frame))
 
@@ -113,24 +119,39 @@ def _is_inside(name: str, args: tuple[Any, ...]) -> bool:
 
 
 def _declared(frame: FrameType) -> Iterator[Path]:
-    """Yield the media roots of a render, and the files its author named in code."""
-    request, tree = frame.f_locals.get("request"), frame.f_locals.get("tree")
-    rendered = frame.f_locals.get("self")
-    if isinstance(rendered, Rendered):
-        request, tree = rendered._request, rendered.stages()[0].tree
-    for root in getattr(request, "roots", ()):
-        yield Path(root).resolve()
-    for source in _sources(tree) if isinstance(tree, Node) else ():
-        if source.kind == "path" and not source.from_data:
-            yield Path(source.value).resolve()
+    """Yield what is declared by what a function works on: media roots, files named in code."""
+    for value in list(frame.f_locals.values()):
+        if isinstance(value, Rendered):
+            yield from _roots(value._request)
+            yield from _named(value.stages()[0].tree)
+        elif isinstance(value, Node):
+            yield from _named(value)
+        else:
+            yield from _roots(value)
 
 
-def _sources(tree: Node) -> Iterator[Any]:
-    """Yield where the attachments of a tree are, those of recorded messages, too."""
+def _roots(request: object) -> Iterator[Path]:
+    if type(request).__name__ == "_Request":
+        for root in getattr(request, "roots", ()):
+            yield Path(root).resolve()
+
+
+def _named(tree: Node) -> Iterator[Path]:
+    """Yield the files that an author named in a tree, and the folders of its templates."""
     for node, _ in walk(tree):
-        held = [getattr(node, "block", None)]
-        for item in getattr(node, "items", ()):
-            held += item.content if isinstance(item, Message) else ()
-        for block in held:
-            inner = [block, *(getattr(block, "content", None) or ())]
-            yield from (each.source for each in inner if hasattr(each, "source"))
+        template = getattr(node, "template", None)
+        if template is not None and template.kind == "path":
+            yield Path(template.value).resolve().parent
+        for source in _sources(node):
+            if source.kind == "path" and not source.from_data:
+                yield Path(source.value).resolve()
+
+
+def _sources(node: Node) -> Iterator[Any]:
+    """Yield where the attachments of a node are, those of recorded messages, too."""
+    held = [getattr(node, "block", None)]
+    for item in getattr(node, "items", ()):
+        held += item.content if isinstance(item, Message) else ()
+    for block in held:
+        inner = [block, *(getattr(block, "content", None) or ())]
+        yield from (each.source for each in inner if hasattr(each, "source"))

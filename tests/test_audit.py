@@ -1,5 +1,6 @@
 """Rendering and reading open no socket, start no process and touch no file that is not declared."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -15,17 +16,21 @@ from promptdsl import (
     History,
     Image,
     ImageBlock,
+    Lazy,
     MediaError,
     MediaSource,
     Message,
     PromptError,
+    System,
+    Template,
     Timeline,
     User,
     UserAction,
+    arender,
     block_from_dict,
     render,
 )
-from promptdsl.library import templates_root
+from promptdsl.library import register_templates, templates_root
 from tests.audit import auditing
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
@@ -170,6 +175,8 @@ def recorded(path: Path) -> History:
         lambda path: render(
             History([Message("user", [ImageBlock(MediaSource("path", str(path)))])])
         ),
+        lambda path: render(User(Lazy(lambda _: Image.from_path(path)))),
+        lambda path: asyncio.run(arender(User(Lazy(lambda _: Image.from_path(path))))),
         lambda path: render(recorded(path), media_roots=[path.parent]),
         lambda path: render(recorded(path), media_roots=iter([path.parent])),
         lambda path: render(recorded(path), media_roots=path.parent).to_anthropic(),
@@ -180,6 +187,36 @@ def test_declared_files_may_be_read(show: Callable[[Path], object], picture: Pat
     with auditing() as reached:
         show(picture)
     assert [] == reached
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        lambda path: render(System(Template(path))),
+        lambda path: render(System(Lazy(lambda _: Template(path)))),
+        lambda path: render(System(Template(path.name))),
+    ],
+)
+def test_declared_templates_may_be_read(show: Callable[[Path], object], tmp_path: Path) -> None:
+    """A template named by its path, or standing in a registered folder, is read, includes too."""
+    (tmp_path / "page.md.j2").write_text("{% include 'part.md.j2' %}", "utf-8")
+    (tmp_path / "part.md.j2").write_text("x", "utf-8")
+    with register_templates(tmp_path), auditing() as reached:
+        show(tmp_path / "page.md.j2")
+    assert [] == reached
+
+
+@every_act
+def test_lazies_are_audited(event: str) -> None:
+    """What the function of a ``Lazy`` reaches for while a prompt is rendered is recorded."""
+
+    def write(_: object) -> str:
+        ACTS[event]()
+        return "text"
+
+    with auditing() as reached:
+        render(System(Lazy(write)))
+    assert event in kinds(reached)
 
 
 def test_a_refused_file_is_not_touched(picture: Path) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
+from fractions import Fraction
 from time import perf_counter
 from typing import Any, NoReturn
+from unicodedata import category
 from uuid import UUID
 
 import pytest
@@ -16,15 +18,20 @@ from hypothesis import strategies as st
 
 from promptdsl.encoding import (
     attribute,
+    authored_cell,
     body,
     cell,
+    check_delimiter,
+    code_fence,
     controls,
     data_text,
     decode,
     field,
     guard,
+    guard_end,
     guard_prefixes,
     inline,
+    inline_line,
     invisible,
     json_text,
     text_of,
@@ -285,6 +292,19 @@ def test_cell(value: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("a | <b> & c", "a &#124; <b> & c"),
+        ("a\nb\u2028", "a&#10;b&#8232;"),
+        ("a\\b\\", "a\\b&#92;"),
+    ],
+)
+def test_authored_cell(text: str, expected: str) -> None:
+    """In an author's cell bars and line ends are references, and all else is as written."""
+    assert expected == authored_cell(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("Rules & <b>", "Rules & <b>"),
         ("a\nb\r\nc", "a&#10;b&#13;&#10;c"),
         ("a\x0b\x0c\x1c\x1d\x1e\x85b", "a&#11;&#12;&#28;&#29;&#30;&#133;b"),
@@ -311,6 +331,8 @@ def test_a_title_is_one_line(text: str) -> None:
         ("&#1114111;&#1114112;", "\U0010ffff&#1114112;"),
         ("&#99999999;&#x3c;&nbsp;&lt", "&#99999999;&#x3c;&nbsp;&lt"),
         ("&#\u0661;", "&#\u0661;"),
+        ("&#;&#00000065;&;", "&#;&#00000065;&;"),
+        ("&#1/;&#1:;", "&#1/;&#1:;"),
     ],
 )
 def test_decode(text: str, expected: str) -> None:
@@ -354,11 +376,38 @@ def test_decode(text: str, expected: str) -> None:
         ("a\n- b\n1. c\n42", "a\n- b\n1. c\n42"),
         ("a <b>", "a &lt;b&gt;"),
         ("3.14", "3.14"),
+        ("R&D", "R&amp;D"),
+        ("a\n123456789. # x", "a\n123456789. &#35; x"),
+        ("a\n1234567890. # x", "a\n1234567890. # x"),
+        ("a\n/. # x\n:. # x", "a\n/. # x\n:. # x"),
+        ("a\n##\n##", "a\n&#35;#\n&#35;#"),
     ],
 )
 def test_inline(value: str, expected: str) -> None:
     """Inline, a mark that could head, rule or fence is a reference, and all else is readable."""
     assert expected == inline(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("word", "word"),
+        ("a\nb\r\nc", "a&#10;b&#13;&#10;c"),
+        ("# <a>\n# b", "&#35; &lt;a&gt;&#10;&#35; b"),
+    ],
+)
+def test_inline_line(value: str, expected: str) -> None:
+    """On one line a value is inline, and its line ends are references."""
+    assert expected == inline_line(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("", "```"), ("a `b` c", "```"), ("``", "```"), ("a\n```\nb ``", "````"), ("`````", "``````")],
+)
+def test_code_fence(text: str, expected: str) -> None:
+    """A code fence is longer than any run of backticks inside, and never shorter than three."""
+    assert expected == code_fence(text)
 
 
 NEIGHBOURS = [
@@ -485,7 +534,9 @@ def _deep() -> list[Any]:
 )  # fmt: skip
 def test_json_text_refuses(value: object) -> None:
     """What JSON has no word for is refused by name."""
-    with pytest.raises(ContentError, match="not a JSON value"):
+    with pytest.raises(
+        ContentError, match=r"not a JSON value: .*\n  give plain data: dict, list, str, int, float$"
+    ):
         json_text(value)
 
 
@@ -509,6 +560,7 @@ def test_json_text_refuses(value: object) -> None:
         ("</\u212ait>", "&lt;/\u212ait>"),
         ("<contexts> <a> a < b </ &lt;", "<contexts> <a> a < b </ &lt;"),
         ("<context-window>", "<context-window>"),
+        ("<contextX>", "<contextX>"),
         ("</context\u00e9>", "</context\u00e9>"),
         ("no markup", "no markup"),
     ],
@@ -585,6 +637,23 @@ def test_guard_takes_linear_time(run: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("a <", "a &lt;"),
+        ("a </", "a &lt;/"),
+        ("a < / \n", "a &lt; / \n"),
+        ("a <//", "a <//"),
+        ("a <b", "a <b"),
+        ("a /", "a /"),
+        ("", ""),
+    ],
+)
+def test_guard_end(text: str, expected: str) -> None:
+    """The end of a text begins no delimiter; all else in it is as written."""
+    assert expected == guard_end(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("[[EVENT x ]]", "&#91;[EVENT x &#93;]"),
         ("[[[EVENT", "[&#91;[EVENT"),
         ("]]]", "&#93;&#93;]"),
@@ -609,6 +678,27 @@ def test_guard_prefixes_refuses(delimiter: str) -> None:
     """A delimiter that writing a reference would write is refused by name."""
     with pytest.raises(ConfigError, match=re.escape(repr(delimiter))):
         guard_prefixes("x", [delimiter])
+
+
+BLANK = "is blank, or no valid text\\n  choose one that can be seen, such as '\\[\\[event'$"
+REFERENCE = (
+    "part of a character reference\\n  choose one with other characters, such as '\\[\\[event'$"
+)
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "named"),
+    [("", BLANK), (" \n", BLANK), ("[\ud800", BLANK), ("#", REFERENCE), (" 12 ", REFERENCE)],
+)
+def test_check_delimiter(delimiter: str, named: str) -> None:
+    """A delimiter that cannot be kept out of a text is refused, with one that can."""
+    with pytest.raises(ConfigError, match=named):
+        check_delimiter(delimiter)
+
+
+def test_check_delimiter_of_a_tag() -> None:
+    """The name of a tag may read as part of a reference: its bracket is what is guarded."""
+    check_delimiter("lt", tag=True)
 
 
 def _accepted(delimiter: str) -> bool:
@@ -673,6 +763,7 @@ POSING: Any = type("Posing", (), {"__class__": property(lambda _: str)})
         (True, "true"),
         (False, "false"),
         (Decimal("1.10"), "1.10"),
+        (Fraction(1, 3), "1/3"),
         (date(2026, 1, 2), "2026-01-02"),
         (datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "2026-01-02T03:04:00+00:00"),
         (time(3, 4), "03:04:00"),
@@ -718,7 +809,7 @@ def test_text_of_refuses_what_only_poses_as_a_string() -> None:
 
 def test_text_of_refuses_numbers_that_python_does_not_print() -> None:
     """An integer of more digits than Python prints is refused by name."""
-    with pytest.raises(ContentError, match="int is not text"):
+    with pytest.raises(ContentError, match=r"int is not text: .*\n  give its text, as a string$"):
         text_of(10**5_000)
 
 
@@ -817,3 +908,143 @@ def test_reports_take_linear_time(read: Callable[[str], object], run: str) -> No
     start = perf_counter()
     read(run * RUN)
     assert perf_counter() - start < 5
+
+
+# Exactly which characters, of all there are.
+
+EVERY = "".join(map(chr, range(0x110000)))
+CHARACTERS = frozenset(EVERY)
+LINE_ENDS = frozenset(line[-1] for line in EVERY.splitlines(keepends=True)[:-1]) | {"\r"}
+LONE = frozenset(filter(lambda character: category(character) == "Cs", EVERY))
+CONTROL = frozenset(filter(lambda character: category(character) == "Cc", EVERY))
+NUMBERED = (CONTROL - {*"\t\n"}) | LONE | {"\ufffe", "\uffff"}
+
+
+@pytest.mark.parametrize(
+    ("encode", "expected"),
+    [
+        (body, NUMBERED | {*"<>"}),
+        (attribute, NUMBERED | LINE_ENDS | {*"<>\t\"'"}),
+        (field, NUMBERED | LINE_ENDS | {*"<>\t\"'"}),
+        (cell, NUMBERED | LINE_ENDS | {*"<>\t|"}),
+        (authored_cell, LINE_ENDS | {"|"}),
+        (inline, NUMBERED | {*"<>\u2028\u2029"}),
+        (inline_line, NUMBERED | {*"<>\u2028\u2029\n"}),
+        (title, LINE_ENDS),
+        (json_text, NUMBERED | {*"<>&\u2028\u2029\t\n"}),
+        (lambda text: whole(text)[0], LONE),
+    ],
+    ids=[
+        "body",
+        "attribute",
+        "field",
+        "cell",
+        "authored",
+        "inline",
+        "line",
+        "title",
+        "json",
+        "whole",
+    ],
+)
+def test_characters(encode: Encoder, expected: frozenset[str]) -> None:
+    """These characters are not written as they are, and every other character is."""
+    assert expected == CHARACTERS - {*encode(f"a{EVERY}a")}
+
+
+FIRST_BLOCKS = EVERY[:0x3100]
+"""Up to the ideographic space: all white space, and all that Markdown means something by."""
+SPACES = frozenset(filter(str.isspace, FIRST_BLOCKS))
+ENCODED = (NUMBERED & {*FIRST_BLOCKS}) | {*"&<>\r\u2028\u2029"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "a", ENCODED | SPACES | {*"#=-*_~`"}),
+        ("a\n", "", ENCODED | SPACES | {*"#=-*_~`+.)"}),
+        ("a\n", " ", ENCODED | SPACES | {*"#=-*_~`+.)"}),
+        ("a\n1", "", ENCODED | {*".)\n"}),
+        ("a\n", "a\nb", ENCODED | {"#"}),
+        ("a\n- ", "a\nb", ENCODED | {*"#\n"}),
+    ],
+)
+def test_characters_inline(before: str, after: str, expected: frozenset[str]) -> None:
+    """Inline between two texts, these characters change something, and no other does."""
+    given = {each: before + each + after for each in FIRST_BLOCKS}
+    assert expected == {each for each, text in given.items() if text != inline(text)}
+
+
+def test_characters_named_as_controls() -> None:
+    """All that is written by number is named, and nothing else."""
+    assert [f"U+{ord(character):04X}" for character in sorted(NUMBERED)] == [*controls(EVERY)]
+
+
+def ranges(text: str) -> frozenset[str]:
+    """Return the characters of ranges that are written as in Unicode's data files."""
+    pairs = [(*found.split(".."), found)[:2] for found in text.split()]
+    return frozenset(
+        chr(code) for low, high in pairs for code in range(int(low, 16), int(high[-5:], 16) + 1)
+    )
+
+
+# Default_Ignorable_Code_Point of DerivedCoreProperties.txt, and the marks of annotations.
+UNSEEN = ranges(
+    "00AD 034F 061C 115F..1160 17B4..17B5 180B..180F 200B..200F 202A..202E 2060..206F 3164 "
+    "FE00..FE0F FEFF FFA0 FFF0..FFFB 1BCA0..1BCA3 1D173..1D17A E0000..E0FFF"
+)
+EMOJI = ranges(
+    "00A9 00AE 203C 2049 2122 2139 2194..21AA 231A..23FF 24C2 25AA..25FE 2600..27BF 2934 2935 "
+    "2B05..2B55 3030 303D 3297 3299 1F000..1FAFF"
+)
+TONES = ranges("1F3FB..1F3FF")
+JOINING = ranges("0600..08FF 0900..0DFF 1000..109F 1780..18AF")
+PLANES = frozenset(EVERY[:0x20000]) - UNSEEN
+"""The characters of the first two planes that are seen."""
+
+
+def unreported(before: str, after: str) -> frozenset[str]:
+    """Return the characters between which and these two texts nothing is invisible."""
+    return frozenset(each for each in PLANES if not invisible(before + each + after))
+
+
+def test_characters_that_are_invisible() -> None:
+    """These characters are reported where they spell nothing, and nothing else."""
+    expected = [f"U+{ord(character):04X}" for character in sorted(UNSEEN)]
+    assert expected == [*invisible("a".join(EVERY))]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "\ufe0e", EMOJI),
+        ("", "\ufe0f", EMOJI),
+        ("", "\ufe0f\u20e3", EMOJI | {*"0123456789#*"}),
+        ("\U0001f44d", "\ufe0f", EMOJI - TONES),
+        ("\u2764\u200d", "\u200d\u2764", EMOJI),
+        ("", "\u200c", JOINING),
+        ("", "\u200d", JOINING),
+    ],
+    ids=["text", "emoji", "keycap", "tone", "joined", "non-joiner", "joiner"],
+)
+def test_characters_that_spell(before: str, after: str, expected: frozenset[str]) -> None:
+    """Beside these characters a selector or joiner spells something, and beside no other."""
+    assert expected - UNSEEN == unreported(before, after)
+
+
+TAGS = str.maketrans({chr(code): chr(0xE0000 + code) for code in range(0x61, 0x7B)})
+BLACK_FLAG, END_OF_TAGS = "\U0001f3f4", "\U000e007f"
+
+
+@pytest.mark.parametrize("region", ["gbeng", "gbsct", "gbwls"])
+def test_flags_are_seen(region: str) -> None:
+    """The tags of the three flags in general use are not reported."""
+    assert () == invisible(BLACK_FLAG + region.translate(TAGS) + END_OF_TAGS)
+
+
+@pytest.mark.parametrize("region", ["gb", "gbe", "gbnir", "usca", "gbengx"])
+def test_tags_of_other_flags_are_reported(region: str) -> None:
+    """Tags that make no flag in general use are reported, each of them."""
+    tags = region.translate(TAGS) + END_OF_TAGS
+    expected = tuple(f"U+{ord(tag):X}" for tag in dict.fromkeys(tags))
+    assert expected == invisible(BLACK_FLAG + tags)

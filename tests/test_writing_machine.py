@@ -85,15 +85,6 @@ def choice(entries: list[Any]) -> st.SearchStrategy[Any]:
     return st.sampled_from(entries[:-9:-1])
 
 
-def movable(writer: Writer, args: list[Part]) -> list[Part]:
-    """Return arguments, each once, without what was written once and is included in the open block.
-
-    A call that fails takes its newest arguments out of the block, and cannot tell these apart.
-    """
-    here = writer.entries or []
-    return [arg for arg in dict.fromkeys(args) if not (arg.placed and arg.frozen and arg in here)]
-
-
 class Writing(RuleBasedStateMachine):
     """Write from several threads and tasks at once, and the same in a model.
 
@@ -147,7 +138,7 @@ class Writing(RuleBasedStateMachine):
         entries = [entry for entry in writer.entries or [] if isinstance(entry, Part)]
         newest = entries[-data.draw(st.integers(1, 3)) :]
         adopted = data.draw(st.permutations(newest)) if data.draw(st.booleans()) else []
-        args = movable(writer, [*adopted, *data.draw(self.usable())])
+        args = list(dict.fromkeys([*adopted, *data.draw(self.usable())]))
         self.write(writer, kind, text, args)
 
     def write(self, writer: Writer, kind: str, text: str | None, args: list[Part]) -> Part | None:
@@ -172,7 +163,7 @@ class Writing(RuleBasedStateMachine):
     def misspell(self, data: st.DataObject) -> None:
         """Try a call that is refused for its id, with arguments."""
         writer = data.draw(self.someone())
-        args = movable(writer, data.draw(self.usable()))
+        args = data.draw(self.usable())
         content = [arg.component for arg in args]
         self.expect(writer.misspell(args), writer, partial(Section, "no id", *content))
 
@@ -200,10 +191,7 @@ class Writing(RuleBasedStateMachine):
     def enter(self, data: st.DataObject, way: Callable[[Any], Closer]) -> None:
         """Open any part, also one that cannot be opened."""
         writer = data.draw(self.someone())
-        part = data.draw(choice(self.parts))
-        # What stands elsewhere is left out where a block is open: only the innermost is asked.
-        if not part.placed or part.frozen or part in (writer.entries or []):
-            self.open(writer, part, way)
+        self.open(writer, data.draw(choice(self.parts)), way)
 
     def open(self, writer: Writer, part: Part, way: Callable[[Any], Closer]) -> None:
         """Open a part, and note what closes it."""
@@ -249,8 +237,9 @@ class Writing(RuleBasedStateMachine):
     @precondition(lambda self: len(self.frames) > 1)
     @rule(data=st.data(), error=st.sampled_from([None, Boom()]))
     def leave_out_of_order(self, data: st.DataObject, error: Exception | None) -> None:
-        """Close any block, as its writer."""
-        self.close(data.draw(choice(self.frames)), error)
+        """Close any block, by any writer."""
+        _, frame, closer = data.draw(choice(self.frames))
+        self.close((data.draw(self.someone()), frame, closer), error)
 
     # Elsewhere.
 

@@ -1,35 +1,57 @@
-"""Every place a value can go, as data: how it is written there, and how a reader gets it back."""
+"""Every place a value can go, as data: how it is written there, and how a reader gets it back.
+
+A place is a component with a value in it (``FORMS``) where that component may stand (``HOLDERS``),
+or a place of its own (``LINES``): a field of an event, a title.
+"""
 
 import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import attrs
 
 from promptdsl import (
+    Assistant,
     Checklist,
+    Developer,
+    Ephemeral,
+    Event,
     Example,
     Format,
     Fragment,
+    Grounding,
     Heading,
+    History,
     Item,
     Json,
     Lazy,
     List,
+    Message,
+    Node,
     Paragraph,
     Quote,
     Section,
+    StateChange,
+    SystemEvent,
     Table,
+    Template,
     Text,
+    Timeline,
+    ToolMessage,
+    ToolUse,
     Untrusted,
+    User,
+    UserAction,
     Value,
     Volatile,
     decode,
+    render,
 )
 
-Reader = Callable[[str], str]
-Write = Callable[[str], Any]
+Write = Callable[[Any], Any]
+WORD = "Wxyz"
+"""A harmless value, which stands nowhere else."""
 
 
 class Interpolation(NamedTuple):
@@ -43,7 +65,7 @@ class Interpolation(NamedTuple):
 
 @attrs.frozen
 class TString:
-    """The shape of ``string.templatelib.Template``: what ``t"a {v} b"`` is."""
+    """The shape of ``string.templatelib.Template``."""
 
     strings: tuple[str, ...]
     interpolations: tuple[Interpolation, ...]
@@ -54,123 +76,354 @@ def tstring(value: object) -> TString:
     return TString(("From ", " on."), (Interpolation(value),))
 
 
-# Reading back: what a place adds to a value of several lines is undone before it is decoded.
-
-
-def behind(prefix: str) -> Reader:
-    """Return a reader of lines that stand behind a prefix, a blank one behind what of it shows."""
-    bare = prefix.rstrip()
-
-    def read(text: str) -> str:
-        first, *rest = text.split("\n")
-        return decode("\n".join([first, *(_without(line, prefix, bare) for line in rest)]))
-
-    return read
-
-
-def _without(line: str, prefix: str, bare: str) -> str:
-    return line.removeprefix(prefix if line.startswith(prefix) else bare)
-
-
-def from_csv(text: str) -> str:
-    """Return the value of a CSV cell."""
-    [[cell]] = csv.reader([text], strict=True)
-    return decode(cell)
-
-
-def from_json(text: str) -> str:
-    """Return the value of what stands between the quotes of a JSON string."""
-    return str(json.loads(f'"{text}"'))
-
-
-def from_guarded_json(text: str) -> str:
-    """Return the value of a JSON string in which fences were guarded against as well."""
-    return from_json(decode(text))
+# Forms: components that hold a value.
 
 
 @attrs.frozen
 class Form:
-    """A component with a value in it. ``reads`` gives it back from Markdown.
+    """A component with a value in it.
 
-    ``xml`` is whether the component is a tag in XML, which adds nothing to further lines.
-    ``line`` is whether it stays on one line. ``own`` is whether it encodes in conversation too.
+    ``prefix`` stands before its further lines in Markdown. ``notation`` is what its text is read as
+    before it is decoded. ``line``: it is one line in Markdown. ``bare``: it is no tag in XML.
+    ``own``: it is encoded in conversation too. ``fenced``: a fence of its own stands around it.
     """
 
     write: Write
-    reads: Reader = decode
+    prefix: str = ""
+    notation: str = "text"
     line: bool = False
+    bare: bool = False
     own: bool = False
-    reads_xml: Reader = decode
+    fenced: bool = False
 
 
-def _table(format: str) -> Write:
-    return lambda v: Table([["a", v], [v, "b"]][:1], columns=["x", "y"], format=format)
+def _table(format: str, **options: Any) -> Form:
+    notation = format if format in ("csv", "json") else "text"
+    fenced = format in ("xml", "html")
+    return Form(
+        lambda v: Table([["a", v], ["b", "c"]], columns=["x", "y"], format=format),
+        notation=notation,
+        line=not fenced,
+        own=True,
+        fenced=fenced,
+        **options,
+    )
+
+
+def _column(format: str) -> Form:
+    notation = format if format in ("csv", "json") else "text"
+    fenced = format == "html"
+    return Form(
+        lambda v: Table([["a"]], columns=[v], format=format),
+        notation=notation,
+        line=not fenced,
+        own=True,
+        fenced=fenced,
+    )
 
 
 FORMS: Mapping[str, Form] = {
-    "value": Form(Value),
-    "only value of a text": Form(lambda v: Text(Value(v))),
-    "first in a text": Form(lambda v: Text(Value(v), " is it.")),
-    "in a text": Form(lambda v: Text("It is ", Value(v), ", said Ada.")),
-    "last in a text": Form(lambda v: Text("It is ", Value(v))),
-    "behind a line end": Form(lambda v: Text("It is\n", Value(v), "\n\nHm.")),
-    "t-string": Form(lambda v: Text(tstring(v))),
-    "volatile": Form(lambda v: Text("Now: ", Volatile(v, "clock"))),
-    "lazy": Form(lambda v: Lazy(lambda _: v)),
-    "lazy text": Form(lambda v: Lazy(lambda _: Text("It is ", Value(v)))),
+    "value": Form(Value, bare=True),
+    "only value of a text": Form(lambda v: Text(Value(v)), bare=True),
+    "first in a text": Form(lambda v: Text(Value(v), " is it."), bare=True),
+    "in a text": Form(lambda v: Text("It is ", Value(v), ", said Ada."), bare=True),
+    "last in a text": Form(lambda v: Text("It is ", Value(v)), bare=True),
+    "between line ends": Form(lambda v: Text("It is\n", Value(v), "\n\nHm."), bare=True),
+    "t-string": Form(lambda v: Text(tstring(v)), bare=True),
+    "template": Form(
+        lambda v: Template.from_string("It is {{ v }}, {{ w }}.", v=v, w="x"), bare=True
+    ),
+    "volatile": Form(lambda v: Text("Now: ", Volatile(v, "clock")), bare=True),
+    "lazy": Form(lambda v: Lazy(lambda _: v), bare=True),
+    "lazy text": Form(lambda v: Lazy(lambda _: Text("It is ", Value(v))), bare=True),
+    "fragment": Form(lambda v: Fragment(Text("a"), Value(v)), bare=True),
     "paragraph": Form(lambda v: Paragraph(Value(v))),
     "heading": Form(lambda v: Heading(Value(v)), line=True),
     "part of a heading": Form(lambda v: Heading(tstring(v), 3), line=True),
-    "item": Form(lambda v: List(Value(v)), behind("  ")),
-    "item among others": Form(lambda v: List("a", Item("is ", Value(v)), "b"), behind("  ")),
-    "numbered item": Form(lambda v: List("a", Value(v), "b", ordered=True), behind("   ")),
-    "item of an inner list": Form(lambda v: List("a", List(Value(v), "c")), behind("    ")),
-    "to do": Form(lambda v: Checklist(Item(Value(v)), Item("b", done=True)), behind("  ")),
-    "quote": Form(lambda v: Quote(Value(v)), behind("> ")),
-    "second in a quote": Form(lambda v: Quote("a", Text("is ", Value(v))), behind("> ")),
-    "quote in a quote": Form(lambda v: Quote(Quote(Value(v))), behind("> > ")),
-    "quote in an item": Form(lambda v: List(Quote(Value(v))), behind("  > ")),
-    "item in a quote": Form(lambda v: Quote(List(Value(v), "b")), behind(">   ")),
-    "input": Form(lambda v: Example(Value(v), "b"), behind("  ")),
-    "output": Form(lambda v: Example("a", Value(v)), behind("  ")),
+    "item": Form(lambda v: List(Value(v)), "  "),
+    "item among others": Form(lambda v: List("a", Item("is ", Value(v)), "b"), "  "),
+    "numbered item": Form(lambda v: List("a", Value(v), "b", ordered=True), "   "),
+    "item of an inner list": Form(lambda v: List("a", List(Value(v), "c")), "    "),
+    "to do": Form(lambda v: Checklist(Item(Value(v)), Item("b", done=True)), "  "),
+    "done": Form(lambda v: Checklist(Item("b"), Item(Value(v), done=True)), "  "),
+    "quote": Form(lambda v: Quote(Value(v)), "> "),
+    "second in a quote": Form(lambda v: Quote("a", Text("is ", Value(v))), "> "),
+    "quote in a quote": Form(lambda v: Quote(Quote(Value(v))), "> > "),
+    "quote in an item": Form(lambda v: List(Quote(Value(v))), "  > "),
+    "item in a quote": Form(lambda v: Quote(List(Value(v), "b")), ">   "),
+    "input": Form(lambda v: Example(Value(v), "b"), "  "),
+    "output": Form(lambda v: Example("a", Value(v)), "  "),
     "section": Form(lambda v: Section("one", Value(v), title="One")),
     "section in a section": Form(lambda v: Section("one", "a", Section("two", Value(v)))),
-    "title": Form(lambda v: Section("one", "a", title=Value(v)), line=True),
-    "inner title": Form(lambda v: Section("s", Section("t", "a", title=Value(v))), line=True),
-    "fragment": Form(lambda v: Fragment("a", Value(v))),
-    "format": Form(lambda v: Format("xml", List(Value(v)))),
+    "title": Form(lambda v: Section("one", "a", title=Value(v)), line=True, own=True),
+    "inner title": Form(
+        lambda v: Section("one", Section("two", "a", title=Value(v))), line=True, own=True
+    ),
+    "format": Form(lambda v: Format("xml", List(Value(v))), own=True, fenced=True),
     "cell": Form(lambda v: Table([["a", v], ["b", "c"]]), line=True, own=True),
-    "markdown cell": Form(_table("markdown"), line=True, own=True),
-    "csv cell": Form(_table("csv"), from_csv, line=True, own=True, reads_xml=from_csv),
-    "json cell": Form(_table("json"), from_json, line=True, own=True, reads_xml=from_json),
-    "xml cell": Form(_table("xml"), own=True),
-    "html cell": Form(_table("html"), own=True),
+    "markdown cell": _table("markdown"),
+    "csv cell": _table("csv"),
+    "json cell": _table("json"),
+    "xml cell": _table("xml"),
+    "html cell": _table("html"),
     "cell in an item": Form(lambda v: List(Item("a", Table([[v, "b"]]))), line=True, own=True),
-    "html cell in a quote": Form(
-        lambda v: Quote(Table([[v, "b"]], format="html")), behind("> "), own=True
-    ),
-    "column": Form(lambda v: Table([["a"]], columns=[v]), line=True, own=True),
-    "csv column": Form(
-        lambda v: Table([["a"]], columns=[v], format="csv"),
-        from_csv,
-        line=True,
-        own=True,
-        reads_xml=from_csv,
-    ),
-    "json column": Form(
-        lambda v: Table([["a"]], columns=[v], format="json"),
-        from_json,
-        line=True,
-        own=True,
-        reads_xml=from_json,
-    ),
-    "html column": Form(lambda v: Table([["a"]], columns=[v], format="html"), own=True),
-    "json": Form(Json, from_json, line=True, own=True, reads_xml=from_json),
-    "json in data": Form(
-        lambda v: Json({"a": [v, 1]}), from_json, line=True, own=True, reads_xml=from_json
-    ),
-    "json key": Form(lambda v: Json({v: 1}), from_json, line=True, own=True, reads_xml=from_json),
-    "untrusted": Form(lambda v: Untrusted(v, source="mail"), own=True),
-    "untrusted in a quote": Form(lambda v: Quote(Untrusted(v)), behind("> "), own=True),
+    "column": _column("markdown"),
+    "csv column": _column("csv"),
+    "json column": _column("json"),
+    "html column": _column("html"),
+    "json": Form(Json, notation="json", line=True, own=True),
+    "json in data": Form(lambda v: Json({"a": [v, 1]}), notation="json", line=True, own=True),
+    "json key": Form(lambda v: Json({v: 1}), notation="json", line=True, own=True),
+    "untrusted": Form(lambda v: Untrusted(v, source="mail"), own=True, fenced=True),
+    "untrusted in a quote": Form(lambda v: Quote(Untrusted(v)), "> ", own=True, fenced=True),
     "source": Form(lambda v: Untrusted("a", source=v), line=True, own=True),
 }
+
+
+# Holders: where a component may stand.
+
+
+@attrs.frozen
+class Holder:
+    """Where a component stands.
+
+    ``fenced`` is whether a tag or a pair of delimiters is around it, ``spoken`` whether it is
+    conversation. ``write`` is given a number too, for what needs a name of its own.
+    """
+
+    write: Callable[[Any, int], Any]
+    fenced: bool = False
+    spoken: bool = False
+
+
+HOLDERS: Mapping[str, Holder] = {
+    "developer": Holder(lambda part, _: Developer(part)),
+    "section": Holder(lambda part, _: Developer(Section("s", "a", part, "b", title="T"))),
+    "ephemeral": Holder(lambda part, _: Ephemeral("a", part, "b"), fenced=True),
+    "grounding": Holder(lambda part, n: Grounding(f"g{n}", "a", part, title="T"), fenced=True),
+    "event": Holder(lambda part, _: Event("a", part, "b"), fenced=True),
+    "user": Holder(lambda part, _: User("a", part, "b"), spoken=True),
+    "assistant": Holder(lambda part, _: Assistant("a", part), spoken=True),
+    "section of a user": Holder(lambda part, _: User(Section("s", "a", part)), spoken=True),
+    "tool": Holder(
+        lambda part, n: (Assistant(ToolUse("t", {}, id=f"c{n}")), ToolMessage(f"c{n}", part)),
+        spoken=True,
+    ),
+}
+
+DELIMITERS: Mapping[str, Any] = {
+    "tag": ("<did>", "</did>"),
+    "literal": ("[[CONTEXT]]", "[[/CONTEXT]]"),
+    "prefix": "NOTE>\n",
+    "none": None,
+}
+
+
+# Lines: places of their own, each one line, whatever the format.
+
+
+def _recorded(role: str, **block: Any) -> Node:
+    return History([{"role": role, "content": [block]}])
+
+
+LINES: Mapping[str, Callable[[Any, int], Any]] = {
+    "action": lambda v, _: Event(UserAction(v)),
+    "target": lambda v, _: Event(UserAction("opened", target=v, page="x")),
+    "actor": lambda v, _: Event(UserAction("opened", actor=v)),
+    "detail": lambda v, _: Event(UserAction("opened", page=v, at="x")),
+    "key of a detail": lambda v, _: Event(UserAction("opened", **{v: "x"})),
+    "key": lambda v, _: Event(StateChange(v, new="x")),
+    "old": lambda v, _: Event(StateChange("plan", old=v, new="x")),
+    "new": lambda v, _: Event(StateChange("plan", new=v, page="x")),
+    "trigger": lambda v, _: Event(StateChange("plan", new="x", trigger=v)),
+    "detail of a change": lambda v, _: Event(StateChange("plan", new="x", page=v)),
+    "event": lambda v, _: Event(SystemEvent(v)),
+    "source of an event": lambda v, _: Event(SystemEvent("sync", source=v)),
+    "data": lambda v, _: Event(SystemEvent("sync", error=v, at="x")),
+    "key of data": lambda v, _: Event(SystemEvent("sync", **{v: "x"})),
+    "recorded target": lambda v, _: _recorded("event", type="user_action", action="x", target=v),
+    "recorded data": lambda v, _: _recorded("event", type="system_event", event="x", data={v: "x"}),
+    "title of an ephemeral": lambda v, _: Ephemeral("a", title=v),
+    "value as a title": lambda v, _: Ephemeral("a", title=Value(v)),
+    "title of a grounding": lambda v, n: Grounding(f"g{n}", "a", title=v),
+}
+
+RECORDED: Mapping[str, Form] = {
+    "recorded event": Form(lambda v: _recorded("event", type="text", text=v)),
+    "recorded request": Form(lambda v: _recorded("ephemeral", type="text", text=v)),
+    "recorded json": Form(
+        lambda v: _recorded("event", type="json", value={"a": v}), notation="json", line=True
+    ),
+}
+
+
+# Places, and what they come to.
+
+
+@attrs.frozen
+class Place:
+    """A place of a value.
+
+    ``encoded`` is whether it is conversation no longer; ``open`` whether it is read as Markdown,
+    with nothing around it; ``literals`` are the delimiters around it that are no tags.
+    """
+
+    name: str
+    write: Callable[[Any, int], Any]
+    transformation: Mapping[str, Any]
+    prefix: str = ""
+    notation: str = "text"
+    line: bool = False
+    encoded: bool = True
+    open: bool = False
+    literals: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def unindented(self, text: str) -> str:
+        """Return a text without what the place puts before its further lines."""
+        first, *rest = text.split("\n")
+        return "\n".join([first, *(line.removeprefix(self.prefix) for line in rest)])
+
+    def read(self, text: str) -> str:
+        """Return the value that stands in a text as what is written in this place."""
+        text = self.unindented(text)
+        if self.notation == "csv":
+            [[text]] = csv.reader([text], strict=True)
+        elif self.notation == "json":
+            # Fences are guarded against in JSON too, by references.
+            return str(json.loads(f'"{decode(text)}"'))
+        return decode(text) if self.encoded else text
+
+    def texts(self, values: Sequence[Any]) -> list["Written"]:
+        """Return what each of these values comes to in a turn of its own."""
+        tree = Timeline(*_turns(self.write(value, n) for n, value in enumerate(values)))
+        messages = render(tree, transformation=self.transformation).messages
+        return [_written(message, self.prefix) for message in messages if not _calls(message)]
+
+
+class Written(NamedTuple):
+    """A message: role and kinds of its blocks, and their texts."""
+
+    shape: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+class Frame(NamedTuple):
+    """What stands around a value: other texts, and in its own text what is before and behind."""
+
+    shape: tuple[str, ...]
+    others: tuple[str, ...]
+    index: int
+    before: str
+    behind: str
+
+    def within(self, written: Written) -> str | None:
+        """Return what stands in the frame, ``None`` when this is another frame."""
+        texts = list(written.texts)
+        text = texts.pop(self.index) if len(texts) > self.index else ""
+        fits = len(text) >= len(self.before) + len(self.behind)
+        same = (written.shape, tuple(texts)) == (self.shape, self.others)
+        if not (fits and same and text.startswith(self.before) and text.endswith(self.behind)):
+            return None
+        return text[len(self.before) : len(text) - len(self.behind)]
+
+
+def frame(written: Written) -> Frame:
+    """Return the frame around the harmless word, which stands in one text, once."""
+    [index] = [n for n, text in enumerate(written.texts) if WORD in text]
+    before, behind = written.texts[index].split(WORD)
+    others = (*written.texts[:index], *written.texts[index + 1 :])
+    return Frame(written.shape, others, index, before, behind)
+
+
+def _turns(parts: Iterator[Any]) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from part
+        else:
+            yield part
+
+
+def _calls(message: Message) -> bool:
+    return any(block.type == "tool_use" for block in message.content)
+
+
+def _written(message: Message, prefix: str) -> Written:
+    blocks = [
+        inner
+        for block in message.content
+        for inner in (block, *(block.content if block.type == "tool_result" else ()))
+    ]
+    texts = [block.text for block in blocks if block.type == "text"]
+    shape = (message.role, *(block.type for block in blocks))
+    return Written(shape, tuple(_spelled(text, prefix) for text in texts))
+
+
+def _spelled(text: str, prefix: str) -> str:
+    """Return a text whose blank lines have the whole prefix, which is written without its end."""
+    if not prefix:
+        return text
+    bare = prefix.rstrip()
+    lines = text.split("\n")
+    return "\n".join(
+        prefix + line[len(bare) :] if line in (bare, f"{bare}\r") else line for line in lines
+    )
+
+
+def _settings(format: str, delimiters: str | None) -> dict[str, Any]:
+    settings: dict[str, Any] = {"format": format, "merge_consecutive": False}
+    if delimiters is not None:
+        chosen = DELIMITERS[delimiters]
+        settings["delimiters"] = {"event": chosen, "ephemeral": chosen}
+    return settings
+
+
+def _literals(delimiters: str | None) -> tuple[str, ...]:
+    chosen = {"literal": DELIMITERS["literal"], "prefix": ("NOTE>",)}
+    return chosen.get(delimiters or "", ())
+
+
+def place_of(form: str, holder: str, format: str, delimiters: str | None = None) -> Place:
+    """Return the place of a value in a form in a holder."""
+    component, around = FORMS[form], HOLDERS[holder]
+    fenced = around.fenced and delimiters not in ("prefix", "none")
+    tagged = format == "xml" and (not component.bare or "section" in holder)
+    return Place(
+        ", ".join(filter(None, (form, holder, format, delimiters))),
+        lambda value, number: around.write(component.write(value), number),
+        _settings(format, delimiters),
+        prefix=component.prefix if format == "markdown" else "",
+        notation=component.notation,
+        line=component.line and format == "markdown",
+        encoded=not around.spoken or component.own or tagged,
+        open=not (fenced or tagged or component.fenced or around.spoken) and format == "markdown",
+        literals=_literals(delimiters) if around.fenced else (),
+    )
+
+
+def line_of(name: str, delimiters: str | None = None) -> Place:
+    """Return a place that is one line: a field, a title."""
+    return Place(
+        ", ".join(filter(None, (name, delimiters))),
+        LINES[name],
+        _settings("markdown", delimiters),
+        line=True,
+        open=delimiters in ("prefix", "none"),
+        literals=_literals(delimiters),
+    )
+
+
+def recorded_of(name: str, delimiters: str | None = None) -> Place:
+    """Return the place of a recorded text that is a value."""
+    form = RECORDED[name]
+    return Place(
+        ", ".join(filter(None, (name, delimiters))),
+        lambda value, _: form.write(value),
+        _settings("markdown", delimiters),
+        notation=form.notation,
+        line=form.line,
+        open=delimiters in ("prefix", "none"),
+        literals=_literals(delimiters),
+    )

@@ -26,10 +26,12 @@ class AnyBlock:
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:
-        for name, check in self._checks.items():
+        for name, check, default in _PLANS.get(type(self)) or _plan(type(self)):
             given = getattr(self, name)
-            # What most optional fields hold.
-            kept = given if given is EMPTY else check(given, name)
+            # Most optional fields hold their default, and most others a string.
+            if given is default or (check is f.string and type(given) is str):
+                continue
+            kept = check(given, name)
             if kept is not given:
                 _set(self, name, kept)
             if name == "extra" and kept is not EMPTY:
@@ -41,6 +43,17 @@ class AnyBlock:
         A field at its default is left out.
         """
         return dict(written(self))
+
+
+Plan: TypeAlias = tuple[tuple[str, Check, Any], ...]
+_PLANS: dict[type[AnyBlock], Plan] = {}
+"""The fields of each type of block: name, check, and the default that needs none."""
+
+
+def _plan(cls: Any) -> Plan:
+    defaults = {field.name: field.default for field in attrs.fields(cls)}
+    plan = tuple((name, check, defaults[name]) for name, check in cls._checks.items())
+    return _PLANS.setdefault(cls, plan)
 
 
 @attrs.frozen

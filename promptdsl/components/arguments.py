@@ -294,11 +294,13 @@ def retract(args: Iterable[Any]) -> None:
         id(node)
         for arg in args
         for node in (cast("Iterable[Any]", arg) if isinstance(arg, list | tuple) else (arg,))
-        if isinstance(node, Node) and node.mask & PLACED
+        if isinstance(node, Node) and node.mask & PLACED and type(node) is not node._node
     }
     top = OPENED.get()
     if not given or top is None or top[0] is None or not is_owner(top):
         return
     entries = top[0].content
+    if type(entries) is not list:
+        return
     while entries and id(entries[-1]) in given:
         del entries[-1]

@@ -5,27 +5,30 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature
 from types import FrameType
-from typing import Any, NamedTuple, ParamSpec, cast, overload
-from weakref import WeakValueDictionary
+from typing import Any, ParamSpec, cast, overload
+from weakref import WeakSet, WeakValueDictionary
+
+import attrs
 
 from promptdsl import nodes
-from promptdsl.components.arguments import adopt, gather
+from promptdsl.components.arguments import adopt, gather, retract
 from promptdsl.components.options import NAME
 from promptdsl.components.writing import Block, begin, finish
-from promptdsl.errors import ContentError, OptionError, ScopeError, nearest
+from promptdsl.errors import ContentError, OptionError, PromptError, ScopeError, nearest
 from promptdsl.scope import OPENED, enter, fail, leave, put
 from promptdsl.sources import Source, author
-from promptdsl.tree import BARE, BUSY, FRAGMENT, PLACED, Node, bits
+from promptdsl.tree import BARE, BUSY, FRAGMENT, PLACED, Node, bits, walk
 
 P = ParamSpec("P")
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class StandIn(NamedTuple):
+@attrs.frozen(eq=False, repr=False)
+class StandIn:
     """A function in the place of the component ``name``.
 
     ``around`` is what stood in around it. Where ``function`` is ``None`` one is running, and
@@ -38,9 +41,38 @@ class StandIn(NamedTuple):
     around: "StandIn | None"
     resume: "StandIn | None" = None
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StandIn):
+            return NotImplemented
+        return [one[:2] for one in _flat(self)] == [one[:2] for one in _flat(other)]
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.function))
+
+    def __repr__(self) -> str:
+        return f"StandIn({', '.join(name for name, _, _ in _flat(self))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stacked, (list(_flat(self)),)
+
+
+def _flat(stand_in: StandIn | None) -> Iterator[tuple[str, Callable[..., Any] | None, Any]]:
+    """Yield the stand-ins as plain records, the innermost first."""
+    while stand_in is not None:
+        yield stand_in.name, stand_in.function, stand_in.source
+        stand_in = stand_in.around
+
+
+def _stacked(records: list[tuple[Any, ...]]) -> StandIn | None:
+    chain: StandIn | None = None
+    for name, function, source in reversed(records):
+        chain = _inside(name, chain) if function is None else StandIn(name, function, source, chain)
+    return chain
+
 
 OVERRIDES: ContextVar[StandIn | None] = ContextVar("promptdsl_overrides", default=None)
 _KNOWN: WeakValueDictionary[str, Callable[..., Any]] = WeakValueDictionary()
+_COMPONENTS: WeakSet[Callable[..., Any]] = WeakSet()
 
 
 class ComponentBlock(Block, nodes.Component):
@@ -53,34 +85,35 @@ class ComponentBlock(Block, nodes.Component):
     def __enter__(self) -> Any:
         if self.running is None:
             raise ScopeError(
-                f"{self.name} has no place for children",
-                fix="its function writes or returns parts; it has to yield where they go",
+                f"{self.name} is written already, it has no place for children",
+                fix="its function has to yield where they go; a block is entered once",
                 at=(author(), self.source),
             )
         enter(self)
         with _failing(self):
             try:
-                given = self.running.advance()
+                given = self.running.start()
             except StopIteration:
                 raise _yields(self, "never yields") from None
         return self if given is None else given
 
     def __exit__(self, kind: object, error: Any, trace: object) -> Any:
         running, self.running = self.running, None
-        with _failing(self):
-            try:
-                running.advance() if error is None else running.throw(error)
-            except StopIteration:
-                pass
-            else:
-                running.close()
-                raise _yields(self, "yields more than once")
+        try:
+            with _failing(self):
+                if not running.end(error):
+                    raise _yields(self, "yields more than once")
+        except BaseException as raised:
+            # What the block raised goes on as it was.
+            if raised is error or _is_stopped(raised, error):
+                return False
+            raise
         super().__exit__(None, None, None)
         return error is not None
 
 
 @contextmanager
-def _failing(component: ComponentBlock) -> Iterator[None]:
+def _failing(component: ComponentBlock) -> Generator[None]:
     """Take a component out of its block when its function raises."""
     try:
         yield
@@ -97,26 +130,58 @@ def _yields(component: ComponentBlock, what: str) -> ScopeError:
     )
 
 
-class _Running(NamedTuple):
+def _is_stopped(raised: BaseException, error: object) -> bool:
+    """Whether a generator made another error of a ``StopIteration`` thrown into it (PEP 479)."""
+    return isinstance(error, StopIteration) and raised.__cause__ is error
+
+
+class _Running:
     """A generator, and the stand-ins that hold while its own code runs."""
 
-    generator: Generator[Any, None, None]
-    inside: StandIn | None
+    def __init__(self, generator: Generator[Any, None, None], own: StandIn | None) -> None:
+        self.generator = generator
+        self.own = self.inside = own
+        self.around: StandIn | None = None
 
-    def advance(self) -> Any:
+    def start(self) -> Any:
+        """Run to where the children go: what it overrides around them holds for them, too."""
+        with standing(self.own):
+            given = next(self.generator)
+            self.inside = OVERRIDES.get()
+        if self.inside is not self.own:
+            self.around = OVERRIDES.get()
+            OVERRIDES.set(_moved(self.inside, self.own, self.around))
+        return given
+
+    def end(self, error: BaseException | None) -> bool:
+        """Run to the end, with the exception of the block if there was one; return whether it ends.
+
+        A generator that does not is closed.
+        """
+        if self.inside is not self.own:
+            OVERRIDES.set(self.around)
         with standing(self.inside):
-            return next(self.generator)
+            try:
+                next(self.generator) if error is None else self.generator.throw(error)
+            except StopIteration:
+                return True
+            self.generator.close()
+        return False
 
-    def throw(self, error: BaseException) -> None:
-        with standing(self.inside):
-            self.generator.throw(error)
 
-    def close(self) -> None:
-        self.generator.close()
+def _moved(top: StandIn | None, bottom: StandIn | None, around: StandIn | None) -> StandIn | None:
+    """Return the stand-ins from ``top`` down to ``bottom``, with others around them."""
+    found: list[StandIn] = []
+    while top is not None and top is not bottom:
+        found.append(top)
+        top = top.around
+    for one in reversed(found):
+        around = attrs.evolve(one, around=around)
+    return around
 
 
 @contextmanager
-def standing(stand_ins: StandIn | None) -> Iterator[None]:
+def standing(stand_ins: StandIn | None) -> Generator[None]:
     """Let functions stand in while a block runs."""
     token = OVERRIDES.set(stand_ins)
     try:
@@ -139,17 +204,17 @@ def component(function: Any = None, /, *, name: str | None = None) -> Any:
     Raises :class:`ContentError` for what is no plain function, :class:`OptionError` for a name
     that is none.
     """
-    if function is None:
-        return lambda decorated: component_of(decorated, name)
-    return component_of(function, name)
+    return partial(component_of, name=name) if function is None else component_of(function, name)
 
 
 def component_of(function: Any, name: str | None) -> Callable[..., ComponentBlock]:
     """Return the component that a function writes, called ``name`` or as the function is."""
-    if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
+    if not _is_plain(function):
+        asynchronous = inspect.isfunction(function)
         raise ContentError(
-            f"component() takes a plain function, not {type(function).__name__}",
-            fix="write @component before a def; what awaits is a Lazy",
+            "component() takes a plain function, not "
+            + ("an async def" if asynchronous else type(function).__name__),
+            fix="what awaits is a Lazy" if asynchronous else "write @component before a def",
             at=(author(),),
         )
     called = function.__name__ if name is None else name
@@ -165,7 +230,14 @@ def component_of(function: Any, name: str | None) -> Callable[..., ComponentBloc
         return _write(called, function, (args, kwargs), _getframe(1))
 
     _KNOWN[called] = write
+    _COMPONENTS.add(write)
     return write
+
+
+def _is_plain(function: object) -> bool:
+    return inspect.isfunction(function) and not (
+        inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+    )
 
 
 def _write(
@@ -175,14 +247,14 @@ def _write(
     block.code, block.offset = frame.f_code, frame.f_lasti
     block.name, block.by, block.running = name, None, None
     args, kwargs = given
-    adopt(block, _parts((*args, *kwargs.values())))
+    _move_in(block, (*args, *kwargs.values()))
     function, inside = original, OVERRIDES.get()
-    found = _standing_in(name)
+    found = _standing_in(name, inside)
     if found is not None and found.function is not None:
         function = found.function
         _check_same(name, original, function, (block.source, found.source))
         block.by = function.__name__
-        inside = StandIn(name, None, None, inside, found.around)
+        inside = _inside(name, inside)
     _check_arguments(block, original, args, kwargs)
     begin(block, (), {})
     if inspect.isgeneratorfunction(function):
@@ -195,25 +267,42 @@ def _write(
     return block
 
 
-def _parts(given: tuple[Any, ...]) -> list[Any]:
-    """Return the components among arguments that were just written into the open block."""
-    flat = [x for one in given for x in (one if isinstance(one, list | tuple) else (one,))]  # pyright: ignore[reportUnknownVariableType]
-    return [x for x in flat if isinstance(x, Node) and x.mask & (BUSY | BARE)]
+def _move_in(block: ComponentBlock, given: tuple[Any, ...]) -> None:
+    """Take the components among arguments, or in a list of them, out of the open block."""
+    flat: list[Any] = []
+    for one in given:
+        flat += cast("list[Any]", one) if isinstance(one, list | tuple) else [one]
+    try:
+        adopt(block, [x for x in flat if isinstance(x, Node) and x.mask & (BUSY | BARE)])
+    except PromptError:
+        retract(given)
+        raise
 
 
 def _take(block: ComponentBlock, returned: object) -> None:
     """Put what a function returned into its component, where it does not stand there yet."""
-    if any(part is returned for part in block.content):
-        return
-    if isinstance(returned, Node) and not returned.mask & PLACED:
-        frame = OPENED.get()
-        put(finish(returned), cast("Any", frame))
-    elif returned is not None:
+    if isinstance(returned, list | tuple):
+        raise ContentError(
+            f"{block.name} returned a {type(cast('object', returned)).__name__}",
+            fix="return Fragment(*parts)",
+            at=(block.source,),
+        )
+    if not isinstance(returned, Node):
+        block.content += gather(block, (returned,))
+    elif not returned.mask & PLACED:
+        put(finish(returned), cast("Any", OPENED.get()))
+    elif not _stands_in(block, returned):
         block.content += gather(block, (returned,))
 
 
-def _standing_in(name: str) -> StandIn | None:
-    found = OVERRIDES.get()
+def _stands_in(block: ComponentBlock, part: Node) -> bool:
+    tops = [child for child in block.content if isinstance(child, Node)]
+    return any(part is top for top in tops) or any(
+        part is node for top in tops for node, _ in walk(top)
+    )
+
+
+def _standing_in(name: str, found: StandIn | None) -> StandIn | None:
     while found is not None:
         if found.name != name:
             found = found.around
@@ -222,6 +311,12 @@ def _standing_in(name: str) -> StandIn | None:
         else:
             return found
     return None
+
+
+def _inside(name: str, around: StandIn | None) -> StandIn:
+    """Return the stand-ins for what is called while one for ``name`` is running."""
+    found = _standing_in(name, around)
+    return StandIn(name, None, None, around, None if found is None else found.around)
 
 
 def override(stand_ins: Mapping[str, Callable[..., object]], /) -> AbstractContextManager[None]:
@@ -233,29 +328,70 @@ def override(stand_ins: Mapping[str, Callable[..., object]], /) -> AbstractConte
     Raises :class:`OptionError` for an unknown name, or a function that takes other arguments.
     """
     place = author()
-    chain: StandIn | None = OVERRIDES.get()
     if not isinstance(stand_ins, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(
             f"override() takes a mapping, not {type(stand_ins).__name__}",
             fix='override({"persona": my_persona})',
             at=(place,),
         )
-    for name, given in stand_ins.items():
-        original = _KNOWN.get(name)
-        if original is None:
-            raise OptionError(
-                f"no component is called {name!r}", fix=nearest(str(name), _KNOWN), at=(place,)
+    return _Override([(name, _checked(name, f, place)) for name, f in stand_ins.items()], place)
+
+
+def _checked(name: str, given: object, place: Source) -> Callable[..., Any]:
+    """Return the function that stands in for a component, or raise :class:`OptionError`."""
+    component = _KNOWN.get(name)
+    if component is None:
+        raise OptionError(
+            f"no component is called {name!r}", fix=nearest(str(name), _KNOWN), at=(place,)
+        )
+    function: Callable[..., Any] = _original(given)
+    if not _is_plain(function):
+        raise OptionError(
+            f"{name!r} is overridden by {type(given).__name__}, no plain function",
+            fix="give the function itself",
+            at=(place,),
+        )
+    _check_same(name, _original(component), function, (place,))
+    return function
+
+
+def _original(given: Any) -> Any:
+    """Return the function that a component was made of; of what is none, itself."""
+    return given.__wrapped__ if inspect.isfunction(given) and given in _COMPONENTS else given  # type: ignore[attr-defined]
+
+
+class _Override(AbstractContextManager[None]):
+    """A block in which functions stand in; it can be entered anywhere, any number of times."""
+
+    def __init__(self, given: list[tuple[str, Callable[..., Any]]], place: Source) -> None:
+        self.given = given
+        self.place = place
+
+    def __enter__(self) -> None:
+        chain = OVERRIDES.get()
+        for name, function in self.given:
+            chain = StandIn(name, function, self.place, chain)
+        OVERRIDES.set(chain)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        top = found = OVERRIDES.get()
+        while found is not None and found.source is not self.place:
+            found = found.around
+        if found is not None:
+            OVERRIDES.set(_below(found, len(self.given)))
+        if kind is None and self.given and (found is None or found is not top):
+            raise ScopeError(
+                "this override() is closed out of order",
+                fix="close blocks in the order they were opened; a generator suspended inside a "
+                "block keeps it open",
+                at=(author(), self.place),
             )
-        function = inspect.unwrap(given) if callable(given) else given
-        if not inspect.isfunction(function):
-            raise OptionError(
-                f"{name!r} is overridden by {type(given).__name__}, no plain function",
-                fix="give the function itself",
-                at=(place,),
-            )
-        _check_same(name, inspect.unwrap(original), function, (place,))
-        chain = StandIn(name, function, place, chain)
-    return standing(chain)
+
+
+def _below(stand_in: StandIn | None, count: int) -> StandIn | None:
+    for _ in range(count):
+        stand_in = None if stand_in is None else stand_in.around
+    return stand_in
 
 
 def _check_same(
@@ -282,7 +418,8 @@ def _difference(one: Signature, other: Signature) -> str:
         except TypeError as error:
             return str(error)
         for name, given in bound.arguments.items():
-            if name in one.parameters and given in one.parameters and name != given:
+            named = name in one.parameters and isinstance(given, str) and given in one.parameters
+            if named and name != given:
                 return f"it takes {given} in the place of {name}"
     return ""
 

@@ -6,20 +6,22 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from inspect import isawaitable
+from math import inf
 from os import PathLike
 from typing import Any, Never, Self
 
 import attrs
 
 from promptdsl import nodes
-from promptdsl.components.arguments import TEXT_BITS, inline, value_node
+from promptdsl.components.arguments import TEXT_BITS, inline, retract, value_node
 from promptdsl.components.composing import OVERRIDES, standing
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written, finish
-from promptdsl.errors import ContentError, OptionError, PromptError
+from promptdsl.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.library import TemplateSource, check_variables
-from promptdsl.scope import OPENED, detached, join
-from promptdsl.tree import DEFAULTS, HOLLOW, TEXT, Node, bits, make
+from promptdsl.nodes import found_in
+from promptdsl.scope import OPENED, detached, join, open_block
+from promptdsl.tree import DEFAULTS, HOLLOW, TEXT, Node, bits, label, make
 from promptdsl.trust import Trusted
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -59,23 +61,32 @@ class Lazy(Written, nodes.Lazy):
         self.content = ()
         self.mask = HOLLOW
         self.options = DEFAULTS
-        refuse_options(self, options, ("weight",))
-        if not callable(function):
-            raise ContentError(
-                f"a Lazy takes a function, not {type(function).__name__}",
-                fix="Lazy(lambda context: ...)",
-                at=(self.source,),
-            )
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight > 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(
-                f"Lazy(weight={weight!r})", fix="write a number above 0", at=(self.source,)
-            )
+        try:
+            refuse_options(self, options, ("weight",))
+            _check(self, function, weight)
+        except PromptError:
+            retract((function,))
+            raise
         self.function = function
         self.weight = weight
         self.overrides = OVERRIDES.get()
         top = OPENED.get()
         if top is not None:
             join(self, top, self.mask)
+
+
+def _check(lazy: Lazy, function: object, weight: Any) -> None:
+    if not callable(function):
+        raise ContentError(
+            f"a Lazy takes a function, not {type(function).__name__}",
+            fix="Lazy(lambda context: ...)",
+            at=(lazy.source,),
+        )
+    numeric = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not numeric or not 0 < weight < inf:
+        raise OptionError(
+            f"Lazy(weight={weight!r})", fix="write a number above 0", at=(lazy.source,)
+        )
 
 
 class Template(Written, nodes.Template):
@@ -139,6 +150,7 @@ def _fill(
                 )
         component.variables = check_variables({**variables, **inputs})
     except PromptError as error:
+        retract(found_in(given))
         raise error.located(component.source) from None
     top = OPENED.get()
     if top is not None:
@@ -150,8 +162,7 @@ def call(lazy: nodes.Lazy, context: LazyContext) -> object:
 
     Raises :class:`ContentError` when it has to be awaited.
     """
-    with detached(), standing(lazy.overrides):
-        returned = lazy.function(context)
+    returned = _called(lazy, context)
     if isawaitable(returned):
         close = getattr(returned, "close", None)
         if close is not None:
@@ -168,7 +179,26 @@ async def acall(lazy: nodes.Lazy, context: LazyContext) -> object:
     """Return what the function of a lazy returns, awaited where it has to be."""
     with detached(), standing(lazy.overrides):
         returned = lazy.function(context)
-        return await returned if isawaitable(returned) else returned
+        found = await returned if isawaitable(returned) else returned
+        _refuse_open(lazy)
+        return found
+
+
+def _called(lazy: nodes.Lazy, context: LazyContext) -> object:
+    with detached(), standing(lazy.overrides):
+        returned = lazy.function(context)
+        _refuse_open(lazy)
+        return returned
+
+
+def _refuse_open(lazy: nodes.Lazy) -> None:
+    block = open_block()
+    if block is not None:
+        raise ScopeError(
+            f"the function of this Lazy left a {label(block)} open",
+            fix="write blocks with `with`",
+            at=(lazy.source, block.source),
+        )
 
 
 def part_of(returned: object, lazy: nodes.Lazy) -> Node | None:

@@ -11,10 +11,11 @@ from promptdsl.components.arguments import (
     freeze,
     gather,
     gather_items,
+    inline,
     refused,
     retract,
 )
-from promptdsl.components.writing import TEXT_FORBIDS, Block, begin, seal
+from promptdsl.components.writing import TEXT_FORBIDS, Block, advice_for, begin, seal
 from promptdsl.errors import OptionError, PromptError
 from promptdsl.tree import (
     BARE,
@@ -26,6 +27,7 @@ from promptdsl.tree import (
     Node,
     bits,
     label,
+    named_label,
 )
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -41,11 +43,10 @@ class TextBlock(Block):
     _forbids = TEXT_FORBIDS
 
     def _advice(self, node: Node) -> str:
-        if node.mask & ITEM:
-            return "an Item stands in a List or a Checklist"
         if node.mask & SECTION:
             return "a Section holds lists, it does not stand in one"
-        return f"a {label(self)} holds text only: write it beside the {label(self)}"
+        beside = f"{named_label(self)} holds text only: write it beside the {label(self)}"
+        return advice_for(node, beside)
 
 
 class List(TextBlock, nodes.List):
@@ -188,6 +189,9 @@ def _sides(example: Example, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the two sides of an example; what was just written moves into them."""
     try:
         _refuse_nothing(example, given)
+        for part in given:
+            if not isinstance(part, Node):
+                inline(part, example)
         parts = [part for part in given if isinstance(part, Node)]
         adopt(example, [part for part in parts if part.mask & (BUSY | BARE)])
         return tuple(_side(example, name, part) for name, part in zip(_NAMES, given, strict=True))

@@ -258,7 +258,11 @@ def _made(
     component.content = ()
     component.mask = bits(MEDIA)
     component.options = DEFAULTS
-    words: dict[str, Any] = {n: _word(component, n, value) for n, value in said.items()}
+    words: dict[str, Any] = {
+        name: _word(component, name, value)
+        for name, value in said.items()
+        if value is not None or name != "title"
+    }
     try:
         found = source(component, block.type)
     except PromptError as error:

@@ -1,6 +1,6 @@
 """Whether a part that is written late may stand where it goes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from promptdsl import nodes
@@ -12,7 +12,8 @@ from promptdsl.components.timeline import Timeline
 from promptdsl.components.tools import ToolMessage, ToolResult
 from promptdsl.components.writing import Block, culprit
 from promptdsl.errors import PlacementError
-from promptdsl.tree import Node, named_label
+from promptdsl.rewriting import with_content
+from promptdsl.tree import DEEP, Node, named_label
 
 _HOLDERS: Mapping[type[Node], type[Block]] = {
     nodes.Root: Timeline,
@@ -30,18 +31,42 @@ _HOLDERS: Mapping[type[Node], type[Block]] = {
 }
 
 
-def check_place(part: Node, holder: Node, lazy: nodes.Lazy) -> Node:
+def check_place(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> Node:
     """Return a part that a lazy came to.
 
-    Raises :class:`PlacementError` when it may not stand in what holds the lazy.
+    ``holders`` are what the lazy stands in, the innermost first, one of each kind. Raises
+    :class:`PlacementError` when the part may not stand there.
     """
-    kind = TURNS[holder.role] if type(holder) is nodes.Turn else _HOLDERS.get(type(holder))
-    if kind is None or not part.mask & kind._forbids:  # pyright: ignore[reportPrivateUsage]
-        return part
-    wrong = culprit(part, kind._forbids)  # pyright: ignore[reportPrivateUsage]
-    advice: Any = kind._advice  # pyright: ignore[reportPrivateUsage]
-    raise PlacementError(
+    for holder in holders:
+        kind = _kind(holder)
+        # What is around the innermost one refuses only what may stand nowhere in it.
+        forbidden = kind._forbids if holder is holders[0] else kind._forbids & DEEP  # pyright: ignore[reportPrivateUsage]
+        if part.mask & forbidden:
+            raise _misplaced(culprit(part, forbidden), holder, lazy)
+    if not any(isinstance(one, nodes.Turn | nodes.Request | nodes.Note) for one in holders):
+        _check_loose(part, holders, lazy)
+    return part
+
+
+def _kind(holder: Node) -> type[Block]:
+    return TURNS[holder.role] if type(holder) is nodes.Turn else _HOLDERS[type(holder)]
+
+
+def _misplaced(wrong: Node, holder: Node, lazy: nodes.Lazy) -> PlacementError:
+    advice: Any = _kind(holder)._advice  # pyright: ignore[reportPrivateUsage]
+    root = isinstance(wrong, nodes.Root)
+    return PlacementError(
         f"this Lazy returned {named_label(wrong)}, which cannot stand in {named_label(holder)}",
-        fix=advice(holder, wrong),
+        fix="return its turns in a Fragment" if root else advice(holder, wrong),
         at=(lazy.source, wrong.source, holder.source),
     )
+
+
+def _check_loose(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> None:
+    """Refuse media in a section outside of any turn, which is system content."""
+    holder, root = holders[0], holders[-1]
+    whole = part if holder is root else with_content(holder, (part,))
+    try:
+        Timeline._inspect(root, (whole,), whole.mask)  # type: ignore[arg-type]  # pyright: ignore
+    except PlacementError as error:
+        raise PlacementError(error.what, fix=error.fix, at=(lazy.source, *error.at)) from None

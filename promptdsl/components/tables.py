@@ -64,6 +64,7 @@ class Table(Written, nodes.Table):
             retract(nodes.found_in(given, columns, format, *options.values()))
             raise error.located(self.source) from None
         if not any(self.rows):
+            self.rows = ()
             self.mask |= HOLLOW
         top = OPENED.get()
         if top is not None:

@@ -7,6 +7,7 @@ from promptdsl.encoding import title as one_line
 from promptdsl.fencing import BARE, Frame
 
 DEEPEST = 6
+_SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
 
 
 @attrs.frozen
@@ -18,10 +19,11 @@ class Markdown:
 
     def section(self, id: str, title: str | None, level: int, *, value: bool) -> Frame:
         """Return a heading before the section, nothing without a title."""
-        if title is None:
-            return BARE
-        text = field(title) if value else one_line(title)
-        return Frame(f"{'#' * min(level, DEEPEST)} {text}\n")
+        return BARE if title is None else Frame(self.title(title, level, value=value))
+
+    def title(self, text: str, level: int, *, value: bool) -> str:
+        """Return the heading of a section."""
+        return f"{_SIGNS[min(level, DEEPEST)]}{field(text) if value else one_line(text)}\n"
 
     def heading(self, level: int) -> Frame:
         """Return the number signs of a heading."""

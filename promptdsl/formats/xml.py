@@ -26,6 +26,10 @@ class Xml:
         titled = "" if title is None else f' title="{attribute(title)}"'
         return _element(id, titled, between="\n\n")
 
+    def title(self, text: str, level: int, *, value: bool) -> str:
+        """Return nothing: the title is an attribute of the tag."""
+        return ""
+
     def heading(self, level: int) -> Frame:
         """Return ``<heading level="1">``."""
         return _element("heading", f' level="{level}"', inline=True)

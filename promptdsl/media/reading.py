@@ -20,6 +20,7 @@ STORES: Mapping[str, SourceKind] = {"gs://": "gcs", "s3://": "s3"}
 
 _WHITE_SPACE = b" \t\n\v\f\r"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_WHOLE = re.compile(r"(?:https?|gs|s3)://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE)
 
 
 def of_bytes(
@@ -77,6 +78,8 @@ def _fix(text: str | bytes) -> str:
 
 def check_url(url: str) -> str:
     """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
+    if _WHOLE.match(url):
+        return url
     scheme = next((scheme for scheme in SCHEMES if url[:8].lower().startswith(scheme)), None)
     if scheme is None:
         raise MediaError(

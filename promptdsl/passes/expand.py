@@ -58,8 +58,10 @@ FENCED = ("event", "ephemeral")
 """Roles whose text is a value: it is encoded later, as it came."""
 
 Reader = Callable[[Any], tuple[Message, ...]]
-Settle = Callable[[Message, Node, int], Message]
-"""Makes a message of a recording ready to be sent; the number is which of it."""
+Settle = Callable[[Message, Node, int], tuple[Message, bool]]
+"""Makes a message of a recording ready to be sent; the number is which of it.
+
+Returns it, and whether JSON or code in it has to become text yet."""
 Pieces = Callable[[Any, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
 """Renders a template with its variables: strings, and values each with what it is called."""
 WITHIN = HOLLOW | RECORDED << SHIFT
@@ -89,7 +91,7 @@ def expand(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces:
 
 def _with_templates(root: Node, pieces: Pieces) -> Node:
     """Return the tree with the text of every template in its place."""
-    if not any(isinstance(node, Template) for node in _hollow(root)):
+    if not (root.mask & HOLLOW and any(isinstance(node, Template) for node in _hollow(root))):
         return root
 
     def change(node: Node) -> Node | None:
@@ -150,7 +152,7 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
     """Return a recording as runs of messages, its events and request-only turns as nodes."""
     parts: list[Node] = []
     run: list[Message] = []
-    leading = True
+    leading, hollow = True, False
     fresh = node.form != "messages"
     try:
         given = node.items if node.form == "messages" else readers[node.form](node.items)
@@ -158,7 +160,8 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
             message = item if type(item) is Message else _message(item, index)
             plain, role = message.plain, message.role
             if (plain is None or not (plain.isascii() or is_whole(plain))) and role not in FENCED:
-                message = settle(message, node, index)
+                message, waits = settle(message, node, index)
+                hollow = hollow or waits
             if fresh or message is not item:
                 place(message, node, index)
             # Comparing a few times is faster than a set; most are the first.
@@ -170,12 +173,12 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
                 run.append(message if leading else _instruction(message))
             else:
                 leading = False
-                parts += _run(node, run, index)
+                parts += _run(node, run, index, hollow=hollow)
                 parts.append(_turn(message, node))
-                run = []
+                run, hollow = [], False
     except PromptError as error:
         raise error.located(node.source) from None
-    return [*parts, *_run(node, run, len(given))]
+    return [*parts, *_run(node, run, len(given), hollow=hollow)]
 
 
 def _message(item: object, index: int) -> Message:
@@ -196,8 +199,11 @@ def _instruction(message: Message) -> Message:
     return message
 
 
-def _run(node: Recorded, run: list[Message], stop: int) -> list[Node]:
-    """Return the run of messages that ends before the one of number ``stop``."""
+def _run(node: Recorded, run: list[Message], stop: int, *, hollow: bool) -> list[Node]:
+    """Return the run of messages that ends before the one of number ``stop``.
+
+    It is hollow when something in it has to become text yet.
+    """
     if not run:
         return []
     items, start = tuple(run), stop - len(run)
@@ -206,16 +212,11 @@ def _run(node: Recorded, run: list[Message], stop: int) -> list[Node]:
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run of recorded messages: has it calls, results, instructions.
-
-    It is hollow when something in it has to become text yet.
-    """
+    """Return the mask of a run of recorded messages: has it calls, results, instructions."""
     surface = 0
-    hollow = False
     for message in messages:
         surface |= _ROLE_BITS.get(message.role, 0)
-        hollow = hollow or (message.plain is None and not is_text(message))
-    return bits(RECORDED, surface << SHIFT) | (HOLLOW if hollow else 0)
+    return bits(RECORDED, surface << SHIFT)
 
 
 _ROLE_BITS = {

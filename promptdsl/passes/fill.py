@@ -6,7 +6,7 @@ from typing import NamedTuple
 from promptdsl.errors import ContentError
 from promptdsl.nodes import Fragment, Lazy, Note
 from promptdsl.rewriting import rewrite, unique_ids
-from promptdsl.tree import HOLLOW, NAMED, Node
+from promptdsl.tree import AUDIENCE, HOLLOW, NAMED, Node
 
 WITHIN = HOLLOW
 DEEPEST = 100
@@ -14,10 +14,15 @@ DEEPEST = 100
 
 
 class Waiting(NamedTuple):
-    """A lazy and the part of the tree that takes what it writes."""
+    """A lazy and where it stands.
+
+    ``holders`` are the parts of the tree around it that take only some others, the innermost
+    first, one of each kind. ``audiences`` are those that what is around it is meant for.
+    """
 
     lazy: Lazy
-    holder: Node
+    holders: tuple[Node, ...]
+    audiences: frozenset[str] = frozenset()
 
 
 Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
@@ -46,19 +51,31 @@ def fill(root: Node, *, ask: Ask) -> Node:
 def _waiting(root: Node) -> list[Waiting]:
     """Return the lazies of a tree in document order."""
     found: list[Waiting] = []
-    stack: list[tuple[Node, Node]] = [(root, root)]
+    stack: list[tuple[Node, tuple[Node, ...], frozenset[str]]] = [(root, (), frozenset())]
     while stack:
-        node, holder = stack.pop()
+        node, holders, audiences = stack.pop()
         if isinstance(node, Lazy):
-            found.append(Waiting(node, holder))
+            found.append(Waiting(node, holders, audiences))
             continue
-        around = holder if isinstance(node, Fragment | Note) and node is not root else node
+        if not isinstance(node, Fragment):
+            holders = _within(node, holders)
+        if node.mask & AUDIENCE:
+            audiences |= {"people" if isinstance(node, Note) else node.options.audience}
         stack.extend(
-            (child, around)
+            (child, holders, audiences)
             for child in reversed(node.content)
             if not isinstance(child, str) and child.mask & WITHIN
         )
     return found
+
+
+def _within(node: Node, holders: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Return the holders inside a node; of its own kind it is the innermost one."""
+    return (node, *(one for one in holders if _kind(one) != _kind(node)))
+
+
+def _kind(node: Node) -> tuple[type[Node], object]:
+    return type(node), getattr(node, "role", None)
 
 
 def _filled(root: Node, parts: Sequence[Node | None]) -> Node:
@@ -75,4 +92,4 @@ def _filled(root: Node, parts: Sequence[Node | None]) -> Node:
 
 
 def _is_named(child: object) -> bool:
-    return isinstance(child, Node) and bool(child.mask & (NAMED))
+    return isinstance(child, Node) and bool(child.mask & NAMED)

@@ -41,8 +41,15 @@ def outline(root: Node) -> str:
 
 def _line(depth: int, what: str, where: object) -> str:
     # Deeper than a page is wide, the indentation stays: it would grow with the square of the depth.
-    text = "  " * min(depth, DEEPEST) + what
+    text = "  " * min(depth, DEEPEST) + _printable(what)
     return f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text
+
+
+def _printable(text: str) -> str:
+    """Return text on one line: names are from anywhere, what cannot be printed is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
 
 
 def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
@@ -53,7 +60,7 @@ def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
             yield depth, _size(node), None
         elif isinstance(node, Recorded):
             for message in node.items:
-                yield depth, _message(message), node.source
+                yield depth, _message(message) + _by(node), node.source
         else:
             yield depth, _describe(node), node.source
             stack.extend((child, depth + 1) for child in reversed(node.content))
@@ -131,12 +138,17 @@ def _kind(turn: Turn) -> str:
 
 def _with_options(what: str, node: Node) -> str:
     options = node.options
-    said = [f"by={'/'.join(options.within)}"] if options.within else []
-    said += [f"name={options.name}"] if options.name else []
+    said = [f"name={options.name}"] if options.name else []
     said += [f"audience={options.audience}"] if options.audience != "all" else []
     said += ["cached"] if options.cache else []
     said += [f"#{tag}" for tag in options.tags]
-    return " ".join([what, *said])
+    return " ".join([what + _by(node), *said])
+
+
+def _by(node: Node) -> str:
+    """Return by which components something was written that stands in none any more."""
+    within = node.options.within
+    return f" by={'/'.join(within)}" if within else ""
 
 
 def _message(message: Message) -> str:

@@ -7,8 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import Checklist, Code, Item, List, Quote, System, Table, Text, User
+from promptdsl import (
+    Checklist,
+    Code,
+    Example,
+    Heading,
+    Item,
+    List,
+    Quote,
+    System,
+    Table,
+    Text,
+    Value,
+)
 from promptdsl.tree import Node
+from tests.hostile import HOSTILE
 from tests.reading import text
 
 Outline: TypeAlias = tuple[Any, ...]
@@ -73,23 +86,76 @@ TEXTS = st.tuples(st.just("paragraph"), WORDS)
 LEAVES = TEXTS | st.tuples(st.just("code"), LINES) | st.tuples(st.just("table"), WORDS, WORDS)
 
 
-def several(
-    kind: str, parts: st.SearchStrategy[Outline]
-) -> st.SearchStrategy[Outline]:
+def several(kind: str, parts: st.SearchStrategy[Outline]) -> st.SearchStrategy[Outline]:
     """Return outlines of a kind that holds one to three parts."""
     return st.lists(parts, min_size=1, max_size=3).map(lambda inside: (kind, *inside))
 
 
 def containers(parts: st.SearchStrategy[Outline]) -> st.SearchStrategy[Outline]:
     """Return outlines of what holds others."""
-    items = several("item", parts)
-    return several("quote", parts) | several("bullets", items) | several("numbers", items)
+    entries = several("item", parts) | parts
+    return several("quote", parts) | several("bullets", entries) | several("numbers", entries)
 
 
 ANY = st.recursive(LEAVES, containers, max_leaves=8)
 
 
+def read_as(outline: Outline) -> Outline:
+    """Return what an outline is read as: what stands in a list is an item, or in the one before."""
+    kind, *inside = outline
+    parts: list[Any] = [part if isinstance(part, str) else read_as(part) for part in inside]
+    if kind not in ("bullets", "numbers"):
+        return (kind, *parts)
+    items: list[Outline] = []
+    for part in parts:
+        nested = part[0] in ("bullets", "numbers")
+        if nested and items:
+            items[-1] = (*items[-1], part)
+        else:
+            items.append(part if part[0] == "item" else ("item", part))
+    return (kind, *items)
+
+
 @given(st.lists(ANY, min_size=1, max_size=3))
 def test_any_blocks_are_read_as_written(read: Read, parts: list[Outline]) -> None:
     """Texts, code, tables, quotes and lists, in each other and beside each other, are just that."""
-    assert parts == read(text(System(*map(made, parts))))
+    assert list(map(read_as, parts)) == read(text(System(*map(made, parts))))
+
+
+@given(ANY.filter(lambda part: part[0] != "paragraph"))
+def test_any_side_of_an_example_is_read_as_written(read: Read, part: Outline) -> None:
+    """So is what stands in an example, behind the name of its side."""
+    whole = text(System(Example("a", made(part)), "b"))
+    names = [("paragraph", "Input: a"), ("paragraph", "Output:")]
+    assert [*names, read_as(part), ("paragraph", "b")] == read(whole)
+
+
+def test_a_checklist(read: Read) -> None:
+    """A checklist is a list whose items begin with boxes."""
+    part = Checklist(Item("a", Quote("b")), Item("c", done=True))
+    first = ("item", ("paragraph", "[ ] a"), ("quote", ("paragraph", "b")))
+    assert [("bullets", first, ("item", ("paragraph", "[x] c")))] == read(text(System(part)))
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("words", ["a", "a\nb", "a\r\n# b", Value("# a\n# b")])
+def test_a_heading(read: Read, level: int, words: Any) -> None:
+    """A heading is one heading of its level, whatever it says."""
+    (heading, after) = read(text(System(Heading(words, level), "b")))
+    assert ("heading_open", ("paragraph", "b")) == (heading[0], after)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda value: Table([["a", value], [value, "b"]], columns=["c", value]),
+        lambda value: Table([[value, value]]),
+    ],
+)
+def test_a_table_of_any_values(read: Read, wrap: Callable[[Any], Node], value: str) -> None:
+    """No value leaves its cell: a table is one table of as many cells."""
+    harmless = read(text(System(wrap("x"), "after")))
+    hostile = read(text(System(wrap(value), "after")))
+    assert [len(block) for block in harmless] >= [len(block) for block in hostile]
+    assert [block[0] for block in harmless] == [block[0] for block in hostile]

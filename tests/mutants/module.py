@@ -53,14 +53,10 @@ def _name(statement: ast.stmt) -> str:
     """Return what a statement makes, or nothing for one that is not ours to mutate."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return name if _made(statement) else ""
+            return name
         case ast.FunctionDef(name=name, decorator_list=[_, *_]):
             return name
     return ""
-
-
-def _made(statement: ast.stmt) -> bool:
-    return not isinstance(getattr(statement, "value", None), ast.Subscript)
 
 
 def _changes(
@@ -73,7 +69,8 @@ def _changes(
     text = _pattern(roots[0], name, parts)
     if text is not None:
         written, holes = _written(text)
-        for other in (of_class if name in parts.classes else of_pattern)(written):
+        others = of_class(written) if name in parts.classes else of_pattern(written)
+        for other in sorted({*others} - {written}):
             yield text, _text(other, holes), _difference(written, other, holes)
         return
     for node in (each for root in roots for each in ast.walk(root)):
@@ -87,24 +84,27 @@ def _of(node: ast.AST) -> Iterator[ast.AST]:
             for place in range(len(keys)):
                 yield ast.Dict(_without(keys, place), _without(values, place))
         case ast.Tuple(elts=[ast.Tuple(), *_] as entries):
-            for place in range(len(entries)):
-                yield ast.Tuple(_without(entries, place), ast.Load())
-            for place in range(len(entries) - 1):
-                pair = entries[place : place + 2]
-                swapped = [*entries[:place], *reversed(pair), *entries[place + 2 :]]
-                yield ast.Tuple(swapped, ast.Load())
+            yield from (ast.Tuple(other, ast.Load()) for other in _rows(entries))
         case ast.Constant(value=str(text)):
             for place in range(len(text)):
                 yield ast.Constant(f"{text[:place]}?{text[place + 1 :]}")
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            yield ast.IfExp(test, orelse, body)
-            yield from (body, orelse)
+            yield from (ast.IfExp(test, orelse, body), body, orelse)
         case ast.Call(func=function, args=arguments, keywords=keywords):
             for place in range(len(arguments)):
                 yield ast.Call(function, _without(arguments, place), keywords)
             yield from arguments[-1:]
         case ast.For() | ast.Expr():
             yield ast.Pass()
+
+
+def _rows(entries: list[ast.expr]) -> Iterator[list[ast.expr]]:
+    """Yield a table without each row, and with each two neighbours the other way round."""
+    for place in range(len(entries)):
+        yield _without(entries, place)
+    for place in range(len(entries) - 1):
+        pair = entries[place : place + 2]
+        yield [*entries[:place], *reversed(pair), *entries[place + 2 :]]
 
 
 def _without(items: list, place: int) -> list:  # type: ignore[type-arg]
@@ -176,13 +176,18 @@ def _piece(piece: str, holes: list[str]) -> ast.expr:
 
 def _difference(before: str, after: str, holes: list[str]) -> str:
     """Return what changed, with a little of what stands around it."""
-    start = next((at for at, pair in enumerate(zip(before, after, strict=False)) if len({*pair}) > 1), len(after))
+    start = next(
+        (at for at, pair in enumerate(zip(before, after, strict=False)) if len({*pair}) > 1),
+        len(after),
+    )
     ends = zip(reversed(before[start:]), reversed(after[start:]), strict=False)
     end = next((at for at, pair in enumerate(ends) if len({*pair}) > 1), len(after) - start)
     end = min(end, len(before) - start)
     shown = [
         "".join(
-            f"{{{holes[ord(each) - FIRST_HOLE]}}}" if ord(each) >= FIRST_HOLE else ascii(each)[1:-1].replace("\\\\", "\\")
+            f"{{{holes[ord(each) - FIRST_HOLE]}}}"
+            if ord(each) >= FIRST_HOLE
+            else ascii(each)[1:-1].replace("\\\\", "\\")
             for each in text[max(0, start - 10) : len(text) - end + 8]
         )
         for text in (before, after)

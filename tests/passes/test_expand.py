@@ -277,7 +277,7 @@ def test_readers_are_handed_in() -> None:
     done = expand(
         tree,
         readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
-        settle=lambda message, _, __: Message("user", (*message.content, TextBlock("!"))),
+        settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
         pieces=lambda *_: (),
     )
     assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == heard(done.content[0].items)

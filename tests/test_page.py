@@ -1,0 +1,149 @@
+"""A page: pieces of text joined to blocks, each line behind what stands before it."""
+
+import pytest
+
+from promptdsl import ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
+from promptdsl.page import PLAIN, WIDEST, Listed, Margin, Page, deeper, margin, marked
+from tests.reading import text
+
+ITEM = margin("  ", "\n\n")
+QUOTE = margin("> ", "\n\n")
+
+
+def written(page: Page) -> list[str]:
+    """Return the texts of the blocks of a page."""
+    page.flush()
+    return [block.text for block in page.blocks if isinstance(block, TextBlock)]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "between", "expected"),
+    [
+        ("", "\n\n", Margin("", "\n\n")),
+        ("", "\n", Margin("", "\n")),
+        ("  ", "\n\n", Margin("  ", "\n\n  ")),
+        ("> ", "\n\n", Margin("> ", "\n>\n> ")),
+        ("> ", "\n", Margin("> ", "\n> ")),
+    ],
+)
+def test_margins(prefix: str, between: str, expected: Margin) -> None:
+    """Between two parts stand lines that hold the prefix without blanks at its end."""
+    assert expected == margin(prefix, between)
+
+
+def test_texts_and_gaps() -> None:
+    """Texts stand a gap apart; an empty one leaves no trace."""
+    page = Page()
+    page.put("a", PLAIN)
+    page.put("", PLAIN)
+    page.put("b", PLAIN)
+    assert ["a\n\nb"] == written(page)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("a", "a"),
+        ("a\nb", "a\n> b"),
+        ("a\n\nb", "a\n>\n> b"),
+        ("a\n", "a\n>"),
+        ("\na", "\n> a"),
+        ("a\r\nb", "a\r\n> b"),
+        ("a\r\n\r\nb", "a\r\n>\r\n> b"),
+        ("a\rb", "a\r> b"),
+        ("a\r\rb", "a\r>\r> b"),
+        ("a\n\r\nb", "a\n>\r\n> b"),
+        ("a\r", "a\r>"),
+        ("a\u2028b\x0bc", "a\u2028b\x0bc"),
+        ("a\n b", "a\n>  b"),
+    ],
+)
+def test_lines(lines: str, expected: str) -> None:
+    """What stands before a line is written behind every line end that Markdown knows."""
+    page = Page()
+    page.put(lines, QUOTE)
+    assert [expected] == written(page)
+
+
+def test_containers() -> None:
+    """What opens and closes a container has no gap to what is in it."""
+    page = Page()
+    page.put("a", PLAIN)
+    page.open("<b>\n", PLAIN)
+    page.put("c", PLAIN)
+    page.put("d", PLAIN)
+    page.close("\n</b>", PLAIN)
+    page.put("e", PLAIN)
+    assert ["a\n\n<b>\nc\n\nd\n</b>\n\ne"] == written(page)
+
+
+def test_a_container_behind_a_margin() -> None:
+    """Its two ends stand behind the margin, too."""
+    page = Page()
+    page.open("```\n", ITEM)
+    page.put("a", ITEM)
+    page.close("\n```", ITEM)
+    assert ["```\n  a\n  ```"] == written(page)
+
+
+def test_taking_back() -> None:
+    """A container in which nothing was written is taken back, with what stood last before it."""
+    page = Page()
+    page.put("a", PLAIN)
+    page.tail = Listed(ordered=False, other=False)
+    mark = page.here()
+    page.open("<b>\n", PLAIN)
+    page.take_back(mark)
+    tail = page.tail
+    page.put("c", PLAIN)
+    assert (Listed(ordered=False, other=False), ["a\n\nc"]) == (tail, written(page))
+
+
+def test_the_end_of_a_container_after_a_block() -> None:
+    """Behind an attachment the end of a container does not begin with a blank line."""
+    page = Page()
+    page.open("<b>\n", PLAIN)
+    page.put("a", PLAIN)
+    page.block(ImageBlock(MediaSource("url", "https://example.org/a")))
+    page.close("\n</b>", PLAIN)
+    assert ["<b>\na", "</b>"] == written(page)
+
+
+def test_cache_marks() -> None:
+    """A cache mark stands on the block that was written last."""
+    page = Page()
+    page.cache("default")
+    page.put("a", PLAIN)
+    page.cache("default")
+    page.put("b", PLAIN)
+    page.flush()
+    page.cache("default")
+    assert [("a", "default"), ("b", "default")] == [
+        (getattr(block, "text", ""), getattr(block, "cache", None)) for block in page.blocks
+    ]
+
+
+def test_what_carries_no_mark() -> None:
+    """What cannot carry a cache mark stays as it is."""
+    block = object()
+    assert block is marked(block, "default")
+
+
+def test_the_widest_margin() -> None:
+    """Deeper than the widest margin nothing is indented any more."""
+    inside = PLAIN
+    for _ in range(WIDEST):
+        inside = deeper(inside, "   ", "\n")
+    assert WIDEST - WIDEST % 3 == len(inside.prefix)
+    assert inside == deeper(inside, "   ", "\n")
+    assert len(inside.prefix) + 2 == len(deeper(inside, "  ", "\n").prefix)
+
+
+@pytest.mark.parametrize(("wrap", "mark"), [(List, "- "), (Quote, "> ")])
+def test_a_part_deeper_than_the_widest_margin(wrap: type[List | Quote], mark: str) -> None:
+    """Further lines of what stands deeper are indented as far as it goes, and not one is lost."""
+    part = Text("a\nb")
+    for _ in range(100):
+        part = wrap(part)  # type: ignore[assignment]
+    first, second = text(System(part)).split("\n")
+    assert (mark * 100 + "a", WIDEST + 1, "b") == (first, len(second), second[-1])

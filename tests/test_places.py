@@ -1,0 +1,306 @@
+"""What no value can do, wherever it goes: the promises of docs/safety.md, place by place."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptdsl import Developer, List, Text, Timeline, Value, decode, render
+from promptdsl.encoding import whole
+from tests.hostile import FENCES, HOSTILE
+from tests.test_encoding import LARGEST_REFERENCE, VALUES, skeleton
+from tests.value_places import (
+    DELIMITERS,
+    FORMS,
+    HOLDERS,
+    LINES,
+    RECORDED,
+    WORD,
+    Frame,
+    Place,
+    frame,
+    line_of,
+    place_of,
+    recorded_of,
+)
+
+CORPUS = [value for value in HOSTILE if value]
+SOME = list(dict.fromkeys([*CORPUS[::9], *FENCES, "\n# x", "x\n\n</context>\n", "\ud800\r"]))
+"""For places that differ from another in what stands around them alone."""
+
+SPOKEN = [name for name, form in FORMS.items() if form.bare or form.own]
+WHOLLY: Mapping[str, list[Place]] = {
+    "markdown": [place_of(form, "developer", "markdown") for form in FORMS],
+    "xml": [place_of(form, "developer", "xml") for form in FORMS],
+    "grounding": [place_of(form, "grounding", "markdown") for form in FORMS],
+    "lines": [line_of(name) for name in LINES],
+    "unfenced lines": [line_of(name, "none") for name in LINES],
+    "recorded": [recorded_of(name) for name in RECORDED],
+}
+PARTLY: Mapping[str, list[Place]] = {
+    "section": [place_of(form, "section", "markdown") for form in FORMS],
+    "section in xml": [place_of(form, "section", "xml") for form in FORMS],
+    "section of a user": [place_of(form, "section of a user", "xml") for form in FORMS],
+    "literal in xml": [place_of(form, "grounding", "xml", "literal") for form in FORMS],
+    **{
+        f"{holder}, {delimiters}": [
+            place_of(form, holder, "markdown", delimiters) for form in FORMS
+        ]
+        for holder in ("ephemeral", "grounding", "event")
+        for delimiters in DELIMITERS
+    },
+    **{
+        name: [place_of(form, name, "markdown") for form in SPOKEN]
+        for name, holder in HOLDERS.items()
+        if holder.spoken
+    },
+    **{
+        f"lines, {delimiters}": [line_of(name, delimiters) for name in LINES]
+        for delimiters in ("tag", "literal", "prefix")
+    },
+    **{
+        f"recorded, {delimiters}": [recorded_of(name, delimiters) for name in RECORDED]
+        for delimiters in DELIMITERS
+    },
+}
+GROUPS = {**{f"all in {name}": places for name, places in WHOLLY.items()}, **PARTLY}
+PLACES = [place for places in GROUPS.values() for place in places]
+
+Parser = Callable[[str], list[str]]
+TAG = re.compile(r"<\s*/?\s*[A-Za-z_][\w.\-]*")
+"""A tag as a tolerant reader sees it: white space, attributes, left open."""
+
+
+class Heard(NamedTuple):
+    """A value in a place, the frame around it, and what it became; ``None`` outside the frame."""
+
+    place: Place
+    value: str
+    frame: Frame
+    encoded: str | None
+
+    @property
+    def text(self) -> str:
+        """The whole text the value stands in."""
+        return f"{self.frame.before}{self.encoded}{self.frame.behind}"
+
+    @property
+    def calm(self) -> str:
+        """That text with a harmless word instead of the value."""
+        return f"{self.frame.before}{WORD}{self.frame.behind}"
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.value[:60]!r} -> {self.encoded and self.encoded[:60]!r}"
+
+
+def hear(place: Place, values: list[str]) -> Iterator[Heard]:
+    """Yield what values come to in a place, each beside a harmless word in the same place."""
+    word, *written = place.texts([WORD, *values])
+    around = frame(word)
+    for value, text in zip(values, written, strict=True):
+        yield Heard(place, value, around, around.within(text))
+
+
+@pytest.fixture(scope="module", params=GROUPS)
+def written(request: pytest.FixtureRequest) -> list[Heard]:
+    """Return what hostile strings come to in the places of a group."""
+    name: str = request.param
+    values = SOME if name in PARTLY else CORPUS
+    return [heard for place in GROUPS[name] for heard in hear(place, values)]
+
+
+@pytest.fixture
+def inside(written: list[Heard]) -> list[Heard]:
+    """Return those that stand in their frame."""
+    return [heard for heard in written if heard.encoded is not None]
+
+
+@pytest.fixture
+def encoded(inside: list[Heard]) -> list[Heard]:
+    """Return those that are encoded, as all are but values in conversation."""
+    return [heard for heard in inside if heard.place.encoded]
+
+
+@pytest.fixture(scope="session")
+def commonmark() -> Parser:
+    """Return a CommonMark parser of others: text to its headings, rules and code fences."""
+    parser = pytest.importorskip("markdown_it", reason="needs markdown-it-py").MarkdownIt()
+    wanted = {"heading_open", "hr", "fence"}
+    return lambda text: [token.type for token in parser.parse(text) if token.type in wanted]
+
+
+def test_corpus() -> None:
+    """The corpus holds more than two hundred strings, none of them twice."""
+    assert (True, len(HOSTILE)) == (len(HOSTILE) > 200, len(set(HOSTILE)))
+
+
+def test_one_frame(written: list[Heard]) -> None:
+    """Whatever the value, roles, blocks and every byte outside its place stay as they are."""
+    assert [] == [str(heard) for heard in written if heard.encoded is None]
+
+
+def _back(place: Place, value: str) -> str:
+    """Return what comes back: the value, as far as the place has a form for it.
+
+    Conversation has none for lone surrogates, JSON none for two that together are a character.
+    """
+    if not place.encoded:
+        return whole(value)[0]
+    if place.notation == "json":
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return value
+
+
+def test_values_come_back(inside: list[Heard]) -> None:
+    """Every value comes back from its place, once what the place adds to its lines is undone."""
+    assert [] == [
+        str(heard)
+        for heard in inside
+        if heard.place.read(heard.encoded or "") != _back(heard.place, heard.value)
+    ]
+
+
+def test_no_brackets(encoded: list[Heard]) -> None:
+    """No encoded value holds an angle bracket, so it opens and closes no tag around it."""
+    texts = [(heard, heard.place.unindented(heard.encoded or "")) for heard in encoded]
+    assert [] == [str(heard) for heard, text in texts if "<" in text or ">" in text]
+
+
+def test_same_tags(encoded: list[Heard]) -> None:
+    """A tolerant reader sees the tags that stand around a harmless word."""
+    assert [] == [
+        str(heard) for heard in encoded if TAG.findall(heard.text) != TAG.findall(heard.calm)
+    ]
+
+
+def test_no_delimiters(encoded: list[Heard]) -> None:
+    """A delimiter that is no tag stands where the fence is, and in no value."""
+    assert [] == [
+        str(heard)
+        for heard in encoded
+        for literal in heard.place.literals
+        if heard.text.count(literal) != heard.calm.count(literal)
+    ]
+
+
+def test_one_line(encoded: list[Heard]) -> None:
+    """A value in a field, a title, a heading or a cell is one line to every reader."""
+    lines = [heard for heard in encoded if heard.place.line]
+    assert [] == [str(heard) for heard in lines if len((heard.encoded or "").splitlines()) > 1]
+
+
+def test_same_headings(encoded: list[Heard]) -> None:
+    """Where nothing is around it, it makes no heading, rule or code fence of a text."""
+    bare = [heard for heard in encoded if heard.place.open]
+    assert [] == [str(heard) for heard in bare if skeleton(heard.text) != skeleton(heard.calm)]
+
+
+def test_same_headings_to_commonmark(encoded: list[Heard], commonmark: Parser) -> None:
+    """Neither does it to a CommonMark parser of others."""
+    bare = [heard for heard in encoded if heard.place.open]
+    assert [] == [str(heard) for heard in bare if commonmark(heard.text) != commonmark(heard.calm)]
+
+
+def test_strict_utf8(inside: list[Heard]) -> None:
+    """Every text can be written as strict UTF-8."""
+    assert [] == [
+        str(heard)
+        for heard in inside
+        if heard.text != heard.text.encode("utf-8", "replace").decode()
+    ]
+
+
+any_place = st.sampled_from(PLACES)
+something = VALUES.filter(bool)
+
+
+@settings(max_examples=1_000)
+@given(place=any_place, value=something)
+def test_any_value(place: Place, value: str) -> None:
+    """Any string at all comes back from every place, in the same frame."""
+    [heard] = hear(place, [value])
+    assert _back(place, value) == place.read(heard.encoded or "")
+
+
+OPEN = [place for place in PLACES if place.open]
+
+
+@settings(max_examples=1_000)
+@given(place=st.sampled_from(OPEN), value=something)
+def test_any_value_in_the_open(place: Place, value: str) -> None:
+    """Any string at all makes no heading, rule or code fence where nothing is around it."""
+    [heard] = hear(place, [value])
+    assert skeleton(heard.calm) == skeleton(heard.text)
+
+
+NEIGHBOURS = (
+    "",
+    "# ",
+    "#",
+    "- ",
+    "-",
+    "1. ",
+    "1",
+    "=",
+    "*",
+    "_",
+    "`",
+    "~",
+    "> ",
+    "|",
+    "<",
+    "</",
+    "&",
+)
+"""How author text beside a value may end or begin."""
+
+
+@settings(max_examples=500)
+@given(
+    values=st.lists(something, min_size=2, max_size=3),
+    ends=st.lists(st.sampled_from(NEIGHBOURS), min_size=2, max_size=2),
+    format=st.sampled_from(["markdown", "xml"]),
+)
+def test_neighbours(values: list[str], ends: list[str], format: str) -> None:
+    """Values beside each other, and beside any mark, are to every reader like a harmless word."""
+    before, behind = f"a\n{ends[0]}", f"{ends[1]}\nb"
+    parts = ([WORD], values)
+    turns = (Developer(Text(before, *map(Value, part), behind)) for part in parts)
+    settled = {"format": format, "merge_consecutive": False}
+    calm, text = (
+        said.plain or "" for said in render(Timeline(*turns), transformation=settled).messages
+    )
+    encoded = text.removeprefix(before).removesuffix(behind)
+    expected = (skeleton(calm), TAG.findall(calm), "".join(values))
+    assert expected == (skeleton(text), TAG.findall(text), decode(encoded))
+
+
+@given(one=something, two=something)
+def test_neighbouring_texts(one: str, two: str) -> None:
+    """So are values in two texts, and in two items."""
+    trees = [
+        Timeline(Developer(Text(Value(a)), Text(Value(b)), List(Value(a), Value(b))))
+        for a, b in ((WORD, WORD), (one, two))
+    ]
+    calm, text = (skeleton(render(tree).messages[0].plain or "") for tree in trees)
+    assert calm == text
+
+
+LONG = ("<", "</context", "&#", "\n# ", "- ", "\r\n", "|", '"', "`", "\ud800", "[[", "\n> ")
+
+
+@pytest.mark.parametrize("run", LONG)
+def test_linear_time(run: str) -> None:
+    """Twenty thousand repetitions in each form take seconds; squared, it is hours."""
+    start = perf_counter()
+    encoded = [
+        len(heard.text) for place in WHOLLY["markdown"] for heard in hear(place, [run * 20_000])
+    ]
+    assert (True, True) == (
+        perf_counter() - start < 30,
+        max(encoded) < 2 * LARGEST_REFERENCE * len(run) * 20_000,
+    )
