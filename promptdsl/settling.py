@@ -41,7 +41,8 @@ def settle(
     """
     content = message.content
     for block in content:
-        if not _is_settled(block):
+        # A call is most often what is no text: it is told without another function.
+        if type(block) is not ToolUseBlock and not _is_settled(block):
             break
     else:
         return message, False

@@ -237,25 +237,7 @@ def test_any_value_in_the_open(place: Place, value: str) -> None:
     assert skeleton(heard.calm) == skeleton(heard.text)
 
 
-NEIGHBOURS = (
-    "",
-    "# ",
-    "#",
-    "- ",
-    "-",
-    "1. ",
-    "1",
-    "=",
-    "*",
-    "_",
-    "`",
-    "~",
-    "> ",
-    "|",
-    "<",
-    "</",
-    "&",
-)
+NEIGHBOURS = ("", "# ", "#", "- ", "-", "1. ", "1", "=", "*", "_", "`", "~", "> ", "|", "&", "[")
 """How author text beside a value may end or begin."""
 
 

@@ -20,7 +20,7 @@ STORES: Mapping[str, SourceKind] = {"gs://": "gcs", "s3://": "s3"}
 
 _WHITE_SPACE = b" \t\n\v\f\r"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_WHOLE = re.compile(r"(?:https?|gs|s3)://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE)
+_WEB = re.compile(r"https?://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE)
 
 
 def of_bytes(
@@ -78,8 +78,6 @@ def _fix(text: str | bytes) -> str:
 
 def check_url(url: str) -> str:
     """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
-    if _WHOLE.match(url):
-        return url
     scheme = next((scheme for scheme in SCHEMES if url[:8].lower().startswith(scheme)), None)
     if scheme is None:
         raise MediaError(
@@ -101,6 +99,8 @@ def of_url(url: str, media_type: str | None = None, *, kind: Kind | None = None)
     Raises :class:`MediaError` for an address of another scheme, for bytes that are refused, and
     for a media type that is not of ``kind``.
     """
+    if media_type is None and _WEB.match(url):
+        return MediaSource("url", url)
     scheme = check_url(url)[:5].lower()
     if scheme == "data:":
         return _of_data_url(url, media_type, kind)
