@@ -283,6 +283,11 @@ def code_fence(text: str) -> str:
     return "`" * max(3, longest + 1)
 
 
+def code_info(language: str | None) -> str:
+    """Return what names the language of a code fence: one line, which leaves the fence a fence."""
+    return field(language or "").replace("`", "&#96;")
+
+
 _BACKTICKS = re.compile("`+")
 
 

@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -13,7 +14,7 @@ from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, text_bloc
 from promptdsl.config import Resolved, fences, literal_fences
 from promptdsl.encoding import guard, guard_end, guard_prefixes, is_whole
 from promptdsl.fencing import Form
-from promptdsl.losses import Loss
+from promptdsl.losses import Loss, LossKind
 from promptdsl.messages import NO_DETAILS, Details, Message, RawOrigin, message, spoken
 from promptdsl.nodes import (
     Call,
@@ -27,9 +28,9 @@ from promptdsl.nodes import (
     Turn,
 )
 from promptdsl.page import marked
-from promptdsl.settling import worded
+from promptdsl.settling import formatted, worded
 from promptdsl.tree import HOLLOW, RESULT, SHIFT, SPOKEN, Child, Node
-from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice
+from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice, written
 from promptdsl.wording import Setting, Wording, plain_instructions
 
 Roots = Iterable[str | os.PathLike[str]]
@@ -144,8 +145,17 @@ class _Lowering:
 
     def _worded(self, node: Recorded, items: tuple[Message, ...]) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
+        wanted = partial(self._wanted, node)
+        return [worded(message, wanted) for message in items]
+
+    def _wanted(self, node: Recorded, block: Block) -> str | None:
+        """Return what an author's function makes of a recorded block."""
         format_block = self.setting.format_block
-        return [worded(message, format_block, node.source) for message in items]
+        text = None if format_block is None else formatted(block, format_block, node.source)
+        return None if text is None else written(text, partial(self._lost, node))
+
+    def _lost(self, node: Recorded, kind: LossKind, what: str, why: str) -> None:
+        self.losses.append(Loss(kind, what, why, "history", node.source))
 
     def _merged(self, turn: Merged) -> None:
         blocks: list[Block] = []

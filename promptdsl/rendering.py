@@ -27,8 +27,9 @@ from promptdsl.losses import Loss
 from promptdsl.lower import lower
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
-from promptdsl.nodes import Recorded, Root
+from promptdsl.nodes import Fragment, Recorded, Root
 from promptdsl.passes.fill import Ask, Waiting
+from promptdsl.passes.select import select
 from promptdsl.pipeline import (
     BEFORE_TARGET,
     CHANGING,
@@ -37,10 +38,11 @@ from promptdsl.pipeline import (
     before_target,
     for_target,
 )
+from promptdsl.rewriting import with_content
 from promptdsl.scope import detached
 from promptdsl.settling import settle
 from promptdsl.sources import author
-from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node
+from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node, bits, make
 from promptdsl.views.outline import outline
 
 if TYPE_CHECKING:
@@ -77,10 +79,6 @@ class _Request:
     def context(self) -> LazyContext:
         """What a lazy is told."""
         return LazyContext(self.model, self.provider)
-
-    def reads(self, waiting: Waiting) -> bool:
-        """Return whether what a lazy writes is for the audience; it is not called otherwise."""
-        return waiting.audiences <= {"all", self.audience}
 
 
 def render(
@@ -147,8 +145,7 @@ class _Unanswered(Exception):
 
 
 def _ask(request: "_Request", waiting: Sequence[Waiting]) -> list[Node | None]:
-    context = request.context
-    return [_part(one, call(one.lazy, context)) if request.reads(one) else None for one in waiting]
+    return [_part(one, call(one.lazy, request.context), request) for one in waiting]
 
 
 def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
@@ -176,14 +173,20 @@ async def _gathered(waiting: Sequence[Waiting], request: "_Request") -> list[Nod
 
 
 async def _answer(waiting: Waiting, request: "_Request") -> Node | None:
-    if not request.reads(waiting):
-        return None
-    return _part(waiting, await acall(waiting.lazy, request.context))
+    return _part(waiting, await acall(waiting.lazy, request.context), request)
 
 
-def _part(waiting: Waiting, returned: object) -> Node | None:
+def _part(waiting: Waiting, returned: object, request: "_Request") -> Node | None:
+    """Return what a lazy came to, without what another audience reads.
+
+    Lazies in that are not called, and a note is gone before it is dissolved.
+    """
     part = part_of(returned, waiting.lazy)
-    return None if part is None else check_place(part, waiting.holders, waiting.lazy)
+    if part is None:
+        return None
+    checked = check_place(part, waiting.holders, waiting.lazy)
+    whole = with_content(make(Fragment, mask=bits(FRAGMENT)), (checked,))
+    return next(iter(select(whole, audience=request.audience).content), None)
 
 
 def _request(  # noqa: PLR0917 (what render() takes, in its order)

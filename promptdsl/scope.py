@@ -168,11 +168,10 @@ def fail(component: Any, below: Frame | None) -> None:
 def take_out(component: Any, frame: Frame | None) -> None:
     """Remove a component from the open block that holds it: mostly the innermost, at its end."""
     while frame is not None and frame[0] is not None:
-        entries = frame[0].content
-        if type(entries) is not list:
-            frame = frame[1]
-            continue
-        for index in range(len(entries) - 1, -1, -1):
+        entries: Any = frame[0].content
+        # What is a tuple is closed: it lost its place elsewhere.
+        places = range(len(entries) - 1, -1, -1) if hasattr(entries, "append") else ()
+        for index in places:
             if entries[index] is component:
                 del entries[index]
                 return

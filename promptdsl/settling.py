@@ -19,7 +19,7 @@ from promptdsl.blocks import (
     text_block,
 )
 from promptdsl.config import FormatBlock
-from promptdsl.encoding import code_fence, is_whole, json_text, text_of, whole
+from promptdsl.encoding import code_fence, code_info, is_whole, json_text, text_of, whole
 from promptdsl.errors import ContentError
 from promptdsl.media.reading import read_path
 from promptdsl.messages import Message
@@ -35,9 +35,9 @@ def settle(
 ) -> tuple[Message, bool]:
     """Return a recorded message whose blocks can be sent; the same one where they could already.
 
-    Beside it stands whether some are JSON or code, which become text later. ``node`` is the recording and ``number`` which of its messages this is; both are noted in
-    ``lost`` when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is
-    refused or cannot be read.
+    Beside it stands whether some are JSON or code, which become text later. ``node`` is the
+    recording and ``number`` which of its messages this is; both are noted in ``lost`` when a lone
+    surrogate was replaced. Raises :class:`MediaError` for a path that is refused or cannot be read.
     """
     content = message.content
     for block in content:
@@ -82,7 +82,7 @@ def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
 def fenced_code(text: str, language: str | None) -> str:
     """Return code in a Markdown fence longer than any inside it."""
     fence = code_fence(text)
-    return f"{fence}{language or ''}\n{text}\n{fence}"
+    return f"{fence}{code_info(language)}\n{text}\n{fence}"
 
 
 def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
@@ -115,23 +115,26 @@ def _is_data(block: Block) -> bool:
     return isinstance(block, JsonBlock | CodeBlock)
 
 
-def worded(message: Message, format_block: FormatBlock | None, at: object) -> Message:
+Wanted = Callable[[Block], str | None]
+"""Returns what an author wants a block to say, ``None`` for what it says by default."""
+
+
+def worded(message: Message, wanted: Wanted) -> Message:
     """Return a message whose JSON and code are text."""
     if is_text(message):
         return message
-    return message.replace(content=tuple(_worded(b, format_block, at) for b in message.content))
+    return message.replace(content=tuple(_worded(block, wanted) for block in message.content))
 
 
-def _worded(block: Block, format_block: FormatBlock | None, at: object) -> Block:
+def _worded(block: Block, wanted: Wanted) -> Block:
     if isinstance(block, ToolResultBlock):
-        return attrs.evolve(
-            block, content=tuple(_worded(inner, format_block, at) for inner in block.content)
-        )
+        content = tuple(_worded(inner, wanted) for inner in block.content)
+        return attrs.evolve(block, content=content)
     if not isinstance(block, JsonBlock | CodeBlock):
         return block
-    text = None if format_block is None else formatted(block, format_block, at)
+    text = wanted(block)
     if text is not None:
-        return text_block(whole(text)[0])
+        return text_block(text)
     if isinstance(block, JsonBlock):
         return text_block(json_text(block.value))
     return text_block(fenced_code(block.text, block.language))

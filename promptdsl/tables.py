@@ -53,7 +53,8 @@ def _bars(cells: list[str]) -> str:
 def _csv(columns: Columns, rows: Rows) -> str:
     lines = [_cells(row, inline_line, title) for row in rows]
     head = [] if columns is None else [_cells(columns, inline_line, inline_line)]
-    return "\n".join(",".join(map(_quoted, line)) for line in (*head, *lines))
+    # A line without a character would be none at all.
+    return "\n".join(",".join(map(_quoted, line)) or '""' for line in (*head, *lines))
 
 
 def _quoted(text: str) -> str:

@@ -30,7 +30,7 @@ def trusted(text: str) -> Trusted:
     never survives a string operation, JSON or disk. Raises :class:`ContentError` for what is no
     string.
     """
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ContentError(
             f"trusted() takes a string, not {type(text).__name__}", fix="give it the text itself"
         )

@@ -95,6 +95,8 @@ class _Open:
     """Whether it goes on with the item before it: a list in a list stands under that item."""
     other: bool = False
     """Whether a list of the same kind stands right before this one."""
+    tight: bool = False
+    """Whether a list follows a text on the next line: so it is in an item."""
 
 
 @attrs.frozen
@@ -143,7 +145,7 @@ class Wording:
         """Write a part; return whether it was opened, so that its children are next."""
         kind = node._node
         page = self.page
-        if kind in _TIGHT and page.tail == "prose" and isinstance(around.node, Item | Side):
+        if around.tight and kind in _TIGHT and page.tail == "prose":
             page.gap = f"\n{around.margin.prefix}"
         write = _LEAVES.get(kind)
         if write is not None:
@@ -181,6 +183,7 @@ class Wording:
             around.margin,
             around.listing,
             goes_on=goes_on,
+            tight=around.tight,
         )
         framed = _CONTAINERS.get(node._node)
         if framed is None:
@@ -189,6 +192,7 @@ class Wording:
             return opened
         frame = opened.frame = framed(self, node, opened)
         opened.listing = opened if isinstance(node, List | Checklist) else None
+        opened.tight = isinstance(node, Item | Side)
         opened.margin = deeper(around.margin, frame.prefix, frame.between)
         self.page.open(frame.open, around.margin)
         if goes_on:
@@ -214,6 +218,7 @@ class Wording:
             else:
                 text = guarded(written(text, note), opened.voice, self.names)
         frame = form.section(str(node.options.id), text, opened.level, value=value)
+        frame = _shielded(frame, opened.voice)
         opened.level += 1
         opened.voice = opened.voice.in_section(tagged=form.tagged)
         return frame
@@ -302,7 +307,8 @@ class Wording:
     def _verbatim(self, node: Verbatim, around: _Open) -> None:
         for value in node.said:
             notice(value, self._noting(node))
-        self.page.put(guarded(node.text, around.voice, self.names), around.margin)
+        text = written(node.text, self._noting(node))
+        self.page.put(guarded(text, around.voice, self.names), around.margin)
         if node.cache:
             self.page.cache(node.cache)
 
@@ -315,7 +321,8 @@ class Wording:
     def _code(self, node: Code, around: _Open) -> None:
         raw = "".join([part if isinstance(part, str) else part.text for part in node.content])
         if not self._formatted(CodeBlock(raw, node.language), node, around):
-            self._framed(node, around, around.form.code(raw, node.language), code_in)
+            frame = _shielded(around.form.code(raw, node.language), around.voice)
+            self._framed(node, around, frame, code_in)
 
     def _json(self, node: Json, around: _Open) -> None:
         if not self._formatted(JsonBlock(read_json(node.text)), node, around):
@@ -465,7 +472,14 @@ def _nothing() -> None:
 
 def _is_plain(side: Node) -> bool:
     """Whether a side of an example is plain text, so that it can follow its name on the line."""
-    return all(isinstance(part, str | _PROSE) for part in side.content)
+    waiting = [*side.content]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment):
+            waiting += part.content
+        elif not isinstance(part, str | _PROSE):
+            return False
+    return True
 
 
 _PROSE = Text | Value | Trusted | Paragraph | Json
@@ -473,3 +487,10 @@ _PROSE = Text | Value | Trusted | Paragraph | Json
 
 def _is_system(node: Node) -> bool:
     return isinstance(node, Turn) and node.role == "system"
+
+
+def _shielded(frame: Frame, voice: Voice) -> Frame:
+    """Return a frame whose opening holds no delimiter that is no tag: data may stand in it."""
+    if not voice.literals:
+        return frame
+    return frame._replace(open=guard_prefixes(frame.open, voice.literals))

@@ -290,17 +290,26 @@ def retract(args: Iterable[Any]) -> None:
 
     That is what stands last in the block. What the author wrote there before stays.
     """
-    given = {
-        id(node)
-        for arg in args
-        for node in (cast("Iterable[Any]", arg) if isinstance(arg, list | tuple) else (arg,))
-        if isinstance(node, Node) and node.mask & PLACED and type(node) is not node._node
-    }
+    given = {id(node) for node in _parts_of(args) if node.mask & PLACED and not is_frozen(node)}
     top = OPENED.get()
     if not given or top is None or top[0] is None or not is_owner(top):
         return
-    entries = top[0].content
-    if type(entries) is not list:
+    entries: Any = top[0].content
+    if isinstance(entries, tuple):
         return
     while entries and id(entries[-1]) in given:
         del entries[-1]
+
+
+def _parts_of(args: Iterable[Any]) -> Iterator[Node]:
+    """Yield the components among arguments, those in a list or tuple too."""
+    for arg in args:
+        inside = cast("Iterable[object]", arg) if isinstance(arg, list | tuple) else (arg,)
+        for node in inside:
+            if isinstance(node, Node):
+                yield node
+
+
+def is_frozen(node: Any) -> bool:
+    """Return whether a component is a node already."""
+    return type(node) is node._node

@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial, wraps
-from inspect import Parameter, Signature
+from inspect import Parameter
 from types import FrameType
 from typing import Any, ParamSpec, cast, overload
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -71,8 +71,8 @@ def _stacked(records: list[tuple[Any, ...]]) -> StandIn | None:
 
 
 OVERRIDES: ContextVar[StandIn | None] = ContextVar("promptdsl_overrides", default=None)
-_KNOWN: WeakValueDictionary[str, Callable[..., Any]] = WeakValueDictionary()
-_COMPONENTS: WeakSet[Callable[..., Any]] = WeakSet()
+_COMPONENTS: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
+"""All components there are, and their names: several may have the same."""
 
 
 class ComponentBlock(Block, nodes.Component):
@@ -229,8 +229,7 @@ def component_of(function: Any, name: str | None) -> Callable[..., ComponentBloc
     def write(*args: Any, **kwargs: Any) -> ComponentBlock:
         return _write(called, function, (args, kwargs), _getframe(1))
 
-    _KNOWN[called] = write
-    _COMPONENTS.add(write)
+    _COMPONENTS[write] = called
     return write
 
 
@@ -252,7 +251,9 @@ def _write(
     found = _standing_in(name, inside)
     if found is not None and found.function is not None:
         function = found.function
-        _check_same(name, original, function, (block.source, found.source))
+        problem = _difference(original, function)
+        if problem:
+            raise _unfit(name, original, (function, problem), (block.source, found.source))
         block.by = function.__name__
         inside = _inside(name, inside)
     _check_arguments(block, original, args, kwargs)
@@ -338,11 +339,12 @@ def override(stand_ins: Mapping[str, Callable[..., object]], /) -> AbstractConte
 
 
 def _checked(name: str, given: object, place: Source) -> Callable[..., Any]:
-    """Return the function that stands in for a component, or raise :class:`OptionError`."""
-    component = _KNOWN.get(name)
-    if component is None:
+    """Return the function that stands in for components, or raise :class:`OptionError`."""
+    originals = [_original(made) for made, called in _components() if called == name]
+    if not originals:
+        names = {called for _, called in _components()}
         raise OptionError(
-            f"no component is called {name!r}", fix=nearest(str(name), _KNOWN), at=(place,)
+            f"no component is called {name!r}", fix=nearest(str(name), names), at=(place,)
         )
     function: Callable[..., Any] = _original(given)
     if not _is_plain(function):
@@ -351,8 +353,18 @@ def _checked(name: str, given: object, place: Source) -> Callable[..., Any]:
             fix="give the function itself",
             at=(place,),
         )
-    _check_same(name, _original(component), function, (place,))
+    # Of several components with this name it has to fit one: which is called is seen later.
+    problems = [_difference(original, function) for original in originals]
+    if all(problems):
+        raise _unfit(name, originals[-1], (function, problems[-1]), (place,))
     return function
+
+
+def _components() -> Iterator[tuple[Callable[..., Any], str]]:
+    for reference in _COMPONENTS.keyrefs():
+        made = reference()
+        if made is not None:
+            yield made, _COMPONENTS[made]
 
 
 def _original(given: Any) -> Any:
@@ -394,24 +406,20 @@ def _below(stand_in: StandIn | None, count: int) -> StandIn | None:
     return stand_in
 
 
-def _check_same(
-    name: str, original: Callable[..., Any], function: Callable[..., Any], at: tuple[Any, ...]
-) -> None:
-    """Raise :class:`OptionError` unless a function can be called wherever a component is."""
-    problem = _difference(inspect.signature(original), inspect.signature(function))
-    yields = inspect.isgeneratorfunction(original)
-    if not problem and yields != inspect.isgeneratorfunction(function):
-        problem = "it does not yield" if yields else "it yields"
-    if problem:
-        raise OptionError(
-            f"{function.__name__} cannot stand in for {name}: {problem}",
-            fix=f"take the same arguments: {name}{inspect.signature(original)}",
-            at=at,
-        )
+def _unfit(
+    name: str, original: Callable[..., Any], wrong: tuple[Any, str], at: tuple[Any, ...]
+) -> OptionError:
+    function, problem = wrong
+    return OptionError(
+        f"{function.__name__} cannot stand in for {name}: {problem}",
+        fix=f"take the same arguments: {name}{inspect.signature(original)}",
+        at=at,
+    )
 
 
-def _difference(one: Signature, other: Signature) -> str:
-    """Return what keeps a function from taking the calls that another takes: all are tried."""
+def _difference(original: Callable[..., Any], function: Callable[..., Any]) -> str:
+    """Return what keeps a function from taking the calls of another: all kinds are tried."""
+    one, other = inspect.signature(original), inspect.signature(function)
     for args, kwargs in _calls(list(one.parameters.values())):
         try:
             bound = other.bind(*args, **kwargs)
@@ -421,7 +429,10 @@ def _difference(one: Signature, other: Signature) -> str:
             named = name in one.parameters and isinstance(given, str) and given in one.parameters
             if named and name != given:
                 return f"it takes {given} in the place of {name}"
-    return ""
+    yields = inspect.isgeneratorfunction(original)
+    if yields == inspect.isgeneratorfunction(function):
+        return ""
+    return "it does not yield" if yields else "it yields"
 
 
 def _calls(parameters: list[Parameter]) -> Iterator[tuple[list[str], dict[str, str]]]:

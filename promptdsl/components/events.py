@@ -8,7 +8,7 @@ from promptdsl import nodes
 from promptdsl.blocks import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text
-from promptdsl.errors import ContentError
+from promptdsl.errors import ContentError, DataError
 from promptdsl.json_text import ABSENT, exact
 from promptdsl.scope import OPENED, join
 from promptdsl.tree import DEFAULTS, HAPPENING, bits, label, named_label
@@ -82,11 +82,11 @@ def _write(
     inner = "data" if cls is SystemEventBlock else "details"
     vouched += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(vouched) if vouched else _NOTHING
-    component.block = (
-        cls(*map(exact, fields.values()), {key: exact(value) for key, value in details.items()})
-        if vouched
-        else cls(*fields.values(), details)
-    )
+    given = (*map(exact, fields.values()), {key: exact(value) for key, value in details.items()})
+    try:
+        component.block = cls(*(given if vouched else (*fields.values(), details)))
+    except DataError as error:
+        raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
     component.content = ()
     component.mask = _HAPPENING
     component.options = DEFAULTS

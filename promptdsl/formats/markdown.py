@@ -2,7 +2,7 @@
 
 import attrs
 
-from promptdsl.encoding import code_fence, field
+from promptdsl.encoding import code_fence, code_info, field
 from promptdsl.encoding import title as one_line
 from promptdsl.fencing import BARE, Frame
 
@@ -72,7 +72,8 @@ class Markdown:
     def code(self, text: str, language: str | None) -> Frame:
         """Return a fence longer than any in the text."""
         fence = code_fence(text)
-        return Frame(f"{fence}{language or ''}\n", f"\n{fence}")
+        # A recorded language is data.
+        return Frame(f"{fence}{code_info(language)}\n", f"\n{fence}")
 
     def json(self) -> Frame:
         """Return nothing: JSON of one line heads nothing."""

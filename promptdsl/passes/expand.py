@@ -32,7 +32,6 @@ from promptdsl.nodes import (
     Value,
 )
 from promptdsl.rewriting import covering, rewrite, says_something, with_content
-from promptdsl.settling import is_text
 from promptdsl.tree import (
     CALL,
     DEVELOPER,
@@ -207,7 +206,7 @@ def _run(node: Recorded, run: list[Message], stop: int, *, hollow: bool) -> list
     if not run:
         return []
     items, start = tuple(run), stop - len(run)
-    mask = mask_of(run)
+    mask = mask_of(run) | (HOLLOW if hollow else 0)
     return [make(Recorded, at=node.at, mask=mask, items=items, form="messages", start=start)]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from promptdsl.errors import ContentError
-from promptdsl.nodes import Fragment, Lazy, Note
+from promptdsl.nodes import Fragment, Lazy
 from promptdsl.rewriting import rewrite, unique_ids
-from promptdsl.tree import AUDIENCE, HOLLOW, NAMED, Node
+from promptdsl.tree import HOLLOW, NAMED, Node
 
 WITHIN = HOLLOW
 DEEPEST = 100
@@ -14,15 +14,13 @@ DEEPEST = 100
 
 
 class Waiting(NamedTuple):
-    """A lazy and where it stands.
+    """A lazy and the parts of the tree around it, the innermost first, one of each kind.
 
-    ``holders`` are the parts of the tree around it that take only some others, the innermost
-    first, one of each kind. ``audiences`` are those that what is around it is meant for.
+    Fragments are left out: they take what the part around them takes.
     """
 
     lazy: Lazy
     holders: tuple[Node, ...]
-    audiences: frozenset[str] = frozenset()
 
 
 Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
@@ -51,18 +49,16 @@ def fill(root: Node, *, ask: Ask) -> Node:
 def _waiting(root: Node) -> list[Waiting]:
     """Return the lazies of a tree in document order."""
     found: list[Waiting] = []
-    stack: list[tuple[Node, tuple[Node, ...], frozenset[str]]] = [(root, (), frozenset())]
+    stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
-        node, holders, audiences = stack.pop()
+        node, holders = stack.pop()
         if isinstance(node, Lazy):
-            found.append(Waiting(node, holders, audiences))
+            found.append(Waiting(node, holders))
             continue
         if not isinstance(node, Fragment):
             holders = _within(node, holders)
-        if node.mask & AUDIENCE:
-            audiences |= {"people" if isinstance(node, Note) else node.options.audience}
         stack.extend(
-            (child, holders, audiences)
+            (child, holders)
             for child in reversed(node.content)
             if not isinstance(child, str) and child.mask & WITHIN
         )

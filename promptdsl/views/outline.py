@@ -84,7 +84,7 @@ def _describe(node: Node) -> str:
     return _with_options(what + (f" {node.options.id}" if node.options.id else ""), node)
 
 
-def _describe_part(node: Any) -> str:
+def _describe_part(node: Node) -> str:
     """Return what a part of a turn is that has no id of its own."""
     describe = _PARTS.get(type(node))
     return label(node).lower() if describe is None else describe(node)

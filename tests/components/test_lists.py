@@ -22,6 +22,7 @@ from promptdsl import (
     Format,
     Fragment,
     Grounding,
+    Group,
     Heading,
     Image,
     Item,
@@ -90,6 +91,12 @@ def both(*content: Any) -> tuple[str, str]:
             "<example>\n<input><code>\nf()\n</code></input>\n<output>1</output>\n</example>",
         ),
         (
+            Example(Fragment("a", Fragment(Value("b"))), Paragraph("c")),
+            "Input: a\n\n  b\nOutput: c",
+            "<example>\n<input>a\n\nb</input>\n<output><paragraph>\nc\n</paragraph></output>\n"
+            "</example>",
+        ),
+        (
             Example("q", List("a", "b")),
             "Input: q\n\nOutput:\n  - a\n  - b",
             "<example>\n<input>q</input>\n<output><list>\n<item>a</item>\n<item>b</item>\n</list>"
@@ -113,6 +120,8 @@ def test_written(part: Node, markdown: str, xml: str) -> None:
         (Item("a", Paragraph("b")), "- a\n\n  b"),
         (Item("a", List("b", "c")), "- a\n  - b\n  - c"),
         (Item("a", Checklist("b")), "- a\n  - [ ] b"),
+        (Item("a", Fragment(List("b"))), "- a\n  - b"),
+        (Item("a", Group(Text("b"), Code("c"))), "- a\n\n  b\n  ```\n  c\n  ```"),
         (Item("a", Code("b\nc", "py")), "- a\n  ```py\n  b\n  c\n  ```"),
         (Item("a", Code("b"), "c"), "- a\n  ```\n  b\n  ```\n\n  c"),
         (Item(Code("b")), "- ```\n  b\n  ```"),

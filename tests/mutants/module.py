@@ -2,10 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from tests.mutants.patterns import TOKEN, of_class, of_pattern
 
@@ -65,7 +66,7 @@ def _changes(
     if isinstance(statement, ast.FunctionDef):
         roots: list[ast.AST] = [each for each in statement.body if not _is_docstring(each)]
     else:
-        roots = [statement.value]  # type: ignore[attr-defined]
+        roots = [statement.value]
     text = _pattern(roots[0], name, parts)
     if text is not None:
         written, holes = _written(text)
@@ -107,7 +108,7 @@ def _rows(entries: list[ast.expr]) -> Iterator[list[ast.expr]]:
         yield [*entries[:place], *reversed(pair), *entries[place + 2 :]]
 
 
-def _without(items: list, place: int) -> list:  # type: ignore[type-arg]
+def _without(items: list[Any], place: int) -> list[Any]:
     return [*items[:place], *items[place + 1 :]]
 
 
@@ -115,7 +116,7 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _slot(root: ast.AST, wanted: ast.AST):  # type: ignore[no-untyped-def]
+def _slot(root: ast.AST, wanted: ast.AST) -> Callable[[ast.AST], None]:
     """Return the function that puts a node where this one is."""
     for owner in ast.walk(root):
         for field, value in ast.iter_fields(owner):
@@ -158,7 +159,7 @@ def _written(text: Text) -> tuple[str, list[str]]:
             written += str(piece.value)
         else:
             written += chr(FIRST_HOLE + len(holes))
-            holes.append(ast.unparse(piece.value))  # type: ignore[attr-defined]
+            holes.append(ast.unparse(piece.value))
     return written, holes
 
 
@@ -176,20 +177,20 @@ def _piece(piece: str, holes: list[str]) -> ast.expr:
 
 def _difference(before: str, after: str, holes: list[str]) -> str:
     """Return what changed, with a little of what stands around it."""
-    start = next(
-        (at for at, pair in enumerate(zip(before, after, strict=False)) if len({*pair}) > 1),
-        len(after),
-    )
-    ends = zip(reversed(before[start:]), reversed(after[start:]), strict=False)
-    end = next((at for at, pair in enumerate(ends) if len({*pair}) > 1), len(after) - start)
-    end = min(end, len(before) - start)
-    shown = [
-        "".join(
-            f"{{{holes[ord(each) - FIRST_HOLE]}}}"
-            if ord(each) >= FIRST_HOLE
-            else ascii(each)[1:-1].replace("\\\\", "\\")
-            for each in text[max(0, start - 10) : len(text) - end + 8]
-        )
-        for text in (before, after)
-    ]
-    return " -> ".join(shown)
+    texts = (before, after)
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    shown = (text[max(0, start - 10) : len(text) - end + 8] for text in texts)
+    return " -> ".join("".join(_printed(each, holes) for each in text) for text in shown)
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _printed(character: str, holes: list[str]) -> str:
+    if ord(character) >= FIRST_HOLE:
+        return f"{{{holes[ord(character) - FIRST_HOLE]}}}"
+    return character if character.isascii() else ascii(character)[1:-1]

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from mmap import mmap
 from types import ModuleType
@@ -98,12 +98,12 @@ class Rounds:
             print(f"survived  {this.mutant.name}: {this.mutant.change}", flush=True)
 
 
-def _cost(items: list[pytest.Item]):  # type: ignore[no-untyped-def]
+def _cost(items: list[pytest.Item]) -> Callable[[pytest.Item], tuple[bool, bool, bool, int]]:
     """Return what orders tests so that most mutants die soon: few and quick ones first."""
-    sizes = Counter(item.function for item in items)  # type: ignore[attr-defined]
+    sizes = Counter(item.function for item in items)
 
     def cost(item: pytest.Item) -> tuple[bool, bool, bool, int]:
-        function = item.function  # type: ignore[attr-defined]
+        function = item.function
         name = function.__name__
         return (
             "time" in name,

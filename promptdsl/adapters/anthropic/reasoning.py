@@ -6,6 +6,7 @@ from typing import Any
 from promptdsl.adapters.anthropic.entries import entry
 from promptdsl.adapters.anthropic.request import SPOKEN, Param, Request
 from promptdsl.blocks import ReasoningBlock, optional
+from promptdsl.encoding import is_whole
 from promptdsl.messages import FLEETING, Message
 
 THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "data"}
@@ -30,6 +31,10 @@ def _asks(said: Message) -> bool:
 def reasoning_param(request: Request, block: ReasoningBlock) -> Param | None:
     """Return reasoning as a block on the wire, ``None`` (a hint) where it cannot be replayed."""
     mine = request.message.role == "assistant" and block.origin == "anthropic"
+    sent = (block.text, block.signature or "", block.encrypted or "")
+    if mine and not all(map(is_whole, sent)):
+        request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+        return None
     if mine and request.index >= request.stale and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
     if mine and request.index >= request.stale and block.signature:
