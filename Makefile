@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
 MUTANTS_BIN := .venv-mutants/bin
+JOBS ?= 1
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -13,7 +14,7 @@ help:
 	@echo 'make test    run the tests               ARGS="-k encoding"'
 	@echo 'make check   lint, formatting, types, architecture'
 	@echo 'make bench   measure against others      ARGS="--quick"'
-	@echo 'make mutants test the tests of the encoder ARGS="--jobs 4"'
+	@echo 'make mutants change the encoder, and see whether a test notices   JOBS=4'
 	@echo 'make clean   remove what the other targets made'
 
 demo: .venv/.demo
@@ -37,10 +38,11 @@ mutants: .venv-mutants/.mutants
 	rm -rf build/mutants
 	mkdir -p build/mutants
 	cp -R conftest.py promptdsl pyproject.toml templates tests build/mutants
-	cd build/mutants && CI=true $(CURDIR)/$(MUTANTS_BIN)/mutmut run
+	cd build/mutants && CI=true $(CURDIR)/$(MUTANTS_BIN)/mutmut run --max-children $(JOBS)
 	cd build/mutants && $(CURDIR)/$(MUTANTS_BIN)/mutmut results
 	cd build/mutants && $(CURDIR)/$(MUTANTS_BIN)/mutmut export-cicd-stats
-	$(MUTANTS_BIN)/python -m tests.mutants --bodies build/mutants/mutants/mutmut-cicd-stats.json $(ARGS)
+	$(MUTANTS_BIN)/python -m tests.mutants --jobs $(JOBS) \
+		--bodies build/mutants/mutants/mutmut-cicd-stats.json
 
 clean:
 	rm -rf .venv .venv-bench .venv-mutants build dist htmlcov .coverage .coverage.*

@@ -19,12 +19,13 @@ from promptdsl.blocks import (
     block_from_dict,
 )
 from promptdsl.components.any_turn import Turn
-from promptdsl.components.composing import component, override
+from promptdsl.components.composing import component
 from promptdsl.components.deferred import Lazy, LazyContext, Template
 from promptdsl.components.events import StateChange, SystemEvent, UserAction
 from promptdsl.components.history import History
 from promptdsl.components.lists import Checklist, Example, Item, List, Quote
 from promptdsl.components.media import Audio, Document, Image, Video
+from promptdsl.components.overriding import override
 from promptdsl.components.requests import Ephemeral, Grounding
 from promptdsl.components.sections import Format, Fragment, Group, Note, Section, include
 from promptdsl.components.tables import Table

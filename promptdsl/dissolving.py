@@ -76,8 +76,6 @@ def _inside(node: Node, around: _Around) -> _Around:
 
 def _as_written(child: Child, around: _Around) -> Child:
     """Return a turn or section that knows what stood around it."""
-    if isinstance(child, str):
-        return child
     if around.names:
         options = attrs.evolve(child.options, within=around.names)
         child = replace(child, options=options, mask=child.mask & ~SPOKEN)

@@ -34,7 +34,7 @@ class Pass(NamedTuple):
     run: Callable[[Node], Node]
 
 
-BEFORE_TARGET = ("select", "fill", "expand", "select again")
+BEFORE_TARGET = ("select", "fill", "expand")
 """The passes that do not depend on the target, in order."""
 CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
 """What one of them looks for: in a tree without any of it they change nothing."""
@@ -42,12 +42,10 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target."""
-    selecting = partial(select, audience=audience)
     passes = (
-        selecting,
+        partial(select, audience=audience),
         partial(fill, ask=ask),
         partial(expand, readers=READERS, settle=settle, pieces=template_pieces),
-        selecting,
     )
     return tuple(map(Pass, BEFORE_TARGET, passes))
 

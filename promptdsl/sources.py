@@ -1,5 +1,6 @@
 """Where things come from: a line an author wrote, the bytes of an attachment."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -35,13 +36,16 @@ def source_of(position: Position) -> Source:
     return Source(code.co_filename, line or code.co_firstlineno)
 
 
-_PACKAGE = os.path.dirname(__file__) + os.sep
+_OURS = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
 
 
 def author() -> Source:
-    """Return the line outside of this package that called into it."""
+    """Return the line outside of this package that called into it.
+
+    A ``with`` block of ours may be left through the standard library's ``contextlib``.
+    """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return source_of((frame.f_code, frame.f_lasti))
 

@@ -395,7 +395,8 @@ class Wording:
         self.page.block(node.block)
 
     def _result(self, node: Result, around: _Open) -> None:
-        content = Wording(self.setting, self.report).write(node, around.voice)
+        setting = attrs.evolve(self.setting, form=around.form)
+        content = Wording(setting, self.report).write(node, around.voice)
         error = (node.is_error, node.error_type)
         self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
 

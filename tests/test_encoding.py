@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from fractions import Fraction
+from string import ascii_letters
 from time import perf_counter
 from typing import Any, NoReturn
 from unicodedata import category
@@ -23,6 +24,7 @@ from promptdsl.encoding import (
     cell,
     check_delimiter,
     code_fence,
+    code_info,
     controls,
     data_text,
     decode,
@@ -367,6 +369,8 @@ def test_decode(text: str, expected: str) -> None:
         ("a\n``", "a\n&#96;`"),
         ("a\n1.", "a\n1&#46;"),
         ("a\n  1.", "a\n  1&#46;"),
+        ("a\n90.", "a\n90&#46;"),
+        ("a\n++", "a\n&#43;+"),
         ("a\n1.  2)", "a\n1&#46;  2)"),
         ("a\n1.2)", "a\n1.2)"),
         ("a\n``x\n~~x\nb", "a\n``x\n~~x\nb"),
@@ -415,6 +419,15 @@ def test_inline_line(value: str, expected: str) -> None:
 def test_code_fence(text: str, expected: str) -> None:
     """A code fence is longer than any run of backticks inside, and never shorter than three."""
     assert expected == code_fence(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [(None, ""), ("python", "python"), ("a`b\n<c", "a&#96;b&#10;&lt;c")],
+)
+def test_code_info(language: str | None, expected: str) -> None:
+    """The language of a code fence is one line without backticks, and may be absent."""
+    assert expected == code_info(language)
 
 
 NEIGHBOURS = [
@@ -565,9 +578,12 @@ def test_json_text_refuses(value: object) -> None:
         ("</context\u00a0x>", "&lt;/context\u00a0x>"),
         ("</te\u017ft>", "&lt;/te\u017ft>"),
         ("</\u212ait>", "&lt;/\u212ait>"),
+        ("</k\u0130t></k\u0131t>", "&lt;/k\u0130t>&lt;/k\u0131t>"),
         ("<contexts> <a> a < b </ &lt;", "<contexts> <a> a < b </ &lt;"),
         ("<context-window>", "<context-window>"),
         ("<contextX>", "<contextX>"),
+        ("<//context>", "<//context>"),
+        ("<context.x>", "<context.x>"),
         ("</context\u00e9>", "</context\u00e9>"),
         ("no markup", "no markup"),
     ],
@@ -680,7 +696,22 @@ def test_guard_prefixes_keeps_the_object(delimiters: tuple[str, ...]) -> None:
     assert text is guard_prefixes(text, delimiters)
 
 
-@pytest.mark.parametrize("delimiter", ["&", ";", "a;", "x&y", "#", "12", "#12", "amp", "t", "quo"])
+def test_guard_prefixes_that_begin_with_a_line_end() -> None:
+    """A delimiter may stand at the start of a line, with the line end as its first character."""
+    expected = "a&#10;[b"
+    assert expected == guard_prefixes("a\n[b", ["\n["])
+
+
+@pytest.mark.parametrize("delimiter", ["##", "/", ":", "1:", "/1"])
+def test_guard_prefixes_takes_what_is_in_no_reference(delimiter: str) -> None:
+    """A delimiter that no reference holds is guarded against, digits and signs in it or not."""
+    expected = f"a&#{ord(delimiter[0])};{delimiter[1:]}b"
+    assert expected == guard_prefixes(f"a{delimiter}b", [delimiter])
+
+
+@pytest.mark.parametrize(
+    "delimiter", ["&", ";", "a;", "x&y", "#", "12", "#12", "09", "amp", "t", "quo"]
+)
 def test_guard_prefixes_refuses(delimiter: str) -> None:
     """A delimiter that writing a reference would write is refused by name."""
     with pytest.raises(ConfigError, match=re.escape(repr(delimiter))):
@@ -980,6 +1011,12 @@ def test_characters_inline(before: str, after: str, expected: frozenset[str]) ->
     """Inline between two texts, these characters change something, and no other does."""
     given = {each: before + each + after for each in FIRST_BLOCKS}
     assert expected == {each for each, text in given.items() if text != inline(text)}
+
+
+def test_characters_that_begin_a_name() -> None:
+    """A guard takes ASCII letters, their twins and the underscore for the start of a name."""
+    expected = {*ascii_letters, "_", *"\u0130\u0131\u017f\u212a"}
+    assert expected == {each for each in FIRST_BLOCKS if guard(f"<{each}", {each}) != f"<{each}"}
 
 
 def test_characters_named_as_controls() -> None:

@@ -1,5 +1,6 @@
 """Rendering: what a prompt comes to, for no target and for each."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from inspect import currentframe
@@ -23,10 +24,13 @@ from promptdsl import (
     Grounding,
     History,
     Image,
+    Lazy,
+    LazyContext,
     LossError,
     MediaError,
     Message,
     MessageTransformationConfig,
+    Note,
     OptionError,
     PromptError,
     Rendered,
@@ -34,6 +38,7 @@ from promptdsl import (
     Section,
     System,
     TargetError,
+    Template,
     Text,
     Timeline,
     ToolMessage,
@@ -41,12 +46,15 @@ from promptdsl import (
     User,
     UserAction,
     Value,
+    arender,
+    component,
     detached,
     include,
+    override,
     render,
 )
 from promptdsl.tree import Node
-from tests.reading import heard, line, said
+from tests.reading import Said, heard, line, said
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -291,7 +299,6 @@ STAGES = [
     "select",
     "fill",
     "expand",
-    "select again",
     "consolidate",
     "narrate",
     "place",
@@ -323,6 +330,10 @@ def changes(*content: Any, **transformation: Any) -> list[str]:
     [
         ([System("s"), User("u"), Assistant("a")], []),
         ([User("u", audience="people"), User("v")], ["select"]),
+        ([User("u", Lazy(lambda _: "x"))], ["fill"]),
+        ([User("u", Lazy(lambda _: None))], ["fill"]),
+        ([User("u", Lazy(lambda _: Note("n")))], ["fill"]),
+        ([User("u", Template.from_string("x"))], ["expand"]),
         ([Fragment(User("u"))], ["expand"]),
         ([History([Message("user", "u")])], ["expand"]),
         ([User("u"), System("s")], ["consolidate"]),
@@ -777,17 +788,6 @@ def test_instructions_are_never_moved(turns: list[str], model: str) -> None:
     ]
 
 
-# The outline.
-
-
-def test_the_outline() -> None:
-    """The outline has a line for every part, with the line it was written in."""
-    section, written = Section("rules", "never", title="Rules"), line()
-    outline = render(Timeline(System(section), User("u"))).outline().splitlines()
-    [row] = [row for row in outline if "section rules 'Rules'" in row]
-    assert row.endswith(f"{__file__}:{written}")
-
-
 def test_a_result_is_a_rendered() -> None:
     """Rendering gives a Rendered."""
     assert isinstance(render(User("u")), Rendered)
@@ -839,3 +839,258 @@ def test_a_format_block_that_cannot_be_hashed_is_used() -> None:
     tree = Timeline(Event(UserAction("a")), User("q"))
     found = render(tree, transformation={"format_block": Shout()}).messages[0].content[0]
     assert '<event type="user_action">\nLOUD\n</event>' == found.text  # type: ignore[union-attr]
+
+
+# Waiting for lazies.
+
+
+async def now(_: LazyContext) -> str:
+    """Return a text without waiting."""
+    return "<now>"
+
+
+def later(made: Any) -> Lazy:
+    """Return a lazy that comes to something after a pause."""
+
+    async def answer(_: LazyContext) -> Any:
+        await asyncio.sleep(0)
+        return made
+
+    return Lazy(answer)
+
+
+@pytest.mark.parametrize("model", [None, "gpt-5", "claude-opus-5-5"])
+@pytest.mark.parametrize("audience", ["model", "people"])
+def test_arender_is_render(model: str | None, audience: str) -> None:
+    """Where nothing has to be awaited, ``arender`` gives what ``render`` gives."""
+    tree = Timeline(
+        System(Lazy(lambda context: f"{context.model} <b>"), Note("n")),
+        History([{"role": "user", "content": "h\ud800"}]),
+        Lazy(lambda _: Assistant("a", Lazy(lambda _: Section("s", "x")))),
+        User("q"),
+    )
+    one = render(tree, model=model, audience=audience)
+    two = asyncio.run(arender(tree, model=model, audience=audience))
+    assert (one.messages, one.losses, one.config, one.outline()) == (
+        two.messages,
+        two.losses,
+        two.config,
+        two.outline(),
+    )
+    assert [stage.name for stage in one.stages()] == [stage.name for stage in two.stages()]
+
+
+def test_functions_run_concurrently() -> None:
+    """All functions of a round run before any has to be done: each waits for the next one."""
+
+    async def main() -> list[Said]:
+        begun = [asyncio.Event() for _ in range(5)]
+
+        def waiting(number: int) -> Lazy:
+            async def answer(_: LazyContext) -> str:
+                begun[number].set()
+                await asyncio.gather(*(event.wait() for event in begun))
+                return str(number)
+
+            return Lazy(answer)
+
+        return heard((await arender(User(*map(waiting, range(5))))).messages)
+
+    assert [("user", "0", "1", "2", "3", "4")] == asyncio.run(main())
+
+
+def test_answers_stand_in_document_order() -> None:
+    """Whichever function is done first, what it wrote stands where its lazy stood."""
+
+    async def main() -> tuple[list[int], list[Said]]:
+        done: list[int] = []
+        turns = [asyncio.Event() for _ in range(5)]
+        turns[4].set()
+
+        def waiting(number: int) -> Lazy:
+            async def answer(_: LazyContext) -> str:
+                await turns[number].wait()
+                done.append(number)
+                turns[number - 1].set()
+                return str(number)
+
+            return Lazy(answer)
+
+        rendered = await arender(User(*map(waiting, range(5))))
+        return done, heard(rendered.messages)
+
+    expected = ([4, 3, 2, 1, 0], [("user", "0", "1", "2", "3", "4")])
+    assert expected == asyncio.run(main())
+
+
+def test_asynchronous_and_other_functions_together() -> None:
+    """Functions that are awaited and others stand beside each other and in each other."""
+    tree = Timeline(
+        System(later("a"), Lazy(lambda _: "b"), Lazy(now)),
+        Lazy(lambda _: User(later(Fragment("c", later(Value("d")))))),
+        later(Assistant(Lazy(lambda _: "e"))),
+    )
+    assert [("system", "a\n\nb\n\n&lt;now&gt;"), ("user", "c", "d"), ("assistant", "e")] == heard(
+        asyncio.run(arender(tree)).messages
+    )
+
+
+def test_functions_are_called_once_by_arender() -> None:
+    """However many rounds it takes, each function is called once."""
+    called: list[str] = []
+
+    def noting(name: str, made: Any = None) -> Lazy:
+        async def answer(_: LazyContext) -> Any:
+            called.append(name)
+            return made
+
+        return Lazy(answer)
+
+    tree = User(noting("a", noting("b", noting("c", "x"))), noting("d", "y"))
+    assert [("user", "x", "y")] == heard(asyncio.run(arender(tree)).messages)
+    assert ["a", "d", "b", "c"] == called
+
+
+def test_the_first_error_in_the_document_is_raised() -> None:
+    """The exception of the first lazy that failed is raised, once all others are done."""
+
+    async def main() -> tuple[BaseException, list[str]]:
+        done: list[str] = []
+        failed = asyncio.Event()
+
+        async def first(_: LazyContext) -> str:
+            await failed.wait()
+            raise KeyError("first")
+
+        async def second(_: LazyContext) -> str:
+            failed.set()
+            raise KeyError("second")
+
+        async def third(_: LazyContext) -> str:
+            await failed.wait()
+            await asyncio.sleep(0.01)
+            done.append("third")
+            return "third"
+
+        with pytest.raises(KeyError) as caught:
+            await arender(User(Lazy(now), Lazy(first), Lazy(second), Lazy(third)))
+        return caught.value, done
+
+    error, done = asyncio.run(main())
+    assert (("first",), ["third"]) == (error.args, done)
+
+
+def test_the_first_error_may_be_what_was_returned() -> None:
+    """What cannot be content counts where its lazy stands, before what others raise."""
+
+    def failing(_: LazyContext) -> None:
+        raise KeyError
+
+    lazy, written = later(["a"]), later.__code__.co_firstlineno
+    with pytest.raises(ContentError, match="a list cannot be content of a Lazy") as caught:
+        asyncio.run(arender(User(lazy, Lazy(failing))))
+    assert (f"{__file__}:{written + 7}",) == caught.value.at
+
+
+def test_an_exception_that_is_returned_is_not_raised() -> None:
+    """A function that returns an exception returned no content: it did not raise."""
+    with pytest.raises(ContentError, match="a KeyError cannot be content of a Lazy"):
+        asyncio.run(arender(User(later(KeyError("x")))))
+
+
+def test_cancelling_cancels_the_functions() -> None:
+    """Who cancels ``arender`` cancels what it waits for, and nothing goes on behind it."""
+
+    async def main() -> list[str]:
+        ended: list[str] = []
+        begun = [asyncio.Event(), asyncio.Event()]
+
+        def waiting(number: int) -> Lazy:
+            async def answer(_: LazyContext) -> None:
+                begun[number].set()
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    ended.append(f"cancelled {number}")
+                    raise
+
+            return Lazy(answer)
+
+        task = asyncio.create_task(arender(User(waiting(0), waiting(1))))
+        await asyncio.gather(*(event.wait() for event in begun))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return [*ended, str(len(asyncio.all_tasks()))]
+
+    assert ["cancelled 0", "cancelled 1", "1"] == asyncio.run(main())
+
+
+def test_no_block_is_open_in_any_function() -> None:
+    """Each function runs where no block is open, with pauses too, and they do not mix."""
+
+    def writing(number: int) -> Lazy:
+        async def answer(_: LazyContext) -> Node:
+            Text("lost")
+            with Section(f"s{number}") as part:
+                await asyncio.sleep(0)
+                Text(number)
+                await asyncio.sleep(0)
+            return part
+
+        return Lazy(answer)
+
+    async def main() -> list[Said]:
+        with System("around"):
+            with detached():
+                tree = User(*map(writing, range(5)))
+            rendered = await arender(tree)
+        return heard(rendered.messages)
+
+    assert [("user", "0", "1", "2", "3", "4")] == asyncio.run(main())
+
+
+def test_prompts_rendered_beside_each_other() -> None:
+    """Many prompts can be awaited at once in one loop, each with the overrides of its own."""
+
+    @component
+    def number() -> str:
+        return "none"
+
+    def by(value: int) -> Lazy:
+        async def answer(_: LazyContext) -> Node:
+            await asyncio.sleep(0)
+            return number()
+
+        with override({"number": lambda: str(value)}):
+            return Lazy(answer)
+
+    async def main() -> list[list[Said]]:
+        rendered = await asyncio.gather(*(arender(User(by(value))) for value in range(10)))
+        return [heard(one.messages) for one in rendered]
+
+    assert [[("user", str(value))] for value in range(10)] == asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"audience": "modell"}, OptionError),
+        ({"model": 5}, OptionError),
+        ({"provider": "gemeni"}, TargetError),
+        ({"transformation": {"formt": "xml"}}, ConfigError),
+        ({"media_roots": 3}, OptionError),
+    ],
+)
+def test_wrong_arguments_of_arender(options: dict[str, Any], kind: type[PromptError]) -> None:
+    """What is wrong with a call is raised by it, not when it is awaited, with its line."""
+    with pytest.raises(kind) as caught:
+        arender(User("x"), **options)  # type: ignore[unused-coroutine]
+    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+
+
+def test_what_arender_cannot_render() -> None:
+    """What is no prompt is refused with the line of the call."""
+    with pytest.raises(ContentError, match=r"render\(\) takes a Timeline") as caught:
+        arender("text")  # type: ignore[arg-type, unused-coroutine]
+    assert (f"{__file__}:{line() - 1}",) == caught.value.at

@@ -2,77 +2,36 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial, wraps
-from inspect import Parameter
 from types import FrameType
-from typing import Any, ParamSpec, cast, overload
-from weakref import WeakKeyDictionary
-
-import attrs
+from typing import Any, NamedTuple, ParamSpec, cast, overload
 
 from promptdsl import nodes
 from promptdsl.components.arguments import adopt, gather, retract
 from promptdsl.components.options import NAME
+from promptdsl.components.overriding import (
+    COMPONENTS,
+    OVERRIDES,
+    StandIn,
+    difference,
+    inside_of,
+    is_plain,
+    moved,
+    standing,
+    standing_in,
+    unfit,
+)
 from promptdsl.components.writing import Block, begin, finish
-from promptdsl.errors import ContentError, OptionError, PromptError, ScopeError, nearest
+from promptdsl.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.scope import OPENED, enter, fail, leave, put
-from promptdsl.sources import Source, author
+from promptdsl.sources import author
 from promptdsl.tree import BARE, BUSY, FRAGMENT, PLACED, Node, bits, walk
 
 P = ParamSpec("P")
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
-
-
-@attrs.frozen(eq=False, repr=False)
-class StandIn:
-    """A function in the place of the component ``name``.
-
-    ``around`` is what stood in around it. Where ``function`` is ``None`` one is running, and
-    ``resume`` is what stands in for the component it calls by its own name.
-    """
-
-    name: str
-    function: Callable[..., Any] | None
-    source: Source | None
-    around: "StandIn | None"
-    resume: "StandIn | None" = None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, StandIn):
-            return NotImplemented
-        return [one[:2] for one in _flat(self)] == [one[:2] for one in _flat(other)]
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.function))
-
-    def __repr__(self) -> str:
-        return f"StandIn({', '.join(name for name, _, _ in _flat(self))})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _stacked, (list(_flat(self)),)
-
-
-def _flat(stand_in: StandIn | None) -> Iterator[tuple[str, Callable[..., Any] | None, Any]]:
-    """Yield the stand-ins as plain records, the innermost first."""
-    while stand_in is not None:
-        yield stand_in.name, stand_in.function, stand_in.source
-        stand_in = stand_in.around
-
-
-def _stacked(records: list[tuple[Any, ...]]) -> StandIn | None:
-    chain: StandIn | None = None
-    for name, function, source in reversed(records):
-        chain = _inside(name, chain) if function is None else StandIn(name, function, source, chain)
-    return chain
-
-
-OVERRIDES: ContextVar[StandIn | None] = ContextVar("promptdsl_overrides", default=None)
-_COMPONENTS: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
-"""All components there are, and their names: several may have the same."""
 
 
 class ComponentBlock(Block, nodes.Component):
@@ -150,7 +109,7 @@ class _Running:
             self.inside = OVERRIDES.get()
         if self.inside is not self.own:
             self.around = OVERRIDES.get()
-            OVERRIDES.set(_moved(self.inside, self.own, self.around))
+            OVERRIDES.set(moved(self.inside, self.own, self.around))
         return given
 
     def end(self, error: BaseException | None) -> bool:
@@ -167,27 +126,6 @@ class _Running:
                 return True
             self.generator.close()
         return False
-
-
-def _moved(top: StandIn | None, bottom: StandIn | None, around: StandIn | None) -> StandIn | None:
-    """Return the stand-ins from ``top`` down to ``bottom``, with others around them."""
-    found: list[StandIn] = []
-    while top is not None and top is not bottom:
-        found.append(top)
-        top = top.around
-    for one in reversed(found):
-        around = attrs.evolve(one, around=around)
-    return around
-
-
-@contextmanager
-def standing(stand_ins: StandIn | None) -> Generator[None]:
-    """Let functions stand in while a block runs."""
-    token = OVERRIDES.set(stand_ins)
-    try:
-        yield
-    finally:
-        OVERRIDES.reset(token)
 
 
 @overload
@@ -209,7 +147,7 @@ def component(function: Any = None, /, *, name: str | None = None) -> Any:
 
 def component_of(function: Any, name: str | None) -> Callable[..., ComponentBlock]:
     """Return the component that a function writes, called ``name`` or as the function is."""
-    if not _is_plain(function):
+    if not is_plain(function):
         asynchronous = inspect.isfunction(function)
         raise ContentError(
             "component() takes a plain function, not "
@@ -225,38 +163,42 @@ def component_of(function: Any, name: str | None) -> Callable[..., ComponentBloc
             at=(author(),),
         )
 
+    made = _Made(called, function, inspect.signature(function))
+
     @wraps(function)
     def write(*args: Any, **kwargs: Any) -> ComponentBlock:
-        return _write(called, function, (args, kwargs), _getframe(1))
+        return _write(made, args, kwargs, _getframe(1))
 
-    _COMPONENTS[write] = called
+    COMPONENTS[write] = called
     return write
 
 
-def _is_plain(function: object) -> bool:
-    return inspect.isfunction(function) and not (
-        inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-    )
+class _Made(NamedTuple):
+    """A component: its name, the function it was made of, and what that takes."""
+
+    name: str
+    function: Callable[..., Any]
+    signature: inspect.Signature
 
 
 def _write(
-    name: str, original: Callable[..., Any], given: tuple[Any, Any], frame: FrameType
+    made: _Made, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
 ) -> ComponentBlock:
+    name, original, signature = made
     block = object.__new__(ComponentBlock)
     block.code, block.offset = frame.f_code, frame.f_lasti
     block.name, block.by, block.running = name, None, None
-    args, kwargs = given
     _move_in(block, (*args, *kwargs.values()))
     function, inside = original, OVERRIDES.get()
-    found = _standing_in(name, inside)
+    found = standing_in(name, inside)
     if found is not None and found.function is not None:
         function = found.function
-        problem = _difference(original, function)
+        problem = difference(original, function)
         if problem:
-            raise _unfit(name, original, (function, problem), (block.source, found.source))
+            raise unfit(name, original, (function, problem), (block.source, found.source))
         block.by = function.__name__
-        inside = _inside(name, inside)
-    _check_arguments(block, original, args, kwargs)
+        inside = inside_of(name, inside)
+    _check_arguments(block, signature, args, kwargs)
     begin(block, (), {})
     if inspect.isgeneratorfunction(function):
         block.running = _Running(function(*args, **kwargs), inside)
@@ -303,163 +245,9 @@ def _stands_in(block: ComponentBlock, part: Node) -> bool:
     )
 
 
-def _standing_in(name: str, found: StandIn | None) -> StandIn | None:
-    while found is not None:
-        if found.name != name:
-            found = found.around
-        elif found.function is None:
-            found = found.resume
-        else:
-            return found
-    return None
-
-
-def _inside(name: str, around: StandIn | None) -> StandIn:
-    """Return the stand-ins for what is called while one for ``name`` is running."""
-    found = _standing_in(name, around)
-    return StandIn(name, None, None, around, None if found is None else found.around)
-
-
-def override(stand_ins: Mapping[str, Callable[..., object]], /) -> AbstractContextManager[None]:
-    """Let functions stand in for components of these names, for what is written in the block.
-
-    Each takes the arguments of its component; the innermost wins. What was written before, or is
-    included, stays as it is; a :class:`Lazy` written in the block keeps the stand-ins.
-
-    Raises :class:`OptionError` for an unknown name, or a function that takes other arguments.
-    """
-    place = author()
-    if not isinstance(stand_ins, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(
-            f"override() takes a mapping, not {type(stand_ins).__name__}",
-            fix='override({"persona": my_persona})',
-            at=(place,),
-        )
-    return _Override([(name, _checked(name, f, place)) for name, f in stand_ins.items()], place)
-
-
-def _checked(name: str, given: object, place: Source) -> Callable[..., Any]:
-    """Return the function that stands in for components, or raise :class:`OptionError`."""
-    originals = [_original(made) for made, called in _components() if called == name]
-    if not originals:
-        names = {called for _, called in _components()}
-        raise OptionError(
-            f"no component is called {name!r}", fix=nearest(str(name), names), at=(place,)
-        )
-    function: Callable[..., Any] = _original(given)
-    if not _is_plain(function):
-        raise OptionError(
-            f"{name!r} is overridden by {type(given).__name__}, no plain function",
-            fix="give the function itself",
-            at=(place,),
-        )
-    # Of several components with this name it has to fit one: which is called is seen later.
-    problems = [_difference(original, function) for original in originals]
-    if all(problems):
-        raise _unfit(name, originals[-1], (function, problems[-1]), (place,))
-    return function
-
-
-def _components() -> Iterator[tuple[Callable[..., Any], str]]:
-    for reference in _COMPONENTS.keyrefs():
-        made = reference()
-        if made is not None:
-            yield made, _COMPONENTS[made]
-
-
-def _original(given: Any) -> Any:
-    """Return the function that a component was made of; of what is none, itself."""
-    return given.__wrapped__ if inspect.isfunction(given) and given in _COMPONENTS else given  # type: ignore[attr-defined]
-
-
-class _Override(AbstractContextManager[None]):
-    """A block in which functions stand in; it can be entered anywhere, any number of times."""
-
-    def __init__(self, given: list[tuple[str, Callable[..., Any]]], place: Source) -> None:
-        self.given = given
-        self.place = place
-
-    def __enter__(self) -> None:
-        chain = OVERRIDES.get()
-        for name, function in self.given:
-            chain = StandIn(name, function, self.place, chain)
-        OVERRIDES.set(chain)
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        top = found = OVERRIDES.get()
-        while found is not None and found.source is not self.place:
-            found = found.around
-        if found is not None:
-            OVERRIDES.set(_below(found, len(self.given)))
-        if kind is None and self.given and (found is None or found is not top):
-            raise ScopeError(
-                "this override() is closed out of order",
-                fix="close blocks in the order they were opened; a generator suspended inside a "
-                "block keeps it open",
-                at=(author(), self.place),
-            )
-
-
-def _below(stand_in: StandIn | None, count: int) -> StandIn | None:
-    for _ in range(count):
-        stand_in = None if stand_in is None else stand_in.around
-    return stand_in
-
-
-def _unfit(
-    name: str, original: Callable[..., Any], wrong: tuple[Any, str], at: tuple[Any, ...]
-) -> OptionError:
-    function, problem = wrong
-    return OptionError(
-        f"{function.__name__} cannot stand in for {name}: {problem}",
-        fix=f"take the same arguments: {name}{inspect.signature(original)}",
-        at=at,
-    )
-
-
-def _difference(original: Callable[..., Any], function: Callable[..., Any]) -> str:
-    """Return what keeps a function from taking the calls of another: all kinds are tried."""
-    one, other = inspect.signature(original), inspect.signature(function)
-    for args, kwargs in _calls(list(one.parameters.values())):
-        try:
-            bound = other.bind(*args, **kwargs)
-        except TypeError as error:
-            return str(error)
-        for name, given in bound.arguments.items():
-            named = name in one.parameters and isinstance(given, str) and given in one.parameters
-            if named and name != given:
-                return f"it takes {given} in the place of {name}"
-    yields = inspect.isgeneratorfunction(original)
-    if yields == inspect.isgeneratorfunction(function):
-        return ""
-    return "it does not yield" if yields else "it yields"
-
-
-def _calls(parameters: list[Parameter]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Yield calls by position, by keyword, and with what is required alone.
-
-    Every argument is the name of its parameter.
-    """
-    plain = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    more = ["more"] if _has(parameters, "VAR_POSITIONAL") else []
-    others = {"other": "other"} if _has(parameters, "VAR_KEYWORD") else {}
-    required = [p for p in plain if p.default is Parameter.empty]
-    for some in (plain, required):
-        by_place = [p.name for p in some if p.kind is not Parameter.KEYWORD_ONLY]
-        named = {p.name: p.name for p in some if p.kind is Parameter.KEYWORD_ONLY}
-        yield [*by_place, *(more if some is plain else ())], {**named, **others}
-        first = [p.name for p in some if p.kind is Parameter.POSITIONAL_ONLY]
-        yield first, {p.name: p.name for p in some if p.name not in first} | others
-
-
-def _has(parameters: list[Parameter], kind: str) -> bool:
-    return any(p.kind.name == kind for p in parameters)
-
-
 def _check_arguments(
-    block: ComponentBlock, function: Callable[..., Any], args: Any, kwargs: Any
+    block: ComponentBlock, signature: inspect.Signature, args: Any, kwargs: Any
 ) -> None:
-    signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:

@@ -14,8 +14,8 @@ import attrs
 
 from promptdsl import nodes
 from promptdsl.components.arguments import TEXT_BITS, inline, retract, value_node
-from promptdsl.components.composing import OVERRIDES, standing
 from promptdsl.components.options import refuse_options
+from promptdsl.components.overriding import OVERRIDES, standing
 from promptdsl.components.writing import Written, finish
 from promptdsl.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.library import TemplateSource, check_variables

@@ -33,6 +33,7 @@ from promptdsl.tree import (
     Options,
     bits,
     label,
+    make,
 )
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -241,6 +242,7 @@ def include(*parts: Node) -> None:
                 fix="write Text(...) for text",
                 at=(place,),
             )
-        if part.mask & BUSY:
-            adopt(part, [part])
+    # Together: those that were written in the argument list are the newest of the block together.
+    adopt(make(nodes.Fragment, at=place), [part for part in parts if part.mask & BUSY])
+    for part in parts:
         put(finish(part), top)

@@ -103,6 +103,8 @@ class Timeline(Block, Root):
                 )
 
     def _advice(self, node: Node) -> str:
+        if isinstance(node, Root):
+            return "a prompt stands in no other: write its turns, or include a Fragment of them"
         name = label(node)
         if node.mask & tree.CALL:
             return f"put it in an Assistant: Assistant({name}(...))"

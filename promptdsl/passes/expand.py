@@ -207,7 +207,8 @@ def _run(node: Recorded, run: list[Message], stop: int, *, hollow: bool) -> list
         return []
     items, start = tuple(run), stop - len(run)
     mask = mask_of(run) | (HOLLOW if hollow else 0)
-    return [make(Recorded, at=node.at, mask=mask, items=items, form="messages", start=start)]
+    fields: dict[str, Any] = {"items": items, "form": "messages", "start": start}
+    return [make(Recorded, at=node.at, mask=mask, options=node.options, **fields)]
 
 
 def mask_of(messages: list[Message]) -> int:

@@ -34,16 +34,19 @@ def fill(root: Node, *, ask: Ask) -> Node:
     returned. Raises :class:`ContentError` when that does not end, :class:`PlacementError` when ids
     are not unique any more.
     """
+    waiting = _waiting(root) if root.mask & WITHIN else []
     for _ in range(DEEPEST):
-        waiting = _waiting(root) if root.mask & WITHIN else []
         if not waiting:
             return root
         root = _filled(root, ask(waiting))
-    raise ContentError(
-        f"lazies return lazies, {DEEPEST} times over",
-        fix="return text or a part that is written",
-        at=(_waiting(root)[0].lazy.source,),
-    )
+        waiting = _waiting(root)
+    if waiting:
+        raise ContentError(
+            f"lazies return lazies, {DEEPEST} times over",
+            fix="return text or a part that is written",
+            at=(waiting[0].lazy.source,),
+        )
+    return root
 
 
 def _waiting(root: Node) -> list[Waiting]:

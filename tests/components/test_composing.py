@@ -194,6 +194,35 @@ def test_a_component_writes_and_returns() -> None:
     assert [("system", ["a\n\nnever"])] == said(System(both()))
 
 
+def test_a_component_returns_a_part_of_another_tree() -> None:
+    """A part that stands in a finished tree can be returned as often as one likes."""
+    with System() as finished:
+        Text("x")
+    assert [("user", ["x", "x"])] == said(
+        User(back(finished.content[0]), back(finished.content[0]))
+    )
+
+
+def test_a_component_cannot_return_what_stands_in_the_block() -> None:
+    """A part that was written into a block that is still open stays there: an error says so."""
+
+    @component
+    def returning() -> Node:
+        return parts[0]
+
+    def write() -> None:
+        with System():
+            parts.append(Text("x"))
+            returning()
+
+    parts: list[Node] = []
+    error = raised(ScopeError, write)
+    assert ("this Text already stands in another place of a block", places(write, 3, 2)) == (
+        error.what,
+        error.at,
+    )
+
+
 def test_a_component_with_no_block_open_is_a_part() -> None:
     """Its part can be put in place any number of times."""
     part = persona("x")

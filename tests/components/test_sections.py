@@ -1,4 +1,4 @@
-"""Sections, fragments, notes, and putting parts in place."""
+"""Sections, fragments, groups, formats, notes, and putting parts in place."""
 
 from typing import Any
 
@@ -9,18 +9,29 @@ from hypothesis import strategies as st
 from promptdsl import (
     Assistant,
     ContentError,
+    Ephemeral,
+    Event,
+    Format,
     Fragment,
+    Grounding,
+    Group,
+    History,
     Image,
+    List,
+    Message,
     Note,
     OptionError,
+    ScopeError,
     Section,
     System,
     Text,
     Timeline,
+    ToolMessage,
     ToolResult,
     ToolUse,
     Turn,
     User,
+    UserAction,
     Value,
     decode,
     include,
@@ -48,7 +59,7 @@ XML = {"format": "xml"}
             '<s>\n<t title="U">\ny\n</t>\n</s>',
         ),
         (Section("s", "x", title=""), "## \nx", '<s title="">\nx\n</s>'),
-        (Section("s", "x", title=3), "## 3\nx", '<s title="3">\nx\n</s>'),
+        (Section("s", "x", title=3), "## 3\nx", '<s title="3">\nx\n</s>'),  # type: ignore[arg-type]
         (Section("s", "x", title="a\nb"), "## a&#10;b\nx", '<s title="a&#10;b">\nx\n</s>'),
         (
             Section("s", "x", title=Value("# <b>")),
@@ -159,6 +170,178 @@ def test_a_fragment_is_written_as_a_block() -> None:
     assert Fragment(User("a"), Assistant("b")) == part
 
 
+# Groups.
+
+
+def test_a_group_stands_for_its_parts() -> None:
+    """A group is a fragment to whoever reads the prompt: its parts stand where it stands."""
+    tree = Timeline(
+        Group(System("a"), User("b", Group("c", Group(Text("d"))))), Group(Section("s", "e"))
+    )
+    assert [("system", ["a\n\ne"]), ("user", ["b", "c", "d"])] == said(tree)
+
+
+def test_a_group_renders_alone() -> None:
+    """A group of turns is a prompt."""
+    assert [("user", ["a"]), ("assistant", ["b"])] == said(Group(User("a"), Assistant("b")))
+
+
+def test_a_group_is_no_fragment() -> None:
+    """A group says that its parts belong together, which a fragment does not."""
+    assert Group("a") != Fragment("a")
+
+
+@pytest.mark.parametrize("empty", ["", None, Fragment("")])
+def test_an_empty_group_is_nothing(empty: Any) -> None:
+    """A group or format that ends up empty leaves nothing where it stands."""
+    tree = Timeline(User("a", Group(empty), Format("xml", empty)), User(Group(empty)))
+    assert [("user", ["a"])] == said(tree)
+
+
+@pytest.mark.parametrize("write", [lambda: System(Group()), lambda: System(Format("xml"))])
+def test_a_group_with_nothing_in_it_is_an_error(write: Any) -> None:
+    """A group or format written with no content and no block is an error at its line."""
+    with System("a") as block:
+        with pytest.raises(ContentError, match="was written with no content and no block"):
+            write()
+        Text("z")
+    assert [("system", ["a\n\nz"])] == said(block)
+
+
+# Formats.
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Section("s", "x", title="S"), '<s title="S">\nx\n</s>'),
+        (List("x", Value("<b>")), "<list>\n<item>x</item>\n<item>&lt;b&gt;</item>\n</list>"),
+        (Fragment("a", Section("s", "x")), "a\n\n<s>\nx\n</s>"),
+    ],
+)
+def test_a_format_holds_for_what_is_in_it(part: Node, expected: str) -> None:
+    """What stands in a format is written in it, what stands beside it in that of the prompt."""
+    tree = System(Format("xml", part), Section("z", "y", title="Z"))
+    assert [("system", [f"{expected}\n\n## Z\ny"])] == said(tree)
+
+
+def test_the_innermost_format_wins() -> None:
+    """A format inside another one holds for what is in it, and the outer again behind it."""
+    part = Section("a", Format("markdown", Section("b", "x", title="B")), Section("c", "y"))
+    expected = "<a>\n### B\nx\n\n<c>\ny\n</c>\n</a>"
+    assert [("system", [expected])] == said(System(Format("xml", part)))
+
+
+def test_a_format_wins_over_the_configuration() -> None:
+    """Whatever the configuration says, a format that is written holds."""
+    tree = System(Format("markdown", Section("a", "x", title="A")), Section("b", "y"))
+    assert [("system", ["## A\nx\n\n<b>\ny\n</b>"])] == said(tree, transformation=XML)
+
+
+def test_a_format_is_written_as_a_block() -> None:
+    """A format collects what is written in it."""
+    with System() as block, Format("xml"):
+        Section("s", "x")
+    assert System(Format("xml", Section("s", "x"))) == block
+
+
+def test_a_format_around_turns() -> None:
+    """A format around turns holds for what is in them, and around loose sections for those."""
+    with Timeline() as tree:
+        Section("before", "a", title="A")
+        with Format("xml"):
+            Section("inside", "b", title="B")
+            System(Section("s", "c"))
+            User("q", List("d"))
+            Assistant("e", Section("t", "f"))
+        User("g", List("h"))
+    assert [
+        ("system", ['## A\na\n\n<inside title="B">\nb\n</inside>\n\n<s>\nc\n</s>']),
+        ("user", ["q", "<list>\n<item>d</item>\n</list>"]),
+        ("assistant", ["e", "<t>\nf\n</t>"]),
+        ("user", ["g", "- h"]),
+    ] == said(tree)
+
+
+def test_a_format_around_request_only_turns() -> None:
+    """A format holds inside the fence of an event or request-only turn as well."""
+    fenced = "<list>\n<item>x</item>\n</list>"
+    tree = Format(
+        "xml", Event(UserAction("a"), List("x")), Ephemeral(List("x")), Grounding("g", List("x"))
+    )
+    texts = said(Timeline(tree, User("q")))[0][1]
+    assert [
+        f'<event type="user_action">\nUser a\n</event>\n\n<event>\n{fenced}\n</event>',
+        f"<context>\n{fenced}\n</context>",
+        f"<context>\n{fenced}\n</context>",
+        "q",
+    ] == texts
+
+
+def test_a_format_around_what_is_no_text() -> None:
+    """A recording, a picture, a call are what they are in any format."""
+    picture = Image.from_url("https://example.com/x.png")
+    parts = (
+        History([Message("user", "- h")]),
+        Assistant("a", ToolUse("t", {}, id="1")),
+        ToolMessage("1", "r"),
+        User("q", picture),
+    )
+    assert said(Timeline(*parts)) == said(Timeline(Format("xml", *parts)))
+
+
+def test_a_format_around_a_tool_message() -> None:
+    """The answer of a tool is written in the format around it."""
+    tree = Timeline(Assistant(ToolUse("t", {}, id="1")), Format("xml", ToolMessage("1", List("x"))))
+    (block,) = render(tree).messages[1].content
+    assert ["<list>\n<item>x</item>\n</list>"] == [b.text for b in block.content]  # type: ignore[union-attr]
+
+
+def test_a_format_by_model() -> None:
+    """Which format a prompt is in may depend on the model it is rendered for."""
+
+    def by_model(model: str | None, _: str | None) -> dict[str, str]:
+        return {"format": "xml" if model and "claude" in model else "markdown"}
+
+    tree = Timeline(Section("s", "x", title="S"), transformation=by_model)
+    assert [("system", ['<s title="S">\nx\n</s>'])] == said(tree, model="claude-opus-5-5")
+    assert [("system", ["## S\nx"])] == said(tree, model="gpt-5")
+
+
+def test_a_marked_section_in_a_format() -> None:
+    """A cache mark of a section goes with it into its format."""
+    tree = Timeline(Format("xml", Section("a", "x", cache=True)), Section("b", "y"))
+    (message,) = render(tree).messages
+    assert [("<a>\nx\n</a>", "default"), ("y", None)] == [
+        (block.text.strip(), block.cache)  # type: ignore[union-attr]
+        for block in message.content
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "fix"),
+    [
+        ("xm", "did you mean 'xml'?"),
+        ("html", "known: markdown, xml"),
+        (None, "known: markdown, xml"),
+    ],
+)
+def test_an_unknown_format(format: Any, fix: str) -> None:
+    """A format there is none of is an error at its line, and nothing is left in the block."""
+
+    def write() -> None:
+        Format(format, Text("b"))
+
+    with System("a") as block:
+        error = raised(OptionError, write)
+    assert (f"unknown format {format!r}", fix, places(write, 1)) == (
+        error.what,
+        error.fix,
+        error.at,
+    )
+    assert [("system", ["a"])] == said(block)
+
+
 # Notes.
 
 
@@ -220,6 +403,26 @@ def test_include_returns_nothing() -> None:
     part = Text("x")
     with User("q"):
         assert include(part) is None  # type: ignore[func-returns-value]
+
+
+def test_include_of_parts_written_in_its_call() -> None:
+    """Parts written in the argument list stand where they are included, once, in order."""
+    rules = Section("r", "never")
+    with System("a") as block:
+        include(Text("b"), rules, Text("c"), Value("d"))
+    assert [("system", ["a\n\nb\n\nnever\n\nc\n\nd"])] == said(block)
+
+
+def test_include_of_what_stands_elsewhere_is_an_error() -> None:
+    """A part that stands in the block already is not moved by including it."""
+
+    def write() -> None:
+        with System("a"):
+            part = Text("b")
+            Text("c")
+            include(part)
+
+    assert places(write, 4, 2) == raised(ScopeError, write).at
 
 
 def test_include_of_nothing_does_nothing() -> None:

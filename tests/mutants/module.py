@@ -87,8 +87,8 @@ def _of(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Tuple(elts=[ast.Tuple(), *_] as entries):
             yield from (ast.Tuple(other, ast.Load()) for other in _rows(entries))
         case ast.Constant(value=str(text)):
-            for place in range(len(text)):
-                yield ast.Constant(f"{text[:place]}?{text[place + 1 :]}")
+            others = [f"{text[:place]}?{text[place + 1 :]}" for place in range(len(text))]
+            yield from (ast.Constant(other) for other in others if other != text)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             yield from (ast.IfExp(test, orelse, body), body, orelse)
         case ast.Call(func=function, args=arguments, keywords=keywords):

@@ -6,18 +6,29 @@ from typing import Any
 import pytest
 
 from promptdsl import (
+    Assistant,
     ContentError,
     DataError,
     Event,
+    Format,
     Fragment,
+    Group,
     History,
+    Lazy,
+    List,
     MediaError,
     Message,
+    Node,
+    Section,
     System,
+    Template,
+    Text,
     TextBlock,
     Timeline,
     User,
     UserAction,
+    Value,
+    component,
     render,
 )
 from promptdsl.passes.expand import expand
@@ -281,3 +292,61 @@ def test_readers_are_handed_in() -> None:
         pieces=lambda *_: (),
     )
     assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == heard(done.content[0].items)
+
+
+# What holds others.
+
+
+def test_turns_of_components_know_them() -> None:
+    """Turns, sections and recordings behind the pass name the components they were written by."""
+
+    @component
+    def opening(*parts: Node) -> Node:
+        return Fragment(*parts)
+
+    tree = Timeline(opening(User("u"), Section("s", "x"), History([Message("assistant", "a")])))
+    assert [("opening",)] * 3 == [turn.options.within for turn in stage("expand", tree).content]
+
+
+def test_turns_in_a_format_hold_it() -> None:
+    """A turn that stood in a format holds that format around its parts."""
+    tree = Timeline(Format("xml", User("u", List("a"))))
+    expected = Timeline(User(Format("xml", "u", List("a"))))
+    assert expected == stage("expand", tree)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        User(""),
+        User(Fragment(Group(""))),
+        Assistant(Format("xml", "")),
+        Event(Group("")),
+        Format("xml", User("")),
+        Group(User(Template.from_string(""))),
+    ],
+)
+def test_turns_that_say_nothing_go(turn: Node) -> None:
+    """A turn that holds nothing but what is empty is gone behind the pass."""
+    assert Timeline(User("u")) == stage("expand", Timeline(User("u"), turn))
+
+
+def test_templates_are_text() -> None:
+    """A template is one text behind the pass, what its variables put in are values."""
+    tree = Timeline(System("a", Template.from_string("b{{ x }}c", x="<b>")))
+    [_, text] = stage("expand", tree).content[0].content
+    assert Text("b", Value("<b>"), "c").content[::2] == text.content[::2]
+    assert ("<b>", "x") == (text.content[1].text, text.content[1].label)
+
+
+def test_a_tree_without_templates_is_the_same_object() -> None:
+    """Where there is no template, no fragment and no recording, nothing is made anew."""
+    assert did_nothing("expand", Timeline(System("s", Section("a", "x")), User("u")))
+
+
+def test_what_was_filled_is_expanded() -> None:
+    """Fragments, recordings and templates that a lazy returned are dissolved, read and rendered."""
+    returned = Fragment(
+        History([Message("user", "u")]), Assistant(Template.from_string("{{ x }}", x=1))
+    )
+    assert [("user", "u"), ("assistant", "1")] == said(Lazy(lambda _: returned))

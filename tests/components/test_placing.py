@@ -1,0 +1,250 @@
+"""Where what is written late may stand: as if it had been written there."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    Checklist,
+    Developer,
+    Ephemeral,
+    Event,
+    Example,
+    Format,
+    Fragment,
+    Grounding,
+    Group,
+    History,
+    Image,
+    Item,
+    Lazy,
+    LazyContext,
+    List,
+    Message,
+    Node,
+    Note,
+    PlacementError,
+    Quote,
+    Section,
+    System,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolUse,
+    Turn,
+    User,
+    UserAction,
+    arender,
+    detached,
+    render,
+)
+from promptdsl.tree import label
+from tests.places import places, raised, said
+
+PICTURE = "https://example.org/a.png"
+
+# What holds others, and what may stand in it: written, and returned by a lazy.
+HOLDERS: dict[str, Callable[[Any], Node]] = {
+    "Timeline": Timeline,
+    "System": System,
+    "Developer": Developer,
+    "User": User,
+    "Assistant": Assistant,
+    "Event": Event,
+    "Ephemeral": Ephemeral,
+    "Grounding": lambda part: Grounding("g", part),
+    "ToolMessage": lambda part: ToolMessage("1", part),
+    "tool turn": lambda part: Turn("tool", part),
+    "ToolResult": lambda part: User(ToolResult("1", part)),
+    "Section of a System": lambda part: System(Section("s", part)),
+    "Section of a User": lambda part: User(Section("s", part)),
+    "Section of an Ephemeral": lambda part: Ephemeral(Section("s", part)),
+    "loose Section": lambda part: Timeline(Section("s", Section("t", part))),
+    "Note": lambda part: Timeline(Note(part)),
+    "Note of a User": lambda part: User(Note(part)),
+    "List": lambda part: System(List(part)),
+    "Checklist": lambda part: System(Checklist(part)),
+    "Item": lambda part: System(List(Item(part))),
+    "Quote": lambda part: System(Quote(part)),
+    "Example": lambda part: System(Example(part, "x")),
+    "Fragment of a System": lambda part: System(Fragment(part)),
+    "Group of a User": lambda part: User(Group(part)),
+    "Format of an Event": lambda part: Event(Format("xml", part)),
+    "Quote of a User": lambda part: User(Quote(part)),
+}
+PARTS: dict[str, Callable[[], Node]] = {
+    "Text": lambda: Text("x"),
+    "List": lambda: List("x"),
+    "Item": lambda: Item("x"),
+    "Section": lambda: Section("p", "x"),
+    "cached Section": lambda: Section("p", "x", cache=True),
+    "Section of a picture": lambda: Section("p", Image.from_url(PICTURE)),
+    "Image": lambda: Image.from_url(PICTURE),
+    "ToolUse": lambda: ToolUse("t", {}, id="2"),
+    "ToolResult": lambda: ToolResult("1", "x"),
+    "ToolResult of a picture": lambda: ToolResult("1", Image.from_url(PICTURE)),
+    "UserAction": lambda: UserAction("x"),
+    "User": lambda: User("x"),
+    "User of a picture": lambda: User("x", Image.from_url(PICTURE)),
+    "Ephemeral": lambda: Ephemeral("x"),
+    "History": lambda: History([Message("user", "x")]),
+    "Fragment of a Section": lambda: Fragment(Section("p", "x")),
+    "Fragment of a User": lambda: Fragment(User("x")),
+    "Note": lambda: Note("x"),
+}
+
+
+def refused(write: Callable[[], object]) -> bool:
+    """Return whether a part may not stand somewhere."""
+    try:
+        write()
+    except PlacementError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+def test_what_may_be_written_may_be_returned(
+    holder: Callable[[Any], Node], part: Callable[[], Node]
+) -> None:
+    """A lazy may return what may be written in its place, and nothing else."""
+    tree = holder(Lazy(lambda _: part()))
+    options: dict[str, Any] = {"audience": "people", "transformation": {"tool_pairing": "prune"}}
+    assert refused(lambda: holder(part())) == refused(lambda: render(tree, **options))
+
+
+@pytest.mark.parametrize(
+    ("holder", "part", "what", "fix"),
+    [
+        (
+            lambda part: System("a", part),
+            lambda: Image.from_url(PICTURE),
+            "this Lazy returned an Image, which cannot stand in a System",
+            "system content is text only: put it in a User turn",
+        ),
+        (
+            lambda part: User("a", part),
+            lambda: Assistant("x"),
+            "this Lazy returned an Assistant, which cannot stand in a User",
+            "a turn never stands inside a turn: write it beside it, directly in the Timeline",
+        ),
+        (
+            lambda part: Timeline(User("a"), part),
+            lambda: Text("x"),
+            "this Lazy returned a Text, which cannot stand in a Timeline",
+            "put it in a System for instructions, or in a User",
+        ),
+        (
+            lambda part: Ephemeral("a", part),
+            lambda: Section("s", "x", cache=True),
+            "this Lazy returned a Section, which cannot stand in an Ephemeral",
+            "what is sent once cannot be cached: leave cache=True out",
+        ),
+        (
+            lambda part: List("a", part),
+            lambda: Section("s", "x"),
+            "this Lazy returned a Section, which cannot stand in a List",
+            "a Section holds lists, it does not stand in one",
+        ),
+        (
+            lambda part: User(Fragment(Group(part))),
+            lambda: Fragment(Fragment(System("x"))),
+            "this Lazy returned a System, which cannot stand in a User",
+            "a turn never stands inside a turn: write it beside it, directly in the Timeline",
+        ),
+        (
+            lambda part: System(Section("s", Section("t", part))),
+            lambda: Section("u", Image.from_url(PICTURE)),
+            "this Lazy returned an Image, which cannot stand in a System",
+            "system content is text only: put it in a User turn",
+        ),
+    ],
+)
+def test_the_error_names_all_lines(
+    holder: Callable[[Any], Node], part: Callable[[], Node], what: str, fix: str
+) -> None:
+    """The error says what was returned, with the lines of the lazy, the part and the holder."""
+
+    def write() -> Lazy:
+        return Lazy(lambda _: part())
+
+    error = raised(PlacementError, lambda: render(_around(holder(write()))))
+    assert (what, fix) == (error.what, error.fix)
+    assert (*places(write, 1), *places(part, 0), *places(holder, 0)) == error.at
+
+
+def _around(part: Node) -> Node:
+    return System(part) if label(part) == "List" else part
+
+
+@pytest.mark.parametrize("loose", [lambda part: part, lambda part: Section("s", part)])
+def test_pictures_in_loose_sections(loose: Callable[[Any], Node]) -> None:
+    """A picture in a section outside of a turn is an error with the line of the lazy first."""
+
+    def write() -> Node:
+        return loose(Lazy(lambda _: Section("p", Image.from_url(PICTURE))))
+
+    error = raised(PlacementError, lambda: render(Timeline(write())))
+    assert (
+        "an Image cannot stand in a Section outside of a turn: it is system content" == error.what
+    )
+    assert places(write, 1)[0] == error.at[0]
+
+
+def test_a_prompt_in_a_prompt() -> None:
+    """A Timeline cannot be returned: the error says what to return instead."""
+    error = raised(PlacementError, lambda: render(Timeline(Lazy(lambda _: Timeline(User("x"))))))
+    assert ("return its turns in a Fragment", True) == (
+        error.fix,
+        error.what.startswith("this Lazy returned a Timeline"),
+    )
+
+
+def test_awaited_parts_are_checked() -> None:
+    """What an asynchronous lazy returns is checked in the same way."""
+
+    async def later(_: LazyContext) -> Node:
+        await asyncio.sleep(0)
+        return User("x")
+
+    tree = User(Lazy(later))
+    with pytest.raises(PlacementError, match="this Lazy returned a User"):
+        asyncio.run(arender(tree))
+
+
+def test_ids_are_unique_after_filling() -> None:
+    """A section that a lazy returned is a sibling of what is written beside it."""
+
+    def write() -> None:
+        render(System(Section("a", "x"), Fragment(Lazy(lambda _: Section("a", "y")))))
+
+    error = raised(PlacementError, write)
+    assert ("the id 'a' is used twice in one System", places(write, 1, 1)) == (error.what, error.at)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Timeline(User("x", id="a"), Lazy(lambda _: User("y", id="a"))),
+        Timeline(Section("a", "x"), Lazy(lambda _: Fragment(Section("a", "y")))),
+        Timeline(Section("a", "x"), System(Lazy(lambda _: Section("a", "y")))),
+        User(Lazy(lambda _: Section("a", "x")), Lazy(lambda _: Section("a", "y"))),
+        User(Lazy(lambda _: Lazy(lambda _: Section("a", "x"))), Section("a", "y")),
+    ],
+)
+def test_ids_that_are_not_unique_after_filling(tree: Node) -> None:
+    """Ids are checked among turns, sections and all system content, however often filled."""
+    with pytest.raises(PlacementError, match="the id 'a' is used twice"):
+        render(tree)
+
+
+def test_the_same_id_in_different_places() -> None:
+    """Lazies may return sections of one id where those are no siblings."""
+    with detached():
+        part = Section("a", Lazy(lambda _: "x"))
+    assert [("user", ["x"]), ("assistant", ["x"])] == said(Timeline(User(part), Assistant(part)))

@@ -1,0 +1,229 @@
+"""The outline: a line for every part, with what it is, how big, and where it was written."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    Checklist,
+    Code,
+    Developer,
+    Ephemeral,
+    Event,
+    Example,
+    Format,
+    Fragment,
+    Grounding,
+    Group,
+    Heading,
+    History,
+    Image,
+    Json,
+    Lazy,
+    List,
+    Message,
+    Node,
+    Paragraph,
+    Quote,
+    Section,
+    System,
+    Table,
+    Template,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolUse,
+    Untrusted,
+    User,
+    UserAction,
+    Value,
+    Volatile,
+    component,
+    render,
+    trusted,
+)
+from promptdsl.views.outline import outline
+from tests.reading import line
+
+
+def rows(tree: Node, **options: Any) -> list[str]:
+    """Return the lines of an outline without the places."""
+    return [row.split("  /")[0].rstrip() for row in render(tree, **options).outline().splitlines()]
+
+
+@component
+def holding(*parts: Any) -> Node:
+    """Return parts as they are."""
+    return Fragment(*parts)
+
+
+def test_a_part_has_its_line() -> None:
+    """The outline has a line for every part, with the line it was written in."""
+    section, written = Section("rules", "never", title="Rules"), line()
+    found = render(Timeline(System(section), User("u"))).outline().splitlines()
+    assert [f"  section rules 'Rules'{' ' * 37}  {__file__}:{written}", "    5 characters"] == (
+        found[1:3]
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Text("ab"), ["text", "  2 characters"]),
+        (Section("s", Value("ab")), ["section s", "  value, 2 characters"]),
+        (
+            Text("a", Volatile("b", "clock")),
+            ["text", "  1 characters", "  volatile clock, 1 characters"],
+        ),
+        (Heading("ab"), ["heading", "  2 characters"]),
+        (Paragraph("ab"), ["paragraph", "  2 characters"]),
+        (List("a"), ["list", "  item", "    1 characters"]),
+        (Checklist("a"), ["checklist", "  item", "    1 characters"]),
+        (Quote("a"), ["quote", "  1 characters"]),
+        (
+            Example("a", "bc"),
+            ["example", "  input", "    1 characters", "  output", "    2 characters"],
+        ),
+        (Table([[1], [2]]), ["table of 2 rows"]),
+        (Code("ab"), ["code", "  2 characters"]),
+        (Json({}), ["json, 2 characters"]),
+        (Untrusted("ab"), ["untrusted, 2 characters"]),
+        (Untrusted("ab", source="web"), ["untrusted from 'web', 2 characters"]),
+        (Section("s", "a"), ["section s", "  1 characters"]),
+        (Section("s", "a", title=Value("T")), ["section s 'T'", "  1 characters"]),
+        (Section("s", "a", cache=True), ["section s cached", "  1 characters"]),
+        (Section("s", Group("a")), ["section s", "  group", "    1 characters"]),
+        (Section("s", Fragment("a")), ["section s", "  fragment", "    1 characters"]),
+        (Format("xml", "a"), ["format xml", "  1 characters"]),
+        (holding("a"), ["holding", "  fragment", "    1 characters"]),
+        (Lazy(lambda _: "ab"), ["value, 2 characters"]),
+        (Lazy(lambda _: trusted("ab")), ["text", "  trusted, 2 characters"]),
+        (
+            Template.from_string("a{{ x }}", x="b"),
+            ["text", "  1 characters", "  value x, 1 characters"],
+        ),
+    ],
+)
+def test_what_a_part_is_called(part: Node, expected: list[str]) -> None:
+    """A part is shown in the words of its author, what is in it one level deeper."""
+    assert ["system", "  1 characters", *(f"  {row}" for row in expected)] == rows(
+        System("z", part)
+    )
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (lambda: User("a", id="ask", name="ada"), "user ask name=ada"),
+        (lambda: User("a", tags=("x", "y"), cache=True), "user cached #x #y"),
+        (lambda: Developer("a", audience="model"), "developer audience=model"),
+        (lambda: holding(User("a", name="ada")), "user by=holding name=ada"),
+        (lambda: holding(holding(Section("s", "a", title="T"))), "system"),
+        (lambda: Event(UserAction("a"), id="e"), "user (event) e"),
+        (lambda: Ephemeral("a"), "user (request)"),
+        (lambda: Grounding("g", "a"), "user (request) g"),
+        (lambda: History([Message("user", "abc")]), "user (recorded): 3 characters"),
+        (
+            lambda: holding(History([Message("user", "abc")])),
+            "user (recorded): 3 characters by=holding",
+        ),
+    ],
+)
+def test_what_a_turn_is_called(turn: Callable[[], Node], expected: str) -> None:
+    """A turn is shown as its role, with what it was before, its id and its options."""
+    assert expected == rows(Timeline(turn()))[0]
+
+
+def test_a_loose_section_by_a_component() -> None:
+    """A loose section names the components it was written by."""
+    tree = Timeline(holding(holding(Section("s", "a", title="T"))))
+    assert ["system", "  section s 'T' by=holding/holding", "    1 characters"] == rows(tree)
+
+
+def test_calls_results_and_media() -> None:
+    """Calls and results have their ids, media what they are."""
+    tree = Timeline(
+        User("a", Image.from_url("https://example.org/a.png")),
+        Assistant(ToolUse("look", {"a": 1}, id="1"), ToolUse("look", {}, id="2")),
+        ToolMessage("1", "r"),
+        User(ToolResult("2", "s")),
+    )
+    assert [
+        "user",
+        "  1 characters",
+        "  image (url)",
+        "assistant",
+        "  call look (1), 8 characters",
+        "  call look (2), 2 characters",
+        "tool 1",
+        "  1 characters",
+        "user",
+        "  result 2",
+        "    1 characters",
+    ] == rows(tree)
+
+
+def test_recorded_calls_and_results() -> None:
+    """A recorded message is one line, with all its blocks."""
+    call = {"type": "tool_use", "id": "1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "abc"}
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    history = [
+        {"role": "assistant", "content": ["ab", call]},
+        {"role": "tool", "content": [result]},
+        {"role": "user", "content": [picture], "name": "ada"},
+    ]
+    assert [
+        "assistant (recorded): 2 characters; call look (1)",
+        "tool (recorded): result 1, 3 characters",
+        "user (recorded) name=ada: image",
+    ] == rows(History(history))
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (User("a", name="x\nuser"), "user name=x\\nuser"),
+        (User("a", tags=("x\x1b[2J",)), "user #x\\x1b[2J"),
+        (History([{"role": "user", "content": "a", "name": "x\r\u2028"}]), "name=x\\r\\u2028"),
+        (Assistant(ToolUse("t", {}, id="1\n2")), "call t (1\\n2)"),
+        (System("z", Untrusted("a", source="x\ny")), "untrusted from 'x\\ny'"),
+        (System("z", Text("a", Volatile("b", "x\ny"))), "volatile x\\ny, 1 characters"),
+    ],
+)
+def test_names_cannot_forge_a_line(tree: Node, expected: str) -> None:
+    """Whatever a name holds, a part is one line that can be printed."""
+    text = render(tree).outline()
+    assert (True, True) == (expected in text, text.replace("\n", "").isprintable())
+
+
+def test_deep_parts_are_indented_no_further() -> None:
+    """From forty levels on the indentation stays, so that an outline grows with its parts only."""
+    part: Node = Text("x")
+    for number in range(50):
+        part = Section(f"s{number}", part)
+    indents = [len(row) - len(row.lstrip()) for row in rows(System(part))]
+    assert [2 * min(depth, 40) for depth in range(53)] == indents
+
+
+def test_the_outline_of_a_tree_as_written() -> None:
+    """A tree that was not rendered has an outline as well, with what a render takes away."""
+    tree = Timeline(Ephemeral("a"), Grounding("g", "b"), Group(User("c")), Lazy(str))
+    assert [
+        "ephemeral",
+        "  1 characters",
+        "grounding g",
+        "  1 characters",
+        "group",
+        "  user",
+        "    1 characters",
+        "lazy",
+    ] == [row.split("  /")[0].rstrip() for row in outline(tree).splitlines()]
+
+
+def test_the_outline_of_nothing() -> None:
+    """A prompt that comes to nothing has an empty outline."""
+    assert "" == render(Timeline(User(""))).outline()
