@@ -26,7 +26,9 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from promptdsl.errors import ConfigError, ContentError
+from promptdsl.deep_json import write_deep
+from promptdsl.errors import ConfigError, ContentError, DataError
+from promptdsl.plain_data import plain
 
 # Character classes, as the inside of a regular expression's brackets.
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
@@ -38,6 +40,7 @@ _BODY = re.compile(rf"[{_MARKUP}{_CONTROL}\r]{_NOT_CRLF}")
 _ONE_LINE = re.compile(rf"[{_MARKUP}{_CONTROL}{_LINE_END}\t\"']")
 _CELL = re.compile(rf"[{_MARKUP}{_CONTROL}{_LINE_END}\t|\\](?<!\\(?!\Z))")
 _AUTHORED_CELL = re.compile(rf"[{_LINE_END}|\\](?<!\\(?!\Z))")
+_MIDDLE = re.compile(rf"[{_MARKUP}{_CONTROL}{_LINE_END}]")
 _INLINE = re.compile(rf"[{_MARKUP}{_CONTROL}\r\u2028\u2029]{_NOT_CRLF}")
 _TITLE = re.compile(f"[{_LINE_END}]")
 _JSON = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -94,11 +97,13 @@ def json_text(value: object) -> str:
     Raises :class:`ContentError` for what JSON has no word for: NaN, a date, a cycle.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ContentError(
-            f"not a JSON value: {error}", fix="give plain data: dict, list, str, int, float"
-        ) from None
+        checked = plain(value, "value")
+    except DataError as error:
+        raise ContentError(error.what, fix=error.fix) from None
+    try:
+        text = json.dumps(checked, ensure_ascii=False)
+    except RecursionError:
+        text = write_deep(checked)
     return _JSON.sub(_json_escape, text)
 
 
@@ -277,15 +282,14 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
         )
 
 
-def code_fence(text: str) -> str:
-    """Return the backticks of a Markdown code fence that is longer than any inside a text."""
+def code_fences(text: str, language: str | None) -> tuple[str, str]:
+    """Return the two ends of a Markdown code fence that is longer than any inside a text.
+
+    A language may come from data: it stays on its line, and leaves the fence a fence.
+    """
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
-    return "`" * max(3, longest + 1)
-
-
-def code_info(language: str | None) -> str:
-    """Return what names the language of a code fence: one line, which leaves the fence a fence."""
-    return field(language or "").replace("`", "&#96;")
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{field(language or '').replace('`', '&#96;')}\n", f"\n{fence}"
 
 
 _BACKTICKS = re.compile("`+")
@@ -294,6 +298,11 @@ _BACKTICKS = re.compile("`+")
 def inline_line(value: str) -> str:
     """Return a value inline in unfenced text, on one line."""
     return _BREAKS.sub(_reference, inline(value))
+
+
+def one_line(value: str) -> str:
+    """Return a value in the middle of a line, which it cannot leave."""
+    return _MIDDLE.sub(_reference, _exact(value))
 
 
 _BREAKS = re.compile("[\r\n]")

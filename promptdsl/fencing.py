@@ -65,7 +65,9 @@ class Form(Protocol):
         """Return the frame of a checklist."""
         ...
 
-    def item(self, number: int | None, *, done: bool | None, other: bool) -> Frame:
+    def item(
+        self, number: int | None, *, done: bool | None, other: bool, plain: bool = True
+    ) -> Frame:
         """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist.
 
         ``other`` is whether a list of the same kind stands right before this one.

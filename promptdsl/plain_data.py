@@ -15,7 +15,10 @@ PLAIN = "give plain data: dict, list, str, int, float"
 
 def exact(value: Any) -> Any:
     """Return a string as an exact ``str``: a subclass may say another text when it is formatted."""
-    return str.__str__(value) if isinstance(value, str) and type(value) is not str else value
+    # Asked of the type: an object may pose as a string.
+    if type(value) is str or not issubclass(type(value), str):
+        return value
+    return str.__str__(value)
 
 
 class _Frozen:
@@ -140,7 +143,7 @@ def json_leaf(item: Any, around: Around, key: Any) -> Any:
     """Return a string, number, boolean or ``None``; :class:`DataError` names any other value."""
     if item is None or isinstance(item, bool):
         return item
-    if isinstance(item, str):
+    if issubclass(type(item), str):
         return exact(item)
     if isinstance(item, float) and isfinite(item):
         return float.__float__(item)

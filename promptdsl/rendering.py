@@ -78,7 +78,7 @@ class _Request:
     @property
     def context(self) -> LazyContext:
         """What a lazy is told."""
-        return LazyContext(self.model, self.provider)
+        return LazyContext(self.model, facts_for(self.model, self.provider).provider)
 
 
 def render(

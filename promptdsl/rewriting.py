@@ -9,13 +9,14 @@ from promptdsl.nodes import (
     Call,
     Fragment,
     Happening,
+    Lazy,
     Media,
     Note,
     Reasoning,
     Recorded,
     Result,
-    Value,
-    Verbatim,
+    Table,
+    Template,
 )
 from promptdsl.tree import (
     DEEP,
@@ -85,15 +86,21 @@ def says_something(turn: Node) -> bool:
         if isinstance(part, str):
             if part:
                 return True
-        elif isinstance(part, Value | Verbatim):
-            if part.text:
-                return True
         elif part.content:
             if not isinstance(part, Result):
                 waiting.extend(part.content)
-        elif isinstance(part, Media | Call | Reasoning | Happening):
+        elif _speaks(part):
             return True
     return False
+
+
+def _speaks(part: Node) -> bool:
+    """Return whether a part without parts of its own says something."""
+    if isinstance(part, Table):
+        return bool(part.rows)
+    if isinstance(part, Media | Call | Reasoning | Happening | Lazy | Template):
+        return True
+    return bool(getattr(part, "text", ""))
 
 
 def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:

@@ -19,7 +19,7 @@ from promptdsl.blocks import (
     text_block,
 )
 from promptdsl.config import FormatBlock
-from promptdsl.encoding import code_fence, code_info, is_whole, json_text, text_of, whole
+from promptdsl.encoding import code_fences, is_whole, json_text, text_of, whole
 from promptdsl.errors import ContentError
 from promptdsl.media.reading import read_path
 from promptdsl.messages import Message
@@ -81,8 +81,8 @@ def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
 
 def fenced_code(text: str, language: str | None) -> str:
     """Return code in a Markdown fence longer than any inside it."""
-    fence = code_fence(text)
-    return f"{fence}{code_info(language)}\n{text}\n{fence}"
+    opening, closing = code_fences(text, language)
+    return f"{opening}{text}{closing}"
 
 
 def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:

@@ -17,6 +17,7 @@ from promptdsl.encoding import (
     guard_end,
     inline_line,
     json_text,
+    one_line,
     title,
 )
 from promptdsl.trust import Trusted
@@ -51,10 +52,21 @@ def _bars(cells: list[str]) -> str:
 
 
 def _csv(columns: Columns, rows: Rows) -> str:
-    lines = [_cells(row, inline_line, title) for row in rows]
-    head = [] if columns is None else [_cells(columns, inline_line, inline_line)]
+    lines = [_csv_cells(row) for row in rows]
+    head = [] if columns is None else [_csv_cells(columns)]
     # A line without a character would be none at all.
     return "\n".join(",".join(map(_quoted, line)) or '""' for line in (*head, *lines))
+
+
+def _csv_cells(row: Iterable[Any]) -> list[str]:
+    """Return the cells of a line: only the first could begin one, and a number begins nothing."""
+    values = list(row)
+    first = [x if type(x) in _NUMBERS else None for x in values[:1]]
+    cells = _cells(values[:1], inline_line, title) + _cells(values[1:], one_line, title)
+    return [str(first[0]), *cells[1:]] if first and first[0] is not None else cells
+
+
+_NUMBERS = (int, float)
 
 
 def _quoted(text: str) -> str:

@@ -51,6 +51,7 @@ from promptdsl.nodes import (
 )
 from promptdsl.nodes import Note as PeopleNote
 from promptdsl.page import PLAIN, Listed, Margin, Mark, Page, deeper
+from promptdsl.rewriting import says_something
 from promptdsl.settling import formatted, settle_block
 from promptdsl.tables import table_text
 from promptdsl.tree import CACHE, Child, Node, make
@@ -251,6 +252,7 @@ class Wording:
             None if ticked or not listing.node.ordered else listing.number,
             done=bool(node.done) if ticked else None,
             other=listing.other,
+            plain=not ticked or _begins_plain(node),
         )
         return frame._replace(open=frame.prefix) if opened.goes_on else frame
 
@@ -479,6 +481,21 @@ def _is_plain(side: Node) -> bool:
         if isinstance(part, Fragment):
             waiting += part.content
         elif not isinstance(part, str | _PROSE):
+            return False
+    return True
+
+
+def _begins_plain(item: Node) -> bool:
+    """Whether what an item says first is text, so that it can follow a box on the line."""
+    waiting = [*reversed(item.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment | PeopleNote):
+            waiting += reversed(part.content)
+        elif isinstance(part, str | _PROSE):
+            if says_something(make(Item, (part,), done=None)):
+                return True
+        else:
             return False
     return True
 

@@ -23,8 +23,7 @@ from promptdsl.encoding import (
     body,
     cell,
     check_delimiter,
-    code_fence,
-    code_info,
+    code_fences,
     controls,
     data_text,
     decode,
@@ -388,6 +387,8 @@ def test_decode(text: str, expected: str) -> None:
         ("a <b>", "a &lt;b&gt;"),
         ("3.14", "3.14"),
         ("R&D", "R&amp;D"),
+        ("a<b", "a&lt;b"),
+        ("a>b", "a&gt;b"),
         ("a\n12345678901. # x", "a\n12345678901. &#35; x"),
         ("a\n/. # x\n:. # x", "a\n/. # x\n:. # x"),
         ("a\n##\n##", "a\n&#35;#\n&#35;#"),
@@ -416,18 +417,18 @@ def test_inline_line(value: str, expected: str) -> None:
     ("text", "expected"),
     [("", "```"), ("a `b` c", "```"), ("``", "```"), ("a\n```\nb ``", "````"), ("`````", "``````")],
 )
-def test_code_fence(text: str, expected: str) -> None:
+def test_code_fences(text: str, expected: str) -> None:
     """A code fence is longer than any run of backticks inside, and never shorter than three."""
-    assert expected == code_fence(text)
+    assert (f"{expected}\n", f"\n{expected}") == code_fences(text, None)
 
 
 @pytest.mark.parametrize(
     ("language", "expected"),
     [(None, ""), ("python", "python"), ("a`b\n<c", "a&#96;b&#10;&lt;c")],
 )
-def test_code_info(language: str | None, expected: str) -> None:
+def test_the_language_of_a_code_fence(language: str | None, expected: str) -> None:
     """The language of a code fence is one line without backticks, and may be absent."""
-    assert expected == code_info(language)
+    assert (f"```{expected}\n", "\n```") == code_fences("x", language)
 
 
 NEIGHBOURS = [
@@ -549,15 +550,28 @@ def _deep() -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), date(2026, 1, 1), {1, 2}, {(1, 2): 3}, _cycle(), _deep()],
-    ids=["nan", "inf", "date", "set", "key", "cycle", "deep"],
-)  # fmt: skip
-def test_json_text_refuses(value: object) -> None:
-    """What JSON has no word for is refused by name."""
-    with pytest.raises(
-        ContentError, match=r"not a JSON value: .*\n  give plain data: dict, list, str, int, float$"
-    ):
+    ("value", "what"),
+    [
+        (float("nan"), "'value' is not a JSON value: nan"),
+        ([float("inf")], "'value[0]' is not a JSON value: inf"),
+        ({"a": date(2026, 1, 1)}, "'value.a' is not a JSON value: date"),
+        ({1, 2}, "'value' is not a JSON value: set"),
+        ({(1, 2): 3}, "a key of 'value' is a string, not tuple"),
+        ({1: "a", "1": "b"}, "a key of 'value' is a string, not int"),
+        (_cycle(), "data that holds itself"),
+    ],
+    ids=["nan", "inf", "date", "set", "key", "number", "cycle"],
+)
+def test_json_text_refuses(value: object, what: str) -> None:
+    """What JSON has no word for is refused by name, and where it is."""
+    with pytest.raises(ContentError) as caught:
         json_text(value)
+    assert what == caught.value.what
+
+
+def test_json_text_of_any_depth() -> None:
+    """Data is written however deep it is."""
+    assert "[" * 100_001 + "]" * 100_001 == json_text(_deep())
 
 
 # Guards.
@@ -584,6 +598,7 @@ def test_json_text_refuses(value: object) -> None:
         ("<contextX>", "<contextX>"),
         ("<//context>", "<//context>"),
         ("<context.x>", "<context.x>"),
+        ("<te\ufb06>", "<te\ufb06>"),
         ("</context\u00e9>", "</context\u00e9>"),
         ("no markup", "no markup"),
     ],
@@ -835,7 +850,8 @@ def test_text_of_runs_no_method(kind: type, given: object, expected: str) -> Non
 )
 def test_text_of_refuses(value: object, named: str) -> None:
     """Any other type is refused by name, with what to write instead."""
-    with pytest.raises(ContentError, match=rf"{named}\n.*str\(value\).*json\.dumps\(value\)"):
+    advice = r"write str\(value\), or json\.dumps\(value\) for its structure"
+    with pytest.raises(ContentError, match=rf"^{named}\n  {advice}$"):
         text_of(value)
 
 
@@ -930,6 +946,7 @@ ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007
         ("x\U000e0061", ("U+E0061",)),
         ("\u0645\u06cc\u200c\u062e", ()),
         ("\u0915\u094d\u200d\u0937", ()),
+        ("\u17b4\u200d\u17b5\u200c", ("U+17B4", "U+200D", "U+17B5", "U+200C")),
         ("\U000e0100", ("U+E0100",)),
     ],
 )

@@ -217,8 +217,14 @@ PARTS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("refused", REFUSED)
-@pytest.mark.parametrize("part", PARTS)
+# A mapping is data, whatever it says of itself the next time.
+TAKEN = {("Json", "changing mapping"), ("Json in data", "changing mapping")}
+
+
+@pytest.mark.parametrize(
+    ("part", "refused"),
+    [(part, refused) for part in PARTS for refused in REFUSED if (part, refused) not in TAKEN],
+)
 def test_what_is_no_text_is_refused(part: str, refused: str) -> None:
     """It is refused by name, and leaves nothing in the block that is open."""
     holder = Event("before") if part in ("target", "detail") else Developer("before")

@@ -198,10 +198,17 @@ def _interpolated(part: Any, component: Any) -> Value:
             fix="pass it as an argument of its own",
             at=(component.source, value.source),
         )
-    if part.conversion:
-        value = _CONVERSIONS[part.conversion](value)
-    if part.format_spec:
-        value = format(value, part.format_spec)
+    try:
+        if part.conversion:
+            value = _CONVERSIONS[part.conversion](value)
+        if part.format_spec:
+            value = format(value, part.format_spec)
+    except (TypeError, ValueError) as error:
+        raise ContentError(
+            f"{getattr(part, 'expression', 'a value')} has no such form: {error}",
+            fix="correct what stands behind its colon or exclamation mark",
+            at=(component.source,),
+        ) from None
     return value_node(value, component, getattr(part, "expression", None))
 
 

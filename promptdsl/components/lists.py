@@ -20,6 +20,7 @@ from promptdsl.errors import OptionError, PromptError
 from promptdsl.tree import (
     BARE,
     BUSY,
+    CLOSED,
     DEFAULTS,
     ITEM,
     SECTION,
@@ -170,6 +171,8 @@ class Example(TextBlock, nodes.Example):
             self.offset = frame.f_lasti
             sides = _sides(self, (input, output)) if not options else (input, output)
             begin(self, sides, options)
+            # Both sides are there: no block adds a third.
+            self.mask |= CLOSED
 
     def _keywords(self) -> frozenset[str]:
         return frozenset({"input", "output"})

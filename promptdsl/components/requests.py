@@ -136,7 +136,9 @@ def _check_place(component: Any) -> None:
             fix=nearest(str(component.position), POSITIONS),
             at=(component.source,),
         )
-    if isinstance(component.order, bool) or not isinstance(component.order, int | float):
+    if isinstance(component.order, bool) or not (
+        isinstance(component.order, int | float) and component.order == component.order
+    ):
         raise OptionError(
             f"order={component.order!r}", fix="write a number", at=(component.source,)
         )

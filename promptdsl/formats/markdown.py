@@ -2,7 +2,7 @@
 
 import attrs
 
-from promptdsl.encoding import code_fence, code_info, field
+from promptdsl.encoding import code_fences, field
 from promptdsl.encoding import title as one_line
 from promptdsl.fencing import BARE, Frame
 
@@ -41,15 +41,19 @@ class Markdown:
         """Return a list without blank lines between its items."""
         return _LIST
 
-    def item(self, number: int | None, *, done: bool | None, other: bool) -> Frame:
+    def item(
+        self, number: int | None, *, done: bool | None, other: bool, plain: bool = True
+    ) -> Frame:
         """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
 
+        Behind a box nothing but text may begin: what is no ``plain`` text starts on the next line.
         The other marks are ``* `` and ``1) ``: they begin a new list (CommonMark 0.31, 5.3).
         """
         if number is not None:
             marker = f"{number}) " if other else f"{number}. "
             return Frame(marker, prefix=" " * len(marker))
         box = "" if done is None else "[x] " if done else "[ ] "
+        box = box if plain or not box else f"{box[:-1]}\n  "
         return Frame(f"* {box}" if other else f"- {box}", prefix="  ")
 
     def quote(self) -> Frame:
@@ -71,9 +75,7 @@ class Markdown:
 
     def code(self, text: str, language: str | None) -> Frame:
         """Return a fence longer than any in the text."""
-        fence = code_fence(text)
-        # A recorded language is data.
-        return Frame(f"{fence}{code_info(language)}\n", f"\n{fence}")
+        return Frame(*code_fences(text, language))
 
     def json(self) -> Frame:
         """Return nothing: JSON of one line heads nothing."""

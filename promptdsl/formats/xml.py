@@ -46,7 +46,9 @@ class Xml:
         """Return ``<checklist>``."""
         return _element("checklist")
 
-    def item(self, number: int | None, *, done: bool | None, other: bool) -> Frame:
+    def item(
+        self, number: int | None, *, done: bool | None, other: bool, plain: bool = True
+    ) -> Frame:
         """Return ``<item>``, in a checklist with ``done="true"`` or ``done="false"``."""
         attributes = "" if done is None else f' done="{str(done).lower()}"'
         return _element("item", attributes, inline=True, between="\n\n")

@@ -11,6 +11,7 @@ from promptdsl.blocks import (
     StateChangeBlock,
     SystemEventBlock,
     TextBlock,
+    UnknownBlock,
     UserActionBlock,
 )
 from promptdsl.dissolving import dissolved, dissolved_in_turn
@@ -264,4 +265,8 @@ def _node(block: Block, node: Recorded) -> Node:
         return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
     if isinstance(block, MediaBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
-    raise DataError(f"a recorded event or ephemeral message cannot hold a {block.type!r} block")
+    kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
+    raise DataError(
+        f"a recorded event or ephemeral message cannot hold a {kind!r} block",
+        fix="events hold text, events, JSON, code and attachments",
+    )

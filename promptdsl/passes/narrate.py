@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.blocks import EventBlock, StateChangeBlock, UserActionBlock
 from promptdsl.config import Resolved
-from promptdsl.encoding import data_text, field, inline_line, title
+from promptdsl.encoding import data_text, field, inline_line, json_text, title
 from promptdsl.fencing import fence
 from promptdsl.json_text import ABSENT
 from promptdsl.nodes import Fence, Happening, Turn, Verbatim
@@ -82,9 +82,17 @@ def _values(block: EventBlock) -> Iterator[str]:
         value = getattr(block, attribute.name)
         if isinstance(value, Mapping):
             for key, detail in cast("Mapping[str, object]", value).items():
-                yield f"{key}{data_text(detail)}"
+                yield f"{key}{_text(detail)}"
         elif value is not ABSENT:
-            yield data_text(value)
+            yield _text(value)
+
+
+def _text(value: Any) -> str:
+    """Return the text of a field; recorded data may be nested, and is JSON then."""
+    return json_text(value) if isinstance(value, _NESTED) else data_text(value)
+
+
+_NESTED: Any = (Mapping, list)
 
 
 def fields(
@@ -97,7 +105,7 @@ def fields(
     """
 
     def encode(name: str, value: object) -> str:
-        return (title if name in trusted else line)(data_text(value))
+        return (title if name in trusted else line)(_text(value))
 
     match block:
         case UserActionBlock():

@@ -269,7 +269,7 @@ def test_lazies_are_called_in_document_order() -> None:
     ("asked", "expected"),
     [
         ({}, LazyContext(None, None, None)),
-        ({"model": "gpt-5"}, LazyContext("gpt-5", None, None)),
+        ({"model": "gpt-5"}, LazyContext("gpt-5", "openai", None)),
         ({"provider": "anthropic"}, LazyContext(None, "anthropic", None)),
         (
             {"model": "gpt-5", "provider": "openai"},

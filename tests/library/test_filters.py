@@ -111,7 +111,7 @@ def test_which_tests_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("template", "expected"),
     [
-        ("{{ x|tojson }}", "not a JSON value: "),
+        ("{{ x|tojson }}", "'value' is not a JSON value: "),
         ("{{ [1]|slice(0) }}", "ZeroDivisionError: "),
         ("{{ nope|join }}", "'nope' is undefined"),
         ("{{ nope|sum }}", "'nope' is undefined"),
