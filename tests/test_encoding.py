@@ -35,6 +35,7 @@ from promptdsl.encoding import (
     inline_line,
     invisible,
     json_text,
+    one_line,
     text_of,
     title,
     whole,
@@ -424,6 +425,24 @@ def test_inline_line(value: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("# -1", "# -1"),
+        ("a\nb\r\nc\u2028d", "a&#10;b&#13;&#10;c&#8232;d"),
+        ("<a>\x07&\t", "&lt;a&gt;&#7;&amp;\t"),
+    ],
+)
+def test_one_line_in_the_middle(value: str, expected: str) -> None:
+    """In the middle of a line a value begins nothing, and cannot leave it."""
+    assert expected == one_line(value)
+
+
+def test_one_line_of_a_subclass() -> None:
+    """A subclass cannot override its encoding."""
+    assert "&lt;b&gt;" == one_line(LOUD_STR("<b>"))
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [("", "```"), ("a `b` c", "```"), ("``", "```"), ("a\n```\nb ``", "````"), ("`````", "``````")],
 )
@@ -576,7 +595,7 @@ def test_json_text_refuses(value: object, what: str) -> None:
     """What JSON has no word for is refused by name, and where it is."""
     with pytest.raises(ContentError) as caught:
         json_text(value)
-    assert what == caught.value.what
+    assert (what, True) == (caught.value.what, bool(caught.value.fix))
 
 
 def test_json_text_of_any_depth() -> None:
