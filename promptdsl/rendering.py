@@ -75,11 +75,6 @@ class _Request:
     strict: bool
     audience: str
 
-    @property
-    def context(self) -> LazyContext:
-        """What a lazy is told."""
-        return LazyContext(self.model, facts_for(self.model, self.provider).provider)
-
 
 def render(
     tree: Node,
@@ -145,7 +140,13 @@ class _Unanswered(Exception):
 
 
 def _ask(request: "_Request", waiting: Sequence[Waiting]) -> list[Node | None]:
-    return [_part(one, call(one.lazy, request.context), request) for one in waiting]
+    context = _context(request)
+    return [_part(one, call(one.lazy, context), request) for one in waiting]
+
+
+def _context(request: "_Request") -> LazyContext:
+    """Return what a lazy is told."""
+    return LazyContext(request.model, _facts(request).provider)
 
 
 def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
@@ -164,7 +165,8 @@ def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
 async def _gathered(waiting: Sequence[Waiting], request: "_Request") -> list[Node | None]:
     from asyncio import gather
 
-    asked = (_answer(one, request) for one in waiting)
+    context = _context(request)
+    asked = (_answer(one, context, request) for one in waiting)
     answers = await gather(*asked, return_exceptions=True)
     for error in answers:
         if isinstance(error, BaseException):
@@ -172,8 +174,8 @@ async def _gathered(waiting: Sequence[Waiting], request: "_Request") -> list[Nod
     return cast("list[Node | None]", answers)
 
 
-async def _answer(waiting: Waiting, request: "_Request") -> Node | None:
-    return _part(waiting, await acall(waiting.lazy, request.context), request)
+async def _answer(waiting: Waiting, context: LazyContext, request: "_Request") -> Node | None:
+    return _part(waiting, await acall(waiting.lazy, context), request)
 
 
 def _part(waiting: Waiting, returned: object, request: "_Request") -> Node | None:

@@ -1,6 +1,6 @@
 """Making a tree from a tree. Where nothing changed, the node stays the same object."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from typing import Any
 
@@ -80,7 +80,12 @@ def _shown(content: tuple[Child, ...]) -> int:
 
 def says_something(turn: Node) -> bool:
     """Return whether a turn holds anything but tool results and what is empty."""
-    waiting: list[Child] = list(turn.content)
+    return any_said(turn.content)
+
+
+def any_said(content: Iterable[Child]) -> bool:
+    """Return whether a content holds anything but tool results and what is empty."""
+    waiting: list[Child] = list(content)
     while waiting:
         part = waiting.pop()
         if isinstance(part, str):

@@ -70,6 +70,13 @@ def join(component: Any, frame: Frame, mask: int) -> None:
         raise _closed(component, block) from None
 
 
+def place(component: Any) -> None:
+    """Put a new component whose mask is set into the block that is open, if one is."""
+    top = OPENED.get()
+    if top is not None:
+        join(component, top, component.mask)
+
+
 def put(node: Node, frame: Frame) -> None:
     """Put a finished node into the block that is open; it may stand in others, too."""
     check_owner(node, frame)

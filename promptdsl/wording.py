@@ -51,7 +51,7 @@ from promptdsl.nodes import (
 )
 from promptdsl.nodes import Note as PeopleNote
 from promptdsl.page import PLAIN, Listed, Margin, Mark, Page, deeper
-from promptdsl.rewriting import says_something
+from promptdsl.rewriting import any_said
 from promptdsl.settling import formatted, settle_block
 from promptdsl.tables import table_text
 from promptdsl.tree import CACHE, Child, Node, make
@@ -493,7 +493,7 @@ def _begins_plain(item: Node) -> bool:
         if isinstance(part, Fragment | PeopleNote):
             waiting += reversed(part.content)
         elif isinstance(part, str | _PROSE):
-            if says_something(make(Item, (part,), done=None)):
+            if any_said((part,)):
                 return True
         else:
             return False

@@ -20,7 +20,7 @@ from promptdsl.components.writing import Written, finish
 from promptdsl.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.library import TemplateSource, check_variables
 from promptdsl.nodes import found_in
-from promptdsl.scope import OPENED, detached, join, open_block
+from promptdsl.scope import detached, open_block, place
 from promptdsl.tree import DEFAULTS, HOLLOW, TEXT, Node, bits, label, make
 from promptdsl.trust import Trusted
 
@@ -70,9 +70,7 @@ class Lazy(Written, nodes.Lazy):
         self.function = function
         self.weight = weight
         self.overrides = OVERRIDES.get()
-        top = OPENED.get()
-        if top is not None:
-            join(self, top, self.mask)
+        place(self)
 
 
 def _check(lazy: Lazy, function: object, weight: Any) -> None:
@@ -152,9 +150,7 @@ def _fill(
     except PromptError as error:
         retract(found_in(given))
         raise error.located(component.source) from None
-    top = OPENED.get()
-    if top is not None:
-        join(component, top, component.mask)
+    place(component)
 
 
 def call(lazy: nodes.Lazy, context: LazyContext) -> object:
@@ -162,7 +158,9 @@ def call(lazy: nodes.Lazy, context: LazyContext) -> object:
 
     Raises :class:`ContentError` when it has to be awaited.
     """
-    returned = _called(lazy, context)
+    with detached(), standing(lazy.overrides):
+        returned = lazy.function(context)
+        _refuse_open(lazy)
     if isawaitable(returned):
         close = getattr(returned, "close", None)
         if close is not None:
@@ -182,13 +180,6 @@ async def acall(lazy: nodes.Lazy, context: LazyContext) -> object:
         found = await returned if isawaitable(returned) else returned
         _refuse_open(lazy)
         return found
-
-
-def _called(lazy: nodes.Lazy, context: LazyContext) -> object:
-    with detached(), standing(lazy.overrides):
-        returned = lazy.function(context)
-        _refuse_open(lazy)
-        return returned
 
 
 def _refuse_open(lazy: nodes.Lazy) -> None:

@@ -10,7 +10,7 @@ from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text
 from promptdsl.errors import ContentError, DataError
 from promptdsl.json_text import ABSENT, exact
-from promptdsl.scope import OPENED, join
+from promptdsl.scope import place
 from promptdsl.tree import DEFAULTS, HAPPENING, bits, label, named_label
 from promptdsl.trust import Trusted
 
@@ -90,9 +90,7 @@ def _write(
     component.content = ()
     component.mask = _HAPPENING
     component.options = DEFAULTS
-    top = OPENED.get()
-    if top is not None:
-        join(component, top, component.mask)
+    place(component)
 
 
 _NOTHING: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError
 from promptdsl.messages import Message
-from promptdsl.scope import OPENED, join
+from promptdsl.scope import place
 from promptdsl.tree import DEFAULTS, RECORDED, bits
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -60,9 +60,7 @@ def _keep(
     component.form = form
     component.start = 0
     component.items = _snapshot(component, messages)
-    top = OPENED.get()
-    if top is not None:
-        join(component, top, component.mask)
+    place(component)
     return component
 
 

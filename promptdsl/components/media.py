@@ -14,7 +14,7 @@ from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.json_text import exact
 from promptdsl.media.reading import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.media.sniffing import Kind
-from promptdsl.scope import OPENED, join
+from promptdsl.scope import place
 from promptdsl.sources import MediaSource, author
 from promptdsl.tree import DEFAULTS, MEDIA, bits, named_label
 
@@ -268,9 +268,7 @@ def _made(
     except PromptError as error:
         raise error.located(component.source) from None
     component.block = block(found, **words)
-    top = OPENED.get()
-    if top is not None:
-        join(component, top, component.mask)
+    place(component)
     return component
 
 

@@ -14,7 +14,7 @@ from promptdsl.components.writing import Written
 from promptdsl.encoding import data_text, text_of
 from promptdsl.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.json_text import exact
-from promptdsl.scope import OPENED, join
+from promptdsl.scope import place
 from promptdsl.tables import FORMATS
 from promptdsl.tree import DEFAULTS, HOLLOW, Node, named_label
 from promptdsl.trust import Trusted
@@ -66,9 +66,7 @@ class Table(Written, nodes.Table):
         if not any(self.rows):
             self.rows = ()
             self.mask |= HOLLOW
-        top = OPENED.get()
-        if top is not None:
-            join(self, top, self.mask)
+        place(self)
 
 
 def _format(format: object) -> str | None:

@@ -23,7 +23,7 @@ from promptdsl.encoding import json_text, text_of
 from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.indentation import dedent_parts
 from promptdsl.json_text import exact
-from promptdsl.scope import OPENED, join
+from promptdsl.scope import OPENED, join, place
 from promptdsl.sources import author
 from promptdsl.tree import BUSY, DEFAULTS, Node, label, named_label
 
@@ -146,13 +146,6 @@ def begin_text(
     if not any(content):
         component.mask |= tree.HOLLOW
     place(component)
-
-
-def place(component: Any) -> None:
-    """Put a component without parts of its own into the block that is open."""
-    top = OPENED.get()
-    if top is not None:
-        join(component, top, component.mask)
 
 
 def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:

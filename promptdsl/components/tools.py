@@ -20,7 +20,7 @@ from promptdsl.components.writing import (
 from promptdsl.errors import ContentError, DataError, OptionError, PromptError, nearest
 from promptdsl.json_text import exact, write_json
 from promptdsl.nodes import ToolTurn
-from promptdsl.scope import OPENED, join
+from promptdsl.scope import OPENED, join, place
 from promptdsl.tree import (
     BARE,
     CALL,
@@ -126,9 +126,7 @@ class Reasoning(Written, nodes.Reasoning):
                     f"Reasoning({name}={value!r})", fix="write a string", at=(self.source,)
                 )
         self.block = ReasoningBlock(*map(exact, given.values()))
-        top = OPENED.get()
-        if top is not None:
-            join(self, top, self.mask)
+        place(self)
 
 
 class ToolResult(Block, nodes.Result):
