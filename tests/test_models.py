@@ -1,17 +1,23 @@
 """What is known of a model, by its name and its provider."""
 
 import tomllib
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from inspect import currentframe
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import promptdsl.models
-from promptdsl.errors import TargetError
-from promptdsl.models import ModelFacts, facts_for
+from promptdsl.chat_templates import ChatTemplate
+from promptdsl.errors import ContentError, OptionError, TargetError
+from promptdsl.models import Facts, ModelFacts, facts_for, register_model
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(promptdsl.models.__file__).with_name("models.toml").read_text("utf-8")
@@ -20,11 +26,15 @@ ENTRIES = {
     **{f"provider {name}": entry for name, entry in TABLES["providers"].items()},
     **{f"model {name}": entry for name, entry in TABLES["models"].items()},
 }
+PROVIDERS = tuple(TABLES["providers"])
+FACTS = {field.name for field in attrs.fields(ModelFacts)} - {"model", "known", "role_layers"}
+NAMES = [pattern for entry in TABLES["models"].values() for pattern in entry["patterns"]]
 PATTERNS = [
     pytest.param(pattern, entry, id=pattern)
     for entry in TABLES["models"].values()
     for pattern in entry["patterns"]
 ]
+MODELS: list[dict[str, Any]] = list(TABLES["models"].values())
 ABLE = (
     "claude-opus-4-8",
     "claude-opus-5",
@@ -74,6 +84,15 @@ NOT_ABLE = (
         ("ft:gpt-3.5-turbo-0125:house::id", "openai", "user"),
         ("o1-mini", None, "user"),
         ("gemini-3.6-flash", None, "user"),
+        ("gpt-5", "openai_responses", "developer"),
+        (None, "openai_responses", "developer"),
+        ("gpt-3.5-turbo", "openai_responses", "user"),
+        ("o1-mini", "openai_responses", "user"),
+        ("claude-opus-5-5", "bedrock", "user"),
+        ("us.anthropic.claude-opus-5-5", None, "developer"),
+        (None, "gemini", "user"),
+        (None, "bedrock", "user"),
+        (None, "chat_template", "user"),
         ("amazon.nova-2-lite-v1:0", None, "user"),
         ("llama-3.3-70b", None, "user"),
         ("gpt-oss-20b", None, "user"),
@@ -106,6 +125,25 @@ def test_roles(model: str | None, provider: str | None, role: str) -> None:
         ("o4-mini", "openai"),
         ("o4", None),
         ("mistral-large", None),
+        ("gemini-3.8-flash", "gemini"),
+        ("gemini-of-tomorrow", "gemini"),
+        ("models/gemini-3.8-flash", "gemini"),
+        ("google/gemini-3.8-flash", "gemini"),
+        ("publishers/google/models/gemini-3.8-flash", "gemini"),
+        ("projects/p/locations/l/publishers/google/models/gemini-2.5-pro", "gemini"),
+        ("gemma-4-31b-it", None),
+        ("amazon.nova-lite-v1:0", "bedrock"),
+        ("us.amazon.nova-2-lite-v1:0", "bedrock"),
+        ("bedrock/us-gov.amazon.nova-pro-v1:0", "bedrock"),
+        ("amazon.titan-text-express-v1", "bedrock"),
+        ("amazon-nova/nova-lite-v1", None),
+        ("deepgram/nova-2", None),
+        ("nova-2-lite", None),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic"),
+        ("meta.llama3-70b-instruct-v1:0", None),
+        ("mistral.mistral-large-2402-v1:0", None),
+        ("azure/gpt-4o", "openai"),
+        ("openai/o3", "openai"),
         ("", None),
         (None, None),
     ],
@@ -115,7 +153,7 @@ def test_a_model_names_its_provider(model: str | None, provider: str | None) -> 
     assert provider == facts_for(model, None).provider
 
 
-@pytest.mark.parametrize("provider", ["openai", "openai_compatible", "anthropic"])
+@pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("model", ["gpt-4.1", "claude-opus-5-5", "llama", None])
 def test_the_provider_given_wins(model: str | None, provider: str) -> None:
     """A provider that is given is the target, whatever the name of the model says."""
@@ -125,15 +163,20 @@ def test_the_provider_given_wins(model: str | None, provider: str) -> None:
 @pytest.mark.parametrize(
     ("model", "provider"),
     [
-        ("gpt-5.6-sol", "openai_compatible"),
-        ("claude-opus-5-5", "openai_compatible"),
+        ("claude-3-haiku", "openai_compatible"),
+        ("gpt-5.6-sol", "anthropic"),
+        ("gpt-5.6-sol", "bedrock"),
+        ("gpt-5.6-sol", "gemini"),
+        ("gemini-3.8-flash", "openai_responses"),
+        ("amazon.nova-lite-v1:0", "anthropic"),
+        ("claude-opus-5-5", "openai_responses"),
         ("claude-opus-5-5", "openai"),
         ("gpt-3.5-turbo", "anthropic"),
         ("claude-of-tomorrow", "openai"),
     ],
 )
 def test_a_model_of_another_provider_tells_nothing(model: str, provider: str) -> None:
-    """The facts of a model that belongs to another provider than the one given are not used."""
+    """The facts of a model do not hold on a provider that takes none of its owner's."""
     assert attrs.evolve(facts_for(None, provider), model=model) == facts_for(model, provider)
 
 
@@ -207,6 +250,10 @@ def test_what_may_stand_around_a_pattern(prefix: str, suffix: str) -> None:
         "my-claude-opus-5-5",
         "gpt-5-large",
         "gpt-5.61",
+        "gemini-3-pro-image",
+        "gemini-2.5-flash-preview-tts",
+        "gemini-3.8-flash-05-20",
+        "amazon.nova-2-sonic-v1:0",
     ],
 )
 def test_what_may_not_follow_a_pattern(model: str) -> None:
@@ -217,14 +264,23 @@ def test_what_may_not_follow_a_pattern(model: str) -> None:
 @pytest.mark.parametrize(
     ("model", "entry"),
     [
-        ("claude-sonnet-5-5", "claude-opus-5-5"),
+        ("claude-sonnet-5-5", "claude-sonnet-5-5"),
+        ("claude-fable-5-1", "claude-opus-5-5"),
         ("claude-sonnet-5", "claude-sonnet-5"),
         ("claude-sonnet-5-20260601", "claude-sonnet-5"),
         ("claude-opus-4-20250514", "claude-opus-4"),
         ("o1-preview", "o1-mini"),
         ("o1-2024-12-17", "o-series"),
         ("gpt-4-1106-preview", "gpt-4"),
-        ("gpt-4o-audio-preview-2024-10-01", "gpt-4"),
+        ("gpt-4-turbo-preview", "gpt-4"),
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),
+        ("gpt-4o-2024-11-20", "gpt-4o"),
+        ("gpt-4o-audio-preview-2024-10-01", "gpt-audio"),
+        ("gemini-2.5-flash-preview-09-2025", "gemini-2.5"),
+        ("gemini-2.0-flash-001", "gemini-2.0"),
+        ("gemini-3.1-pro-preview", "gemini-3"),
+        ("gemini-3.5-flash-lite", "gemini-3.6"),
+        ("amazon.nova-2-pro-preview-20251202-v1:0", "nova-2"),
         ("gpt-5.2-chat-latest", "gpt-5 variants"),
         ("openai/gpt-4.1-2025-04-14", "gpt-4.1"),
         ("ft:gpt-4.1-2025-04-14:house::id", "gpt-4.1"),
@@ -234,9 +290,10 @@ def test_the_longest_pattern_counts(model: str, entry: str) -> None:
     """Of several patterns that match, the longest one gives the facts."""
     found = facts_for(model, None)
     expected = TABLES["models"][entry]
-    assert (expected.get("window"), expected.get("cache_marks", False), True) == (
+    assert (expected.get("window"), expected.get("output"), expected.get("encoding"), True) == (
         found.window,
-        found.cache_marks and found.provider == "openai",
+        found.output,
+        found.encoding,
         found.known,
     )
 
@@ -247,10 +304,26 @@ def test_any_name_is_answered(model: str) -> None:
     assert model == facts_for(model, None).model
 
 
-@given(st.text(), st.sampled_from(["openai", "openai_compatible", "anthropic"]))
+@given(st.text(), st.sampled_from(PROVIDERS))
 def test_any_name_keeps_the_provider_given(model: str, provider: str) -> None:
     """No name of a model changes the provider that is given."""
     assert provider == facts_for(model, provider).provider
+
+
+@given(st.sampled_from(NAMES), st.from_regex(r"[a-z]+|[0-9]{1,2}", fullmatch=True))
+def test_any_longer_name_is_another_model(name: str, more: str) -> None:
+    """A pattern, a word and nothing else is a model that is not known, or has its own pattern."""
+    assume(more not in {"latest", "default", "preview", "exp"})
+    longer = f"{name}-{more}"
+    assert (longer in NAMES) is facts_for(longer, None).known
+
+
+@given(st.sampled_from(NAMES), st.integers(min_value=1))
+def test_any_shorter_name_is_another_model(name: str, letters: int) -> None:
+    """What a pattern begins with is a model that is not known, or has its own pattern."""
+    shorter = name[:-letters]
+    assume(not shorter.startswith("gpt-4o-2024"))
+    assert (shorter in NAMES) is facts_for(shorter, None).known
 
 
 @pytest.mark.parametrize("digits", [3, 4, 10_000])
@@ -390,6 +463,602 @@ def test_windows(model: str, window: int | None, output: int | None) -> None:
     assert (window, output) == (facts.window, facts.output)
 
 
+# What other providers take.
+
+
+@pytest.mark.parametrize("model", [*ABLE, *NOT_ABLE, "claude-3-7-sonnet", "claude-3-haiku"])
+def test_what_bedrock_takes_of_claude(model: str) -> None:
+    """On Bedrock a Claude continues, binds and is cached as it does elsewhere."""
+    there, here = facts_for(model, "bedrock"), facts_for(model, "anthropic")
+    assert (here.prefill, here.binds_reasoning, here.cache_minimum, here.forced_tools) == (
+        there.prefill,
+        there.binds_reasoning,
+        there.cache_minimum,
+        there.forced_tools,
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("claude-opus-5-5", (1_000_000, 128_000, "patches-28")),
+        ("claude-sonnet-4-6", (1_000_000, 64_000, "patches-28")),
+        ("claude-haiku-4-5", (200_000, 64_000, "patches-28")),
+        ("claude-of-tomorrow", (None, None, None)),
+    ],
+)
+def test_the_size_of_claude_on_bedrock(model: str, expected: object) -> None:
+    """On Bedrock a Claude reads and counts as elsewhere, and Sonnet 4.6 answers with less."""
+    facts = facts_for(model, "bedrock")
+    assert expected == (facts.window, facts.output, facts.image_tokens)
+
+
+@pytest.mark.parametrize("model", [*ABLE, *NOT_ABLE])
+def test_what_bedrock_does_not_take(model: str) -> None:
+    """On Bedrock no Claude takes instructions in mid-conversation, and its roles are the user's."""
+    facts = facts_for(model, "bedrock")
+    assert (False, "user", "user") == (facts.instructions, facts.event_role, facts.ephemeral_role)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in MODELS if entry["provider"] == "openai"])
+def test_responses_take_all_but_names(entry: dict[str, Any]) -> None:
+    """On Responses a model of OpenAI is what it is in Chat, but for names and what media go where.
+
+    The roles are those of its own layers, which are called after another provider.
+    """
+    model = entry["patterns"][0]
+    there, here = facts_for(model, "openai_responses"), facts_for(model, "openai")
+    expected = attrs.evolve(
+        here,
+        provider="openai_responses",
+        names=False,
+        media=tuple(kind for kind in here.media if kind != "audio"),
+        result_media=True,
+        role_layers=there.role_layers,
+    )
+    assert expected == there
+
+
+@pytest.mark.parametrize("provider", ["openai_compatible", "chat_template"])
+@pytest.mark.parametrize("model", ["gpt-6-sol", "claude-opus-5-5", "gemini-4-argon", "gpt-3.5"])
+def test_what_open_servers_take(model: str, provider: str) -> None:
+    """Other servers take how much a model reads and writes and its encoding, nothing else."""
+    there, here = facts_for(model, provider), facts_for(model, None)
+    expected = attrs.evolve(
+        facts_for(None, provider),
+        model=model,
+        known=here.known,
+        window=here.window,
+        output=here.output,
+        encoding=here.encoding,
+    )
+    assert expected == there
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "known"),
+    [
+        ("claude-opus-5-5", "bedrock", True),
+        ("gpt-6-sol", "openai_responses", True),
+        ("gpt-6-sol", "openai_compatible", True),
+        ("gpt-6-sol", "bedrock", False),
+        ("claude-3-haiku", "openai_compatible", False),
+        ("claude-of-tomorrow", "bedrock", False),
+    ],
+)
+def test_what_is_taken_is_known(model: str, provider: str, known: bool) -> None:
+    """A model is known where something that is said of it holds."""
+    assert known is facts_for(model, provider).known
+
+
+# How sure.
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "label"),
+    [
+        ("claude-opus-5-5", None, "claude-opus-5-5"),
+        ("us.anthropic.claude-opus-5-5", "bedrock", "us.anthropic.claude-opus-5-5"),
+        ("claude-9", None, "careful defaults of anthropic (model 'claude-9' is not known)"),
+        ("claude-9", "bedrock", "careful defaults of bedrock (model 'claude-9' is not known)"),
+        ("", "gemini", "careful defaults of gemini (model '' is not known)"),
+        (None, "gemini", "careful defaults of gemini (no model given)"),
+        ("llama", None, "no target"),
+        (None, None, "no target"),
+    ],
+)
+def test_label(model: str | None, provider: str | None, label: str) -> None:
+    """The label is the model's name, or whose careful defaults hold and why."""
+    assert label == facts_for(model, provider).label
+
+
+# The models of November 2026.
+
+OPENAI_6 = {"window": 922_000, "output": 128_000, "instructions": True, "prefill": False}
+CLAUDE_5 = {"window": 1_000_000, "output": 128_000, "prefill": False}
+CLAUDE_45 = {"window": 200_000, "output": 64_000, "instructions": False, "prefill": True}
+GEMINI = {"window": 1_048_576, "output": 65_536, "instructions": False}
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-6-astra", {**OPENAI_6, "chat_tools": False, "cache_marks": True}),
+        ("gpt-6-sol", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-6-luna", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-6.1-sol", {**OPENAI_6, "chat_tools": False, "cache_marks": True}),
+        ("gpt-6.1-terra", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-6.2-astra", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-5.6-sol", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-5.6-terra", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-5.6-luna", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-5.4", {**OPENAI_6, "window": 1_050_000, "cache_marks": False}),
+        ("gpt-5.5", {**OPENAI_6, "window": 1_050_000, "cache_marks": False}),
+        ("gpt-5", {**OPENAI_6, "window": 272_000, "cache_marks": False}),
+        ("gpt-5.1", {**OPENAI_6, "window": 272_000, "cache_marks": False}),
+        ("gpt-5.2", {**OPENAI_6, "window": 272_000, "cache_marks": False}),
+        ("gpt-4.1", {**OPENAI_6, "window": 1_047_576, "output": 32_768}),
+        ("o3", {**OPENAI_6, "window": 200_000, "output": 100_000}),
+        ("o1-mini", {"system": False, "developer": False, "instructions": False}),
+        ("claude-fable-5", {**CLAUDE_5, "instructions": True}),
+        ("claude-fable-5-1", {**CLAUDE_5, "instructions": True}),
+        ("claude-fable-5-2", {**CLAUDE_5, "instructions": True}),
+        ("claude-mythos-5", {**CLAUDE_5, "instructions": True}),
+        ("claude-mythos-5-1", {**CLAUDE_5, "instructions": True}),
+        ("claude-mythos-5-2", {**CLAUDE_5, "instructions": True}),
+        ("claude-opus-5", {**CLAUDE_5, "instructions": True}),
+        ("claude-opus-5-5", {**CLAUDE_5, "instructions": True}),
+        ("claude-sonnet-5-5", {**CLAUDE_5, "instructions": True}),
+        ("claude-haiku-5-5", {**CLAUDE_5, "instructions": True}),
+        ("claude-opus-4-8", {**CLAUDE_5, "instructions": True}),
+        ("claude-sonnet-5", {**CLAUDE_5, "instructions": False}),
+        ("claude-opus-4-6", {**CLAUDE_5, "instructions": False}),
+        ("claude-opus-4-7", {**CLAUDE_5, "instructions": False}),
+        ("claude-sonnet-4-6", {**CLAUDE_5, "instructions": False}),
+        ("claude-opus-4-5", CLAUDE_45),
+        ("claude-sonnet-4-5", CLAUDE_45),
+        ("claude-haiku-4-5", CLAUDE_45),
+        ("gemini-4-argon", {**GEMINI, "prefill": False, "signatures": True}),
+        ("gemini-4-carbon", {**GEMINI, "prefill": False, "signatures": True}),
+        ("gemini-3.6-flash", {**GEMINI, "prefill": False, "signatures": True}),
+        ("gemini-3.7-flash", {**GEMINI, "prefill": False, "signatures": True}),
+        ("gemini-3.8-flash", {**GEMINI, "prefill": False, "signatures": True}),
+        ("gemini-3.1-pro-preview", {**GEMINI, "prefill": True, "signatures": True}),
+        ("gemini-3.5-flash", {**GEMINI, "prefill": True, "signatures": True}),
+        ("gemini-3.5-flash-lite", {**GEMINI, "prefill": False, "signatures": True}),
+        ("gemini-2.5-pro", {**GEMINI, "prefill": True, "signatures": False}),
+        ("gemini-2.5-flash", {**GEMINI, "prefill": True, "signatures": False}),
+        ("gemini-of-tomorrow", {"prefill": False, "signatures": True, "window": None}),
+        ("amazon.nova-2-lite-v1:0", {"window": 1_000_000, "output": 64_000, "prefill": False}),
+        ("amazon.nova-2-pro-v1:0", {"window": 1_000_000, "output": 64_000, "prefill": False}),
+        ("amazon.nova-lite-v1:0", {"window": 300_000, "output": 10_000, "prefill": False}),
+        ("amazon.nova-pro-v1:0", {"window": 300_000, "output": 10_000, "prefill": False}),
+    ],
+)
+def test_models_of_today(model: str, expected: dict[str, Any]) -> None:
+    """The models on sale have these windows, these abilities and these gaps."""
+    facts = facts_for(model, None)
+    assert expected == {name: getattr(facts, name) for name in expected}
+
+
+@pytest.mark.parametrize(
+    ("model", "minimum"),
+    [
+        ("claude-opus-5", 512),
+        ("claude-opus-5-5", 512),
+        ("claude-sonnet-5-5", 512),
+        ("claude-haiku-5-5", 512),
+        ("claude-fable-5", 512),
+        ("claude-fable-5-2", 512),
+        ("claude-mythos-5", 512),
+        ("claude-mythos-5-1", 512),
+        ("claude-opus-4-8", 1_024),
+        ("claude-sonnet-5", 1_024),
+        ("claude-sonnet-4-6", 1_024),
+        ("claude-sonnet-4-5", 1_024),
+        ("claude-opus-4-7", 2_048),
+        ("claude-opus-4-6", 4_096),
+        ("claude-opus-4-5", 4_096),
+        ("claude-haiku-4-5", 4_096),
+        ("claude-3-haiku", None),
+        ("claude-of-tomorrow", None),
+        ("gpt-5.6", 1_024),
+        ("gpt-6-astra", 1_024),
+        ("gpt-4o", None),
+        ("gemini-2.5-pro", 2_048),
+        ("gemini-3.5-flash", 4_096),
+        ("gemini-4-argon", 4_096),
+        ("amazon.nova-pro-v1:0", None),
+    ],
+)
+def test_cache_minimum(model: str, minimum: int | None) -> None:
+    """A prompt shorter than this many tokens is not cached, where the provider says how many."""
+    assert minimum == facts_for(model, None).cache_minimum
+
+
+@pytest.mark.parametrize(
+    ("model", "forced"),
+    [
+        ("claude-fable-5-1", False),
+        ("claude-fable-5-2", False),
+        ("claude-mythos-5-1", False),
+        ("claude-mythos-5-2", False),
+        ("claude-opus-5-5", False),
+        ("claude-sonnet-5-5", False),
+        ("claude-haiku-5-5", True),
+        ("claude-fable-5", True),
+        ("claude-opus-5", True),
+        ("claude-haiku-4-5", True),
+        ("gpt-6-astra", True),
+        ("gemini-4-argon", True),
+    ],
+)
+@pytest.mark.parametrize("provider", [None, "bedrock"])
+def test_forced_tools(model: str, provider: str | None, forced: bool) -> None:
+    """The models whose thinking cannot be turned off cannot be made to call a tool."""
+    assert forced is facts_for(model, provider).forced_tools
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "schema"),
+    [
+        ("gpt-5", None, True),
+        ("gpt-5", "openai_responses", True),
+        ("gpt-7-nova", None, True),
+        ("gpt-4o", None, True),
+        ("gpt-4o-2024-05-13", None, False),
+        ("gpt-4-turbo", None, False),
+        ("gpt-4", None, False),
+        ("gpt-3.5-turbo", "openai_responses", False),
+        ("gpt-5", "openai_compatible", False),
+        ("gemini-2.0-flash", None, True),
+        ("gemini-of-tomorrow", None, True),
+        ("claude-opus-5-5", None, True),
+        ("claude-haiku-4-5", None, True),
+        ("claude-opus-4-1", None, False),
+        ("claude-of-tomorrow", None, False),
+        ("claude-haiku-4-5", "bedrock", True),
+        ("claude-sonnet-5-5", "bedrock", True),
+        ("claude-opus-5-5", "bedrock", False),
+        ("claude-opus-4-7", "bedrock", False),
+        ("amazon.nova-2-lite-v1:0", None, False),
+        (None, "bedrock", False),
+        (None, "chat_template", False),
+    ],
+)
+def test_schema_output(model: str | None, provider: str | None, schema: bool) -> None:
+    """OpenAI, Gemini and Claude from 4.5 on take a schema; on Bedrock where two sources say so."""
+    assert schema is facts_for(model, provider).schema_output
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "media"),
+    [
+        (None, "anthropic", ("image", "document")),
+        (None, "openai", ("image", "audio", "document")),
+        (None, "openai_responses", ("image", "document")),
+        (None, "openai_compatible", ("image", "audio", "document")),
+        (None, "gemini", ("image", "audio", "document", "video")),
+        (None, "bedrock", ("image", "document")),
+        (None, "chat_template", ("image",)),
+        (None, None, ()),
+        ("gpt-6-sol", None, ("image", "document")),
+        ("gpt-4o-audio-preview", None, ("audio",)),
+        ("gpt-4o-audio-preview", "openai_responses", ()),
+        ("o3-mini", "openai_responses", ()),
+        ("gpt-4", None, ()),
+        ("amazon.nova-pro-v1:0", None, ("image", "document", "video")),
+        ("amazon.nova-micro-v1:0", None, ()),
+    ],
+)
+def test_media(model: str | None, provider: str | None, media: tuple[str, ...]) -> None:
+    """These attachments have a form in the request, less those a known model does not take."""
+    assert media == facts_for(model, provider).media
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "held"),
+    [
+        (None, "anthropic", True),
+        (None, "openai_responses", True),
+        ("gpt-5", "openai_responses", True),
+        (None, "bedrock", True),
+        ("gemini-3-pro", None, True),
+        ("gemini-3.8-flash", None, True),
+        ("gemini-4-argon", None, True),
+        ("gemini-2.5-pro", None, False),
+        ("amazon.nova-micro-v1:0", None, False),
+        (None, "gemini", False),
+        (None, "openai", False),
+        (None, "openai_compatible", False),
+        (None, "chat_template", False),
+    ],
+)
+def test_result_media(model: str | None, provider: str | None, held: bool) -> None:
+    """Results hold attachments on Anthropic, Responses, Bedrock and Gemini from 3 on."""
+    assert held is facts_for(model, provider).result_media
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding", "image_tokens"),
+    [
+        ("gpt-6-sol", "o200k_base", "patches-32"),
+        ("gpt-5-nano", "o200k_base", "patches-32"),
+        ("gpt-4.1", "o200k_base", "tiles-512"),
+        ("gpt-4.1-mini", "o200k_base", "patches-32"),
+        ("gpt-4o", "o200k_base", "tiles-512"),
+        ("gpt-4o-mini", "o200k_base", None),
+        ("o3", "o200k_base", None),
+        ("o4-mini", "o200k_base", "patches-32"),
+        ("gpt-4", "cl100k_base", None),
+        ("gpt-4-turbo", "cl100k_base", None),
+        ("gpt-3.5-turbo", "cl100k_base", None),
+        ("gpt-7-nova", None, None),
+        ("claude-opus-5-5", None, "patches-28"),
+        ("claude-of-tomorrow", None, "patches-28"),
+        ("gemini-2.0-flash", None, "tiles-258"),
+        ("gemini-2.5-flash", None, "tiles-258"),
+        ("gemini-3-pro", None, "resolution"),
+        ("gemini-4-argon", None, "resolution"),
+        ("gemini-of-tomorrow", None, None),
+        ("amazon.nova-pro-v1:0", None, None),
+    ],
+)
+def test_how_tokens_are_counted(model: str, encoding: str | None, image_tokens: str | None) -> None:
+    """OpenAI's models have a public encoding; what a picture costs is a formula by family."""
+    facts = facts_for(model, None)
+    assert (encoding, image_tokens) == (facts.encoding, facts.image_tokens)
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "marks"),
+    [
+        ("claude-haiku-4-5", "bedrock", True),
+        ("claude-3-5-haiku", "bedrock", True),
+        ("claude-3-haiku", "bedrock", False),
+        ("claude-of-tomorrow", "bedrock", False),
+        ("amazon.nova-lite-v1:0", None, True),
+        ("amazon.titan-text-express-v1", None, False),
+        ("gpt-5.6", "openai_responses", True),
+        ("gpt-5.5", "openai_responses", False),
+        ("gpt-5.6", "openai_compatible", False),
+        ("gemini-3.8-flash", None, False),
+    ],
+)
+def test_cache_marks_elsewhere(model: str, provider: str | None, marks: bool) -> None:
+    """Marks are model by model on Bedrock, those of Chat on Responses, and none on Gemini."""
+    assert marks is facts_for(model, provider).cache_marks
+
+
+# What users add.
+
+TOKENS = "write how many tokens, a whole number above 0, or None"
+KINDS = "write a tuple of these: image, audio, document, video"
+LLAMA = "meta-llama/Llama-3.3-70B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "model", "known"),
+    [
+        ("house-model", "house-model", True),
+        ("house-model", "house-model-20261001", True),
+        ("house-model", "gateway/house-model@latest", True),
+        ("house-model", "house-model-mini", False),
+        ("house-model", "house-mode", False),
+        (LLAMA, LLAMA, True),
+        (LLAMA, "Llama-3.3-70B-Instruct", False),
+        ("meta.llama3-70b-instruct", "meta.llama3-70b-instruct-v1:0", True),
+    ],
+)
+def test_a_registered_model(pattern: str, model: str, known: bool) -> None:
+    """A name, whole or without a gateway's prefix, is found by a pattern that was registered."""
+    with register_model(pattern, provider="openai_compatible", window=8_192):
+        found = facts_for(model, None)
+    assert (known, 8_192 if known else None) == (found.known, found.window)
+
+
+def test_all_facts_can_be_registered() -> None:
+    """Whatever is a fact can be said of a model, but who it is and where its roles come from."""
+    assert FACTS - {"provider"} == set(Facts.__annotations__)
+
+
+def test_registering_names_the_provider() -> None:
+    """A name alone stands for the provider it was registered with, with that one's defaults."""
+    with register_model("house-model", provider="anthropic"):
+        found = facts_for("house-model", None)
+    expected = attrs.evolve(facts_for(None, "anthropic"), model="house-model", known=True)
+    assert expected == found
+
+
+def test_registering_adds_to_what_is_known() -> None:
+    """What is registered wins over what comes with the same pattern, fact by fact."""
+    before = facts_for("claude-opus-5-5-20261001", None)
+    with register_model("claude-opus-5-5", provider="anthropic", window=500_000):
+        found = facts_for("claude-opus-5-5-20261001", None)
+    assert attrs.evolve(before, window=500_000) == found
+
+
+def test_a_longer_pattern_wins() -> None:
+    """A longer pattern wins over a shorter one, whichever was registered, and takes nothing."""
+    with register_model("gpt-4o-2024-11-20", provider="openai", output=1):
+        found = [facts_for(name, None) for name in ("gpt-4o-2024-11-20", "gpt-4o-2024-08-06")]
+    assert [(1, None), (16_384, 128_000)] == [(facts.output, facts.window) for facts in found]
+
+
+def test_registering_again_replaces() -> None:
+    """Of two registrations of one pattern the last one counts, alone."""
+    with register_model("house-model", provider="openai", window=1, names=False):  # noqa: SIM117
+        with register_model("house-model", provider="openai", output=2):
+            found = facts_for("house-model", None)
+    assert (None, 2, True) == (found.window, found.output, found.names)
+
+
+def test_registering_for_another_provider_spoils_nothing() -> None:
+    """What is known of a model on its own provider is kept when it is registered for another."""
+    before = facts_for("claude-opus-5-5", "anthropic")
+    with register_model("claude-opus-5-5", provider="bedrock", window=5):
+        found = facts_for("claude-opus-5-5", "anthropic"), facts_for("claude-opus-5-5", None)
+    assert (before, "bedrock", 5, True) == (
+        found[0],
+        found[1].provider,
+        found[1].window,
+        found[1].binds_reasoning,
+    )
+
+
+def test_registering_is_seen_at_once() -> None:
+    """Facts that were asked for before are asked for anew, also when it is taken back."""
+    before = facts_for("house-model", "openai")
+    with register_model("house-model", provider="openai", window=7):
+        during = facts_for("house-model", "openai").window
+    after = facts_for("house-model", "openai")
+    assert (None, 7, None) == (before.window, during, after.window)
+
+
+def test_only_what_counts_is_taken_back() -> None:
+    """Leaving the block of a registration that another one replaced changes nothing."""
+    first = register_model("house-model", provider="openai", window=1)
+    with register_model("house-model", provider="openai", window=2):
+        first.__exit__(None, None, None)
+        found = facts_for("house-model", None)
+    first.__exit__(None, None, None)
+    assert (2, False) == (found.window, facts_for("house-model", None).known)
+
+
+def test_registering_from_many_threads() -> None:
+    """No registration is lost, however many threads register at a time."""
+    names = [f"house-{number}x" for number in range(20)]
+    with ExitStack() as stack, ThreadPoolExecutor(8) as threads:
+        registered = threads.map(partial(register_model, provider="openai"), names)
+        deque(map(stack.enter_context, registered), maxlen=0)
+        found = {facts_for(name, None).provider for name in names}
+    assert ({"openai"}, {None}) == (found, {facts_for(name, None).provider for name in names})
+
+
+def test_registered_roles_are_a_layer() -> None:
+    """The roles of a registered model are a layer of their own, called after the pattern."""
+    with register_model("gpt-3.5-turbo", provider="openai", event_role="system"):
+        layers = facts_for("gpt-3.5-turbo-0125", None).layers()
+    expected = (
+        ("provider openai", DEVELOPER),
+        ("model gpt-3.5", USER),
+        ("model gpt-3.5-turbo", {"role_mapping": {"event": "system"}}),
+    )
+    assert expected == layers
+
+
+def test_registered_media() -> None:
+    """The types of attachments are kept as a tuple, each once and in one order."""
+    with register_model("x", provider="gemini", media=["video", "image", "video"]):
+        assert ("image", "video") == facts_for("x", None).media
+
+
+def test_a_registered_template() -> None:
+    """A chat template is given as its text, and the facts can still be hashed."""
+    more: Any = {"variables": (("tools", []),)}
+    template = ChatTemplate.of("{{ messages }}", **more)
+    with register_model("x", provider="chat_template", template=template):
+        kept = facts_for("x", None)
+    with register_model("x", provider="chat_template", template="{{ messages }}"):
+        text = facts_for("x", None).template
+    assert (template, ChatTemplate("{{ messages }}"), hash(kept)) == (
+        kept.template,
+        text,
+        hash(attrs.evolve(kept)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"windw": 5}, "unknown fact 'windw'\n  did you mean 'window'?"),
+        (
+            {"known": True},
+            f"unknown fact 'known'\n  known: {', '.join(sorted(Facts.__annotations__))}",
+        ),
+        ({"window": "big"}, f"window='big'\n  {TOKENS}"),
+        ({"window": 0}, f"window=0\n  {TOKENS}"),
+        ({"output": True}, f"output=True\n  {TOKENS}"),
+        ({"cache_minimum": 1.5}, f"cache_minimum=1.5\n  {TOKENS}"),
+        ({"prefill": 1}, "prefill=1\n  write True or False"),
+        ({"encoding": ""}, "encoding=''\n  write its name, a string, or None"),
+        ({"encoding": 5}, "encoding=5\n  write its name, a string, or None"),
+        ({"event_role": "usr"}, "event_role='usr'\n  did you mean 'user'?"),
+        ({"ephemeral_role": None}, "ephemeral_role=None\n  known: developer, system, user"),
+        ({"image_tokens": "tile-512"}, "image_tokens='tile-512'\n  did you mean 'tiles-512'?"),
+        ({"media": "image"}, f"media='image'\n  {KINDS}"),
+        ({"media": None}, f"media=None\n  {KINDS}"),
+        ({"media": ("image", "vido")}, "media=('image', 'vido')\n  did you mean 'video'?"),
+    ],
+)
+def test_a_fact_that_is_wrong(facts: Any, message: str) -> None:
+    """A fact that is unknown or cannot have its value is an error at the author's line."""
+    with pytest.raises(OptionError) as caught:
+        register_model("x", provider="openai", **facts)
+    line = currentframe().f_lineno - 1
+    assert f"{__file__}:{line}: {message}" == str(caught.value)
+
+
+@pytest.mark.parametrize("pattern", ["", None, 5])
+def test_a_pattern_that_is_wrong(pattern: Any) -> None:
+    """A pattern is a text that is not empty."""
+    with pytest.raises(OptionError) as caught:
+        register_model(pattern, provider="openai")
+    line = currentframe().f_lineno - 1
+    expected = f"{__file__}:{line}: a pattern is the name of a model, not {pattern!r}"
+    assert f"{expected}\n  write it as it begins: register_model('my-model', ...)" == str(
+        caught.value
+    )
+
+
+def test_a_provider_that_is_wrong() -> None:
+    """Registering for a provider that is unknown is an error at the author's line."""
+    with pytest.raises(TargetError) as caught:
+        register_model("x", provider="opnai")
+    line = currentframe().f_lineno - 1
+    expected = f"{__file__}:{line}: unknown provider 'opnai'\n  did you mean 'openai'?"
+    assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize("provider", [None, 5, ["openai"]])
+def test_what_is_no_provider(provider: Any) -> None:
+    """What is no text is no provider, whatever it is."""
+    with pytest.raises(TargetError) as caught:
+        register_model("x", provider=provider)
+    assert f"unknown provider {provider!r}" == caught.value.what
+
+
+def test_a_template_that_is_wrong() -> None:
+    """What is no chat template is an error at the author's line."""
+    with pytest.raises(ContentError) as caught:
+        register_model("x", provider="chat_template", template=5)
+    line = currentframe().f_lineno - 1
+    assert (f"{__file__}:{line}",) == caught.value.at
+
+
+def test_a_mistake_registers_nothing() -> None:
+    """After an error nothing is registered."""
+    with pytest.raises(OptionError):
+        register_model("house-model", provider="openai", window=-1)
+    assert facts_for("house-model", None).known is False
+
+
+@given(st.text(min_size=1))
+def test_any_pattern_can_be_registered(pattern: str) -> None:
+    """Any text that is not empty is a pattern, and found under its own name."""
+    with register_model(pattern, provider="openai", window=123):
+        assert 123 == facts_for(pattern, None).window
+
+
+@given(st.text(min_size=1), st.text())
+def test_a_pattern_says_nothing_of_other_names(pattern: str, model: str) -> None:
+    """A name that does not hold the pattern keeps the facts it has."""
+    assume(pattern not in model)
+    before = facts_for(model, None)
+    with register_model(pattern, provider="openai", window=123):
+        assert before == facts_for(model, None)
+
+
 # Layers.
 
 DEVELOPER = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
@@ -428,18 +1097,44 @@ def test_layers_are_fresh() -> None:
 def test_every_pattern_finds_its_entry(pattern: str, entry: dict[str, Any]) -> None:
     """Each pattern is found under its own name, for the provider of its entry."""
     facts = facts_for(pattern, None)
-    assert (True, entry["provider"], entry.get("window")) == (
+    stated = {key: value for key, value in entry.items() if key in FACTS}
+    found = {key: getattr(facts, key) for key in stated}
+    assert (True, {**stated, "media": found["media"]} if "media" in stated else stated) == (
         facts.known,
-        facts.provider,
-        facts.window,
+        found,
     )
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
 def test_every_key_is_a_fact(entry: dict[str, Any]) -> None:
     """An entry holds facts, patterns, its provider and a source, and no misspelt key."""
-    fields = {field.name for field in attrs.fields(ModelFacts)} | {"patterns", "source"}
-    assert set() == entry.keys() - fields
+    assert set() == entry.keys() - FACTS - {"patterns", "source", "takes", "takes_from", "on"}
+
+
+@pytest.mark.parametrize("entry", TABLES["providers"].values(), ids=PROVIDERS)
+def test_what_is_taken_are_facts(entry: dict[str, Any]) -> None:
+    """A provider takes facts of models, and only of models of providers that are there."""
+    taken, owners = set(entry.get("takes", ())), set(entry.get("takes_from", ()))
+    assert (set(), set()) == (taken - FACTS, owners - set(PROVIDERS))
+
+
+@pytest.mark.parametrize("entry", TABLES["models"].values(), ids=TABLES["models"].keys())
+def test_what_holds_elsewhere_are_facts(entry: dict[str, Any]) -> None:
+    """What holds on another provider only are facts, and the provider is there."""
+    on = entry.get("on", {})
+    named = {fact for facts in on.values() for fact in facts}
+    assert (set(), set()) == (named - FACTS, set(on) - set(PROVIDERS))
+
+
+@pytest.mark.parametrize("model", [None, *(entry["patterns"][0] for entry in MODELS)])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_value_is_one_a_user_may_give(model: str | None, provider: str) -> None:
+    """The facts of the data file pass the checks of those that are registered."""
+    facts = facts_for(model, provider)
+    said: Any = {name: getattr(facts, name) for name in Facts.__annotations__}
+    with register_model("x", provider=provider, **said):
+        found = facts_for("x", provider)
+    assert said == {name: getattr(found, name) for name in Facts.__annotations__}
 
 
 @pytest.mark.parametrize("entry", [*ENTRIES.values(), *TABLES["families"]])
@@ -450,5 +1145,4 @@ def test_every_entry_names_its_source(entry: dict[str, Any]) -> None:
 
 def test_no_pattern_stands_twice() -> None:
     """A pattern belongs to one entry."""
-    patterns = [pattern for entry in TABLES["models"].values() for pattern in entry["patterns"]]
-    assert sorted(set(patterns)) == sorted(patterns)
+    assert sorted(set(NAMES)) == sorted(NAMES)
