@@ -1,0 +1,203 @@
+"""What a function takes, as a JSON schema, and what it does, from its docstring."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import FunctionType
+from typing import Annotated, Any, NamedTuple, NotRequired, cast, get_type_hints
+from weakref import WeakKeyDictionary
+
+from promptdsl.errors import ContentError, PromptError
+from promptdsl.json_text import frozen
+from promptdsl.schemas import NEEDED, check_installed, type_schema
+
+_MISSING = inspect.Parameter.empty
+
+
+class Signature(NamedTuple):
+    """What is known of a function: its name, what it does, and the schema of what it takes."""
+
+    name: str
+    description: str | None
+    input_schema: Mapping[str, Any]
+
+
+_KNOWN: WeakKeyDictionary[Any, Signature] = WeakKeyDictionary()
+_KNOWN_METHODS: WeakKeyDictionary[Any, Signature] = WeakKeyDictionary()
+"""What was found before: prompts are built again and again of the same functions."""
+
+
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """Return what a model has to know of a function.
+
+    Arguments that a ``partial`` gave already, and the object of a bound method, are left out. What
+    parameters are for is read from the docstring (Google's, NumPy's or reST's style), where
+    ``Annotated[..., Field(description=...)]`` does not say it.
+
+    Raises :class:`ContentError`, with the line of the function, for parameters that cannot be given
+    by name and annotations that have no schema or cannot be found.
+    """
+    known = _KNOWN_METHODS if inspect.ismethod(function) else _KNOWN
+    key = getattr(function, "__func__", function)
+    if type(key) is not FunctionType:
+        return _read(function)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _read(function)
+    return found
+
+
+def _read(function: Callable[..., Any]) -> Signature:
+    inner = _unwrapped(function)
+    try:
+        description, said = _documented(inner)
+        parameters = _parameters(function)
+        schema = frozen(_schema(inner, parameters, said))
+        return Signature(_name(inner), description, schema)
+    except PromptError as error:
+        raise error.located(_place(inner)) from None
+
+
+def _unwrapped(function: Any) -> Any:
+    """Return the function under partials and decorators."""
+    under = inspect.unwrap(function)
+    while isinstance(under, partial):
+        under = inspect.unwrap(cast("Any", under.func))  # pyright: ignore[reportUnknownMemberType]
+    return under
+
+
+def _code_of(function: Any) -> Any:
+    """Return what holds the code: of an object that can be called, its method."""
+    if inspect.isroutine(function) or inspect.isclass(function):
+        return getattr(function, "__func__", function)
+    return inspect.unwrap(type(function).__call__)
+
+
+def _place(function: Any) -> str | None:
+    code = getattr(_code_of(function), "__code__", None)
+    return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _name(function: Any) -> str:
+    name = getattr(function, "__name__", None) or type(function).__name__
+    return str(name)
+
+
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters a model may fill, by name."""
+    try:
+        found = inspect.signature(function).parameters
+    except (ValueError, NameError) as error:
+        raise ContentError(
+            f"the parameters of {_name(function)} cannot be read: {error}",
+            fix="wrap it in a function with annotations, or write Tool(name=, input_schema=)",
+        ) from None
+    for position, parameter in enumerate(found.values()):
+        _check(parameter, position)
+    given = _given(function)
+    return {name: parameter for name, parameter in found.items() if name not in given}
+
+
+def _given(function: Any) -> set[str]:
+    """Return the names of what partials gave already."""
+    names: set[str] = set()
+    while isinstance(function, partial):
+        names |= function.keywords.keys()
+        function = cast("Any", function.func)
+    return names
+
+
+def _check(parameter: inspect.Parameter, position: int) -> None:
+    kind, name = parameter.kind, parameter.name
+    if kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        stars = "*" if kind is parameter.VAR_POSITIONAL else "**"
+        fix = "name what it takes, one parameter each: wrap it in a function that does"
+        raise ContentError(f"a model cannot fill {stars}{name}", fix=fix)
+    if kind is parameter.POSITIONAL_ONLY:
+        fix = "a model gives arguments by name: leave the / out, or wrap it"
+        raise ContentError(f"the parameter {name!r} has no name for callers", fix=fix)
+    if position == 0 and name in ("self", "cls") and parameter.annotation is _MISSING:
+        fix = "give the method of an object: Tool(thing.method)"
+        raise ContentError(f"the parameter {name!r} is not bound", fix=fix)
+
+
+def _schema(
+    function: Any, parameters: Mapping[str, inspect.Parameter], said: Mapping[str, str]
+) -> dict[str, Any]:
+    check_installed("a function")
+    kinds = {name: _kind(function, parameter) for name, parameter in parameters.items()}
+    # First one by one: of all together an error does not tell which it is.
+    for name, kind in kinds.items():
+        type_schema(_typed_dict({name: kind}), f"the parameter {name!r}")
+    schema = type_schema(_typed_dict(kinds), "a function")
+    for name, entry in schema.get("properties", {}).items():
+        if name in said and "description" not in entry:
+            entry["description"] = said[name]
+    return schema
+
+
+def _typed_dict(kinds: Mapping[str, Any]) -> Any:
+    # Before Python 3.12 pydantic does not take the one of the standard library.
+    from typing_extensions import TypedDict
+
+    return cast("Any", TypedDict)("Arguments", dict(kinds))
+
+
+def _kind(function: Any, parameter: inspect.Parameter) -> Any:
+    """Return the type of a parameter, with its default."""
+    kind = _resolved(function, parameter)
+    if parameter.default is _MISSING:
+        return kind
+    from pydantic import Field
+
+    return NotRequired[Annotated[kind, Field(default=parameter.default)]]  # pyright: ignore[reportInvalidTypeForm, reportUnknownVariableType]
+
+
+def _resolved(function: Any, parameter: inspect.Parameter) -> Any:
+    annotation = parameter.annotation
+    if annotation is _MISSING:
+        return Any
+    # A function of its own for each, so that what cannot be found is told by name, and what is
+    # said of the result does not matter.
+    holder = FunctionType(_holder.__code__, _names_around(function))
+    holder.__annotations__ = {parameter.name: annotation}
+    try:
+        return get_type_hints(holder, include_extras=True)[parameter.name]
+    except (NameError, TypeError, SyntaxError, AttributeError) as error:
+        raise ContentError(
+            f"the annotation of {parameter.name!r} cannot be found: {error}",
+            fix="define or import the type at the top of the module, outside of TYPE_CHECKING",
+        ) from None
+
+
+def _holder() -> None:
+    """Hold annotations."""
+
+
+def _names_around(function: Any) -> dict[str, Any]:
+    if inspect.isclass(function):
+        return vars(sys.modules[function.__module__])
+    return cast("dict[str, Any]", getattr(_code_of(function), "__globals__", {}))
+
+
+def _documented(function: Any) -> tuple[str | None, dict[str, str]]:
+    """Return what a docstring says the function does, and what it says of each parameter."""
+    text = inspect.getdoc(function) or inspect.getdoc(_code_of(function))
+    if not text:
+        return None, {}
+    try:
+        from docstring_parser import parse
+    except ImportError:
+        raise ContentError(
+            "docstrings are read by docstring-parser, which is not installed", fix=NEEDED
+        ) from None
+    found = parse(text)
+    parts = {one.arg_name: _joined(one.description) for one in found.params}
+    said = {name: text for name, text in parts.items() if text}
+    return (found.description or "").strip() or None, said
+
+
+def _joined(text: str | None) -> str:
+    """Return a description on one line."""
+    return " ".join((text or "").split())

@@ -1,0 +1,362 @@
+"""JSON schemas: of types, closed as strict outputs demand, and whether one is."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from promptdsl import ContentError
+from promptdsl.schemas import closed, is_closed, type_schema
+
+
+class Color(Enum):
+    """A colour."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+class Cat(BaseModel):
+    """One of two."""
+
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    """The other."""
+
+    kind: Literal["dog"]
+
+
+class Person(BaseModel):
+    """Somebody."""
+
+    title: str = Field(title="Form of address")
+    color: Color = Color.RED
+
+
+class Titled(BaseModel):
+    """What has a title."""
+
+    model_config = ConfigDict(title="A title of its own")
+
+
+@dataclass
+class Point:
+    """A place."""
+
+    x: int
+    y: int = 0
+
+
+class Pair(TypedDict):
+    """Two places."""
+
+    one: Point
+    other: Point
+
+
+class Chain(BaseModel):
+    """What may hold itself."""
+
+    next: "Chain | None" = Field(None, description="the next one")
+
+
+class Holder(BaseModel):
+    """What holds others."""
+
+    animal: Annotated[Cat | Dog, Field(discriminator="kind")]
+    point: Point = Field(Point(0), description="where it is")
+
+
+class Counts(BaseModel):
+    """A number by name."""
+
+    by_name: dict[str, int]
+
+
+@dataclass
+class Tagged:
+    """What has tags."""
+
+    tags: set[str] = field(default_factory=lambda: {"b", "a", "c", "d"})
+
+
+STRING = {"type": "string"}
+CLOSED_POINT = {
+    "description": "A place.",
+    "type": "object",
+    "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+    "required": ["x", "y"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (int, {"type": "integer"}),
+        (list[str], {"type": "array", "items": STRING}),
+        (
+            Point,
+            {
+                "description": "A place.",
+                "type": "object",
+                "properties": {"x": {"type": "integer"}, "y": {"type": "integer", "default": 0}},
+                "required": ["x"],
+            },
+        ),
+        (
+            Titled,
+            {
+                "description": "What has a title.",
+                "type": "object",
+                "properties": {},
+                "title": "A title of its own",
+            },
+        ),
+        (
+            Person,
+            {
+                "$defs": {
+                    "Color": {
+                        "description": "A colour.",
+                        "enum": ["red", "blue"],
+                        "type": "string",
+                    }
+                },
+                "description": "Somebody.",
+                "type": "object",
+                "properties": {
+                    "title": {"type": "string", "title": "Form of address"},
+                    "color": {"$ref": "#/$defs/Color", "default": "red"},
+                },
+                "required": ["title"],
+            },
+        ),
+    ],
+)
+def test_types(kind: Any, expected: dict[str, Any]) -> None:
+    """A type has the schema that pydantic makes, with the titles its author wrote and no other."""
+    assert expected == type_schema(kind, "it")
+
+
+class Plain:
+    """No type of data."""
+
+
+@pytest.mark.parametrize("kind", [Plain, "Nowhere", 3])
+def test_no_schema(kind: Any) -> None:
+    """What has no schema is refused by the name it is given."""
+    with pytest.raises(ContentError, match=r"^the answer has no JSON schema: "):
+        type_schema(kind, "the answer")
+
+
+def test_sets_have_one_order() -> None:
+    """The default of a set is in the same order whatever the hash seed is."""
+    code = (
+        "from promptdsl.schemas import type_schema\n"
+        "from typing import Annotated\n"
+        "from pydantic import BaseModel, Field\n"
+        "class Tags(BaseModel):\n"
+        "    tags: set[str] = {'b', 'a', 'c', 'd'}\n"
+        "print(type_schema(Tags, 'it')['properties']['tags']['default'])\n"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert ["['a', 'b', 'c', 'd']\n"] * 2 == runs
+
+
+def test_a_default_without_json() -> None:
+    """A default that JSON has no word for is left out."""
+    kind = Annotated[Any, Field(default=object())]
+    assert {} == type_schema(kind, "it")
+
+
+def test_without_pydantic() -> None:
+    """Where pydantic is not installed the error names what to install."""
+    code = (
+        "import sys\n"
+        "sys.modules['pydantic'] = None\n"
+        "from promptdsl.errors import ContentError\n"
+        "from promptdsl.schemas import type_schema\n"
+        "try:\n"
+        "    type_schema(int, 'it')\n"
+        "except ContentError as error:\n"
+        "    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (
+        "the schema of it is made by pydantic, which is not installed\n"
+        "  pip install 'promptdsl[tools]', or give a JSON schema\n"
+    ) == run.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (Point, CLOSED_POINT),
+        (
+            Pair,
+            {
+                "$defs": {"Point": CLOSED_POINT},
+                "description": "Two places.",
+                "type": "object",
+                "properties": {
+                    "one": {"$ref": "#/$defs/Point"},
+                    "other": {"$ref": "#/$defs/Point"},
+                },
+                "required": ["one", "other"],
+                "additionalProperties": False,
+            },
+        ),
+    ],
+)
+def test_closed(kind: Any, expected: dict[str, Any]) -> None:
+    """A closed schema requires all properties and takes no other; it has no defaults."""
+    assert expected == closed(type_schema(kind, "it"))
+
+
+def test_a_choice_by_a_field() -> None:
+    """A choice that a field decides is a choice; a reference with a description is one, too."""
+    animal, point = closed(type_schema(Holder, "it"))["properties"].values()
+    assert {"anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]} == animal
+    assert {"anyOf": [{"$ref": "#/$defs/Point"}], "description": "where it is"} == point
+
+
+def test_a_type_that_holds_itself() -> None:
+    """The root of a closed schema is an object, also where the type holds itself."""
+    of_next = {
+        "anyOf": [{"$ref": "#/$defs/Chain"}, {"type": "null"}],
+        "description": "the next one",
+    }
+    chain = {
+        "description": "What may hold itself.",
+        "type": "object",
+        "properties": {"next": of_next},
+        "required": ["next"],
+        "additionalProperties": False,
+    }
+    assert {**chain, "$defs": {"Chain": chain}} == closed(type_schema(Chain, "it"))
+
+
+@pytest.mark.parametrize("root", ["#/$defs/a", "#/$defs/missing", "#/elsewhere"])
+def test_a_root_that_leads_nowhere(root: str) -> None:
+    """References that go round, or to nothing, end."""
+    schema = {"$ref": root, "$defs": {"a": {"$ref": "#/$defs/a"}}}
+    assert not is_closed(closed(schema))
+
+
+@pytest.mark.parametrize("kind", [Point, Pair, Chain, Holder, Person, Titled, Cat])
+def test_what_was_closed_is(kind: Any) -> None:
+    """The closed schema of a type keeps the rules."""
+    assert is_closed(closed(type_schema(kind, "it")))
+
+
+@pytest.mark.parametrize("kind", [Counts, int, list[Point], Tagged | None, tuple[int, str]])
+def test_what_cannot_be_closed(kind: Any) -> None:
+    """A dictionary of any keys stays open, and what is no object has no closed form."""
+    assert not is_closed(closed(type_schema(kind, "it")))
+
+
+def with_property(part: Any) -> dict[str, Any]:
+    """Return a closed schema of one property."""
+    return {
+        "type": "object",
+        "properties": {"a": part},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        STRING,
+        {"type": ["string", "null"]},
+        {"enum": ["a", 1]},
+        {"const": 1},
+        {"$ref": "#"},
+        {"anyOf": [STRING, {"type": "null"}]},
+        {"type": "array", "items": STRING},
+        with_property(STRING),
+    ],
+)
+def test_strict_parts(part: dict[str, Any]) -> None:
+    """These parts keep the rules of strict outputs."""
+    assert is_closed(with_property(part))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {},
+        True,
+        {"$ref": "#", "description": "with more"},
+        {"type": "array"},
+        {"type": "array", "items": {}},
+        {"type": "object"},
+        {"type": ["object", "null"], "properties": {}},
+        {**with_property(STRING), "required": []},
+        {**with_property(STRING), "additionalProperties": True},
+        {**with_property(STRING), "additionalProperties": STRING},
+        {"allOf": [STRING]},
+        {"oneOf": [STRING]},
+        {"anyOf": [{}]},
+        {"type": "string", "not": {"const": "a"}},
+        {"type": "string", "default": "a"},
+        {**with_property(STRING), "patternProperties": {"^x": STRING}},
+    ],
+)
+def test_open_parts(part: Any) -> None:
+    """These parts break the rules of strict outputs, wherever they stand."""
+    schemas = (with_property(part), with_property(with_property(part)))
+    assert [False, False] == [*map(is_closed, schemas)]
+
+
+def test_an_open_definition() -> None:
+    """A definition keeps the rules, too."""
+    assert not is_closed({**with_property(STRING), "$defs": {"a": {"type": "object"}}})
+
+
+@pytest.mark.parametrize("schema", [{}, STRING, {**with_property(STRING), "anyOf": [STRING]}])
+def test_open_roots(schema: dict[str, Any]) -> None:
+    """The root of a strict schema is an object and no choice."""
+    assert not is_closed(schema)
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Return a schema of objects in objects."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+def test_deep() -> None:
+    """Ten thousand objects in each other are closed and checked."""
+    schema = nested(10_000)
+    assert (False, True) == (is_closed(schema), is_closed(closed(schema)))
+
+
+@given(st.integers(0, 5))
+def test_closing_twice(depth: int) -> None:
+    """Closing any closed schema again changes nothing, and never the schema it is given."""
+    schema = nested(depth)
+    once = closed(schema)
+    assert (nested(depth), once) == (schema, closed(once))
