@@ -6,14 +6,17 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.nodes import (
+    CacheBreakpoint,
     Component,
     Format,
     Fragment,
     Happening,
     Media,
     Note,
+    Output,
     Recorded,
     Section,
+    Tool,
 )
 from promptdsl.rewriting import replace, with_content
 from promptdsl.tree import EVENT, FRAGMENT, SPOKEN, Child, Node, bits, make
@@ -79,12 +82,16 @@ def _as_written(child: Child, around: _Around) -> Child:
     if around.names:
         options = attrs.evolve(child.options, within=around.names)
         child = replace(child, options=options, mask=child.mask & ~SPOKEN)
-    if around.format is None or isinstance(child, Recorded):
+    if around.format is None or isinstance(child, _UNFORMATTED):
         return child
     if isinstance(child, Section):
         return _formatted(child, around.format)
     turn = with_content(child, (_grouped(child.content, child, around.format),))
     return replace(turn, mask=turn.mask & ~SPOKEN)
+
+
+_UNFORMATTED = (Recorded, Tool, Output, CacheBreakpoint)
+"""What stands among turns and has no text that is written."""
 
 
 def _formatted(child: Child, format: str | None) -> Child:

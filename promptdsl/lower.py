@@ -10,7 +10,15 @@ from typing import Any
 
 import attrs
 
-from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, text_block, tool_result_block
+from promptdsl.blocks import (
+    EMPTY,
+    Block,
+    Cache,
+    TextBlock,
+    ToolResultBlock,
+    text_block,
+    tool_result_block,
+)
 from promptdsl.config import Resolved, fences, literal_fences
 from promptdsl.encoding import guard, guard_end, guard_prefixes, is_whole
 from promptdsl.fencing import Form
@@ -29,7 +37,7 @@ from promptdsl.nodes import (
 )
 from promptdsl.page import marked
 from promptdsl.settling import formatted, worded
-from promptdsl.tree import HOLLOW, RESULT, SHIFT, SPOKEN, Child, Node
+from promptdsl.tree import HOLLOW, RESULT, SHIFT, SPOKEN, Child, Node, mark_of
 from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice, written
 from promptdsl.wording import Setting, Wording, plain_instructions
 
@@ -216,16 +224,23 @@ class _Lowering:
             plain_instructions(turn.content, self.setting.form) if voice is INSTRUCTION else None
         )
         if plain:
-            blocks: tuple[Block, ...] = (text_block(plain, "default" if options.cache else None),)
+            blocks: tuple[Block, ...] = (text_block(plain, mark_of(options)),)
         else:
             blocks = Wording(self.setting, self._report).write(turn, voice)
         if isinstance(turn, ToolTurn):
             blocks = _answer(turn, blocks)
-        if options.cache and blocks and turn.role != "system":
-            blocks = (*blocks[:-1], marked(blocks[-1], "default"))
+        mark = mark_of(options)
+        if mark and blocks and turn.role != "system":
+            blocks = (*blocks[:-1], self._marked(blocks[-1], mark, turn))
         if isinstance(turn, Consolidated):
             return blocks, tuple(_origins_within(turn))
         return blocks, (origin,)
+
+    def _marked(self, block: Block, mark: Cache, turn: Node) -> Block:
+        if not hasattr(block, "cache"):
+            why = f"a {block.type} block takes none"
+            self._report(Loss("hint", "a cache mark", why, source=turn.source))
+        return marked(block, mark)
 
     def _voice(self, turn: Any) -> Voice:
         if turn.kind in ("event", "request"):

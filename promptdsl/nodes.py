@@ -1,19 +1,25 @@
 """The types of nodes a tree is made of: what each holds beside its content."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 from promptdsl.blocks import Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages import Kind, Role
+from promptdsl.prompts import OutputSchema, ToolDefinition
 from promptdsl.tree import Node
 
 
 class Root(Node):
-    """A whole prompt. ``transformation`` is the configuration its author gave it."""
+    """A whole prompt. ``transformation`` is the configuration its author gave it.
 
-    __slots__ = ("transformation",)
-    _fields = ("transformation",)
+    ``equipment`` is what was written among the turns and is none: tools, the output, and cache
+    breakpoints that found nothing to mark.
+    """
+
+    __slots__ = ("equipment", "transformation")
+    _fields = ("transformation", "equipment")
     transformation: Any
+    equipment: tuple[Node, ...]
 
     def _name(self) -> str:
         return "Timeline"
@@ -373,6 +379,30 @@ class Happening(Node):
     def _name(self) -> str:
         cls = type(self)
         return type(self.block).__name__.removesuffix("Block") if cls is Happening else cls.__name__
+
+
+class Tool(Node):
+    """A tool a model may call. The definition does not know its line, the node does."""
+
+    __slots__ = ("definition",)
+    _fields = ("definition",)
+    definition: ToolDefinition
+
+
+class Output(Node):
+    """The form an answer has to have. The schema does not know its line, the node does."""
+
+    __slots__ = ("schema",)
+    _fields = ("schema",)
+    schema: OutputSchema
+
+
+class CacheBreakpoint(Node):
+    """The end of a part that stays the same; ``ttl`` is how long it is kept, if that is said."""
+
+    __slots__ = ("ttl",)
+    _fields = ("ttl",)
+    ttl: Literal["5m", "1h"] | None
 
 
 def found_in(*data: object) -> list[Node]:

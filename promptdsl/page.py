@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from promptdsl.blocks import Block, Cache, text_block
+from promptdsl.blocks import CACHES, Block, Cache, text_block
 
 WIDEST = 80
 """Deeper than this many characters nothing is indented: it would grow with the square of depth."""
@@ -58,13 +58,14 @@ class Mark(NamedTuple):
 class Page:
     """What has been written: finished blocks, and the pieces of the next one."""
 
-    __slots__ = ("blocks", "gap", "pieces", "tail", "written")
+    __slots__ = ("blocks", "gap", "marked", "pieces", "tail", "written")
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.pieces: list[str] = []
         self.gap = ""
         self.written = 0
+        self.marked = 0
         self.tail: Tail = None
 
     def here(self) -> Mark:
@@ -100,7 +101,8 @@ class Page:
             text = text if self.pieces else text.lstrip("\n")
             self.pieces.append(text.replace("\n", "\n" + around.prefix))
             self.tail = None
-        self.gap = around.gap
+        # A block begins with what is written, never with the gap before it.
+        self.gap = around.gap if self.pieces else ""
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
@@ -116,12 +118,23 @@ class Page:
         self.blocks.append(block)
         self.written += 1
 
-    def cache(self, cache: Cache) -> None:
-        """Put a cache mark behind what has been written."""
-        if self.pieces:
+    def cache(self, cache: Cache, start: int | None = None) -> bool:
+        """Put a cache mark behind what has been written; return whether it can carry one.
+
+        The pieces from ``start`` on, which open containers, begin the next block. Where nothing was
+        written since the last mark, the one that lives longer stays.
+        """
+        end = len(self.pieces) if start is None else start
+        if end and self.marked < self.written:
+            opening = self.pieces[end:]
+            del self.pieces[end:]
             self.flush(cache)
+            # The first of them is the gap to what stood before.
+            self.pieces += ["", *opening[1:]] if opening else []
         elif self.blocks:
             self.blocks[-1] = marked(self.blocks[-1], cache)
+        self.marked = self.written
+        return bool(self.blocks) and hasattr(self.blocks[-1], "cache")
 
 
 def _behind(text: str, prefix: str) -> str:
@@ -135,5 +148,15 @@ _LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 
 def marked(block: Any, cache: Cache) -> Block:
-    """Return a block with a cache mark behind it; one that cannot carry it as it is."""
-    return cast("Block", attrs.evolve(block, cache=cache) if hasattr(block, "cache") else block)
+    """Return a block with a cache mark behind it; one that cannot carry it as it is.
+
+    Of two marks the one that lives longer stays.
+    """
+    if not hasattr(block, "cache"):
+        return cast("Block", block)
+    return cast("Block", attrs.evolve(block, cache=longer(block.cache, cache)))
+
+
+def longer(one: Cache | None, other: Cache) -> Cache:
+    """Return the mark that lives longer, as far as it says; any is longer than none."""
+    return one if one and CACHES.index(one) > CACHES.index(other) else other

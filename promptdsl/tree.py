@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.blocks import EMPTY
+from promptdsl.blocks import EMPTY, Cache
 from promptdsl.errors import ContentError, ScopeError
 from promptdsl.sources import Position, Source, author, source_of
 
@@ -71,13 +71,19 @@ class Options:
     metadata: Mapping[str, Any] = EMPTY
     tags: tuple[str, ...] = ()
     audience: str = "all"
-    cache: bool = False
+    cache: bool | Cache = False
+    """A mark behind it; ``True`` lives as long as the provider says."""
     merge: bool = True
     within: tuple[str, ...] = ()
     """The names of the components this was written by, the outermost first."""
 
 
 DEFAULTS = Options()
+
+
+def mark_of(options: Options) -> Cache | None:
+    """Return the cache mark that options ask for."""
+    return "default" if options.cache is True else options.cache or None
 
 
 def implied(options: Options) -> int:
@@ -191,6 +197,9 @@ HOLLOW = FRAGMENT << SHIFT
 
 ITEM = EVENT
 """Of what is no turn: an item, which stands in a list only."""
+
+TOOL = DEVELOPER
+"""Of what is no turn: a tool or an output, which is sent beside the messages."""
 
 NOTE = HOLLOW | AUDIENCE
 """A note is nothing at its own level, and is dissolved like a fragment."""
@@ -307,6 +316,7 @@ def _printed_fields(node: Node) -> str:
         shown += [(name, value) for name, value, default in said if value != default]
     own = [(name, getattr(node, name, None)) for name in node._node._fields]
     shown += [(n, v) for n, v in own if v is not None and n not in ("role", "kind")]
+    shown = [(n, v) for n, v in shown if v or n != "equipment"]
     return ", ".join([f"{name}={value!r}" for name, value in shown])
 
 

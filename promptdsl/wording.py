@@ -10,6 +10,7 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 import attrs
@@ -22,6 +23,7 @@ from promptdsl.fencing import Form, Frame
 from promptdsl.json_text import read_json
 from promptdsl.losses import Loss, LossKind
 from promptdsl.nodes import (
+    CacheBreakpoint,
     Call,
     Checklist,
     Code,
@@ -54,7 +56,7 @@ from promptdsl.page import PLAIN, Listed, Margin, Mark, Page, deeper
 from promptdsl.rewriting import any_said
 from promptdsl.settling import formatted, settle_block
 from promptdsl.tables import table_text
-from promptdsl.tree import CACHE, Child, Node, make
+from promptdsl.tree import CACHE, Child, Node, make, mark_of
 from promptdsl.trust import Trusted as TrustedText
 from promptdsl.voices import (
     Note,
@@ -268,8 +270,9 @@ class Wording:
             else:
                 self.page.close(done.frame.close, around)
                 self._ended(done, done.frame)
-        if node.options.cache and (isinstance(node, Section) or _is_system(node)):
-            self.page.cache("default")
+        mark = mark_of(node.options)
+        if mark and (isinstance(node, Section) or _is_system(node)):
+            self.page.cache(mark)
 
     def _ended(self, done: _Open, frame: Frame) -> None:
         """Remember what stands last on the page: a list, or nothing that matters."""
@@ -384,6 +387,28 @@ class Wording:
         self.page.put(said, around.margin)
         return True
 
+    # Cache marks.
+
+    def _breakpoint(self, node: CacheBreakpoint, around: _Open) -> None:
+        """Put a mark behind what is written: what was opened since stands behind it."""
+        page = self.page
+        if not page.written:
+            self._noting(node)("hint", "a cache breakpoint", "nothing stands before it in its turn")
+            return
+        # What opened since the last mark stands behind that one already.
+        opened = self._opened() if page.marked < page.written else []
+        start = opened[-1].mark.pieces if opened else len(page.pieces)
+        if not page.cache(node.ttl or "default", start):
+            self._noting(node)("hint", "a cache breakpoint", "the block before it takes none")
+        for one in opened:
+            one.mark = Mark(one.mark.pieces - start, "", page.written, None)
+
+    def _opened(self) -> list[_Open]:
+        """Return the containers in which nothing is written yet, the innermost first."""
+        written = self.page.written
+        empty = takewhile(lambda one: one.mark.written == written, reversed(self.open))
+        return [one for one in empty if one.frame is not None]
+
     # Blocks.
 
     def _media(self, node: Media, around: _Open) -> None:
@@ -431,6 +456,7 @@ _LEAVES: Mapping[type[Node], Callable[[Wording, Any, _Open], None]] = {
     Media: Wording._media,
     Call: Wording._as_it_is,
     Reasoning: Wording._as_it_is,
+    CacheBreakpoint: Wording._breakpoint,
     Result: Wording._result,
 }
 _CONTAINERS: Mapping[type[Node], Callable[[Wording, Any, _Open], Frame]] = {

@@ -30,6 +30,7 @@ def named(component: str) -> str:
         "Example",
         "Image",
         "Item",
+        "Output",
         "Untrusted",
     )
     return f"an {component}" if vowel else f"a {component}"

@@ -86,6 +86,46 @@ def test_a_container_behind_a_margin() -> None:
     assert ["```\n  a\n  ```"] == written(page)
 
 
+def test_a_mark_before_what_is_open() -> None:
+    """What opens a container can begin the next block, without the gap before it."""
+    page = Page()
+    page.put("a", PLAIN)
+    start = page.here().pieces
+    page.open("<b>\n", PLAIN)
+    carried = page.cache("1h", start)
+    page.put("c", PLAIN)
+    page.close("\n</b>", PLAIN)
+    page.flush()
+    assert (True, [TextBlock("a", "1h"), TextBlock("<b>\nc\n</b>")]) == (carried, page.blocks)
+
+
+def test_one_mark_at_one_place() -> None:
+    """Where nothing was written since, the mark that lives longer stays."""
+    page = Page()
+    page.put("a", PLAIN)
+    page.open("<b>\n", PLAIN)
+    page.cache("5m")
+    page.close("</b>", PLAIN)
+    page.cache("1h")
+    page.cache("default")
+    page.flush()
+    assert [TextBlock("a\n\n<b>\n", "1h"), TextBlock("</b>")] == page.blocks
+
+
+def test_a_mark_of_nothing() -> None:
+    """A page without anything carries no mark."""
+    assert not Page().cache("1h")
+
+
+def test_a_block_begins_with_text() -> None:
+    """A container that closes behind a block leaves no gap before the next one."""
+    page = Page()
+    page.block(ImageBlock(MediaSource("file_id", "f")))
+    page.close("", PLAIN)
+    page.put("a", PLAIN)
+    assert ["a"] == written(page)
+
+
 def test_taking_back() -> None:
     """A container in which nothing was written is taken back, with what stood last before it."""
     page = Page()

@@ -37,10 +37,34 @@ class History(Written, nodes.Recorded):
         return _keep(object.__new__(cls), messages, "openai", frame=_getframe(1), options=options)
 
     @classmethod
+    def from_openai_responses(cls, messages: object, /, **options: Never) -> Self:
+        """Return a conversation in OpenAI Responses form: a list of items, or a payload."""
+        return _keep(
+            object.__new__(cls), messages, "openai_responses", frame=_getframe(1), options=options
+        )
+
+    @classmethod
     def from_anthropic(cls, messages: object, /, **options: Never) -> Self:
         """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
         return _keep(
             object.__new__(cls), messages, "anthropic", frame=_getframe(1), options=options
+        )
+
+    @classmethod
+    def from_gemini(cls, messages: object, /, **options: Never) -> Self:
+        """Return a conversation in Gemini form: a list of contents, or a request's payload."""
+        return _keep(object.__new__(cls), messages, "gemini", frame=_getframe(1), options=options)
+
+    @classmethod
+    def from_bedrock(cls, messages: object, /, **options: Never) -> Self:
+        """Return a conversation in Bedrock Converse form: a list of messages, or a payload."""
+        return _keep(object.__new__(cls), messages, "bedrock", frame=_getframe(1), options=options)
+
+    @classmethod
+    def from_chat_template(cls, messages: object, /, **options: Never) -> Self:
+        """Return a conversation as a chat template takes it: a list of messages, or a payload."""
+        return _keep(
+            object.__new__(cls), messages, "chat_template", frame=_getframe(1), options=options
         )
 
 

@@ -46,6 +46,8 @@ class TextBlock(Block):
     def _advice(self, node: Node) -> str:
         if node.mask & SECTION:
             return "a Section holds lists, it does not stand in one"
+        if isinstance(node, nodes.CacheBreakpoint):
+            return f"a {label(self)} is sent whole: write the breakpoint behind it"
         beside = f"{named_label(self)} holds text only: write it beside the {label(self)}"
         return advice_for(node, beside)
 

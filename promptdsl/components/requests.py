@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptdsl.components.arguments import Content, adopt, retract
 from promptdsl.components.options import TURN_OPTIONS
-from promptdsl.components.writing import PART_FORBIDS, ROOTED, Block, begin, named
+from promptdsl.components.writing import BESIDE, PART_FORBIDS, ROOTED, Block, begin, named
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, OptionError, PromptError, nearest
-from promptdsl.nodes import Request, Value
+from promptdsl.nodes import CacheBreakpoint, Output, Request, Tool, Value
 from promptdsl.tree import BARE, BUSY, CACHE, DEFAULTS, REQUEST, Node, bits
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
@@ -29,7 +29,10 @@ class RequestBlock(Block, Request):
 
     def _advice(self, node: Node) -> str:
         if node.mask & CACHE:
-            return "what is sent once cannot be cached: leave cache=True out"
+            mark = "the breakpoint" if isinstance(node, CacheBreakpoint) else "cache=True"
+            return f"what is sent once cannot be cached: leave {mark} out"
+        if isinstance(node, Tool | Output):
+            return BESIDE
         return "a turn never stands inside a request-only turn: write it beside it"
 
 

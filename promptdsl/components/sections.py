@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from promptdsl import nodes
 from promptdsl.components.arguments import Content, adopt, retract
 from promptdsl.components.writing import (
+    BESIDE,
     PART_FORBIDS,
     ROOTED,
     Block,
@@ -98,6 +99,8 @@ class Section(Block, nodes.Section):
         return (self._accepts | {"title"}) - {"id"}
 
     def _advice(self, node: Node) -> str:
+        if isinstance(node, nodes.Tool | nodes.Output):
+            return BESIDE
         if node.mask & ROOTED:
             return (
                 "a turn never stands inside a Section: write it beside it, directly in the Timeline"
@@ -219,6 +222,8 @@ class Note(Block, nodes.Note):
             begin(self, content, options)
 
     def _advice(self, node: Node) -> str:
+        if isinstance(node, nodes.Tool | nodes.Output):
+            return BESIDE
         return "a Note holds text and parts"
 
 

@@ -62,6 +62,7 @@ class Timeline(Block, Root):
             self.code = frame.f_code
             self.offset = frame.f_lasti
             self.transformation = None
+            self.equipment = ()
             self.content, self.mask, self.options = (), self._own, DEFAULTS
             for name in options:
                 if name != "transformation":
@@ -119,6 +120,7 @@ def write_timeline(content: tuple[Any, ...], at: Source) -> Timeline:
     """Return a timeline of parts that were written without one, for a place."""
     timeline = object.__new__(Timeline)
     timeline.transformation = None
+    timeline.equipment = ()
     timeline.code = at
     timeline.offset = -1
     begin(timeline, content, {})

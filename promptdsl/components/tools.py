@@ -9,6 +9,7 @@ from promptdsl.blocks import ERROR_TYPES, ReasoningBlock, tool_use_block
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.options import TURN_OPTIONS, refuse_options
 from promptdsl.components.writing import (
+    BESIDE,
     PART_FORBIDS,
     ROOTED,
     Block,
@@ -167,6 +168,8 @@ class ToolResult(Block, nodes.Result):
         return RESULT_OPTIONS
 
     def _advice(self, node: Node) -> str:
+        if isinstance(node, nodes.Tool | nodes.Output):
+            return BESIDE
         return "a tool's answer is text and media"
 
 

@@ -8,6 +8,7 @@ from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content
 from promptdsl.components.options import TURN_OPTIONS
 from promptdsl.components.writing import (
+    BESIDE,
     PART_FORBIDS,
     ROOTED,
     Block,
@@ -224,4 +225,5 @@ class ToolResults(TurnBlock):
     _forbids = ROOTED | ITEM | CALL | HAPPENING | TEXT | MEDIA | SECTION
 
     def _advice(self, node: Node) -> str:
-        return "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
+        results = "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
+        return BESIDE if isinstance(node, nodes.Tool | nodes.Output) else results

@@ -17,6 +17,7 @@ from promptdsl.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplace
 from promptdsl.tree import (
     BARE,
     BUSY,
+    CACHE,
     CALL,
     CLOSED,
     DEEP,
@@ -35,6 +36,7 @@ from promptdsl.tree import (
     SHIFT,
     SURFACE,
     TEXT,
+    TOOL,
     TURN,
     Node,
     label,
@@ -42,13 +44,16 @@ from promptdsl.tree import (
     named_label,
 )
 
-ROOTED = TURN | REQUEST | RECORDED
+ROOTED = TURN | REQUEST | RECORDED | TOOL
 """What stands directly in a timeline only, so never inside a turn or a part of one."""
+
+BESIDE = "write it beside the turns, directly in the Timeline"
+"""What to do with a tool or an output that is written inside of one."""
 
 PART_FORBIDS = ROOTED | ITEM | CALL | RESULT | HAPPENING
 """What stands in no part of a turn: what belongs to one kind of turn, items outside of lists."""
 
-TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT
+TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
 """What stands in no part that is one text."""
 
 NOT_OPEN = ~OPEN
@@ -303,6 +308,8 @@ def advice_for(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not stand in a turn."""
     if node.mask & (TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
+    if node.mask & TOOL:
+        return BESIDE
     if node.mask & ITEM:
         return "an Item stands in a List or a Checklist"
     if node.mask & CALL:

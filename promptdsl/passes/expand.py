@@ -19,6 +19,7 @@ from promptdsl.encoding import is_whole, json_text
 from promptdsl.errors import DataError, PromptError
 from promptdsl.messages import LEADING, Message, place
 from promptdsl.nodes import (
+    CacheBreakpoint,
     Code,
     Happening,
     Json,
@@ -125,13 +126,17 @@ def _inserted(piece: tuple[str, str | None], at: Any) -> Value:
 def _emptied(turn: Node) -> list[Node]:
     """Return a turn without the fragments directly in it, or nothing when it says nothing.
 
-    What is empty but has a title stays, so that it is noticed.
+    What is empty but has a title or a cache breakpoint stays, so that it is noticed.
     """
     turn = with_content(turn, dissolved_in_turn(turn))
     silent = isinstance(turn, Turn) and turn.role != "system" and not isinstance(turn, ToolTurn)
     if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
         return [turn]
-    return [turn] if any(getattr(part, "title", None) is not None for part, _ in walk(turn)) else []
+    return [turn] if any(_is_noticed(part) for part, _ in walk(turn)) else []
+
+
+def _is_noticed(part: Node) -> bool:
+    return isinstance(part, CacheBreakpoint) or getattr(part, "title", None) is not None
 
 
 def _spoken(note: Note) -> Turn:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.blocks import Block, Cache, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.media.pixels import described
 from promptdsl.messages import Message
 from promptdsl.nodes import (
+    CacheBreakpoint,
     Call,
     Component,
     Fence,
@@ -14,12 +15,15 @@ from promptdsl.nodes import (
     Json,
     Media,
     Merged,
+    Output,
     Recorded,
     Request,
     Result,
+    Root,
     Section,
     Side,
     Table,
+    Tool,
     ToolTurn,
     Trusted,
     Turn,
@@ -28,7 +32,7 @@ from promptdsl.nodes import (
     Verbatim,
     Volatile,
 )
-from promptdsl.tree import Node, label
+from promptdsl.tree import Node, label, mark_of
 
 WIDTH = 60
 DEEPEST = 40
@@ -53,7 +57,8 @@ def _printable(text: str) -> str:
 
 
 def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
-    stack: list[tuple[Any, int]] = [(child, 0) for child in reversed(root.content)]
+    beside = root.equipment if isinstance(root, Root) else ()
+    stack: list[tuple[Any, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
@@ -108,6 +113,19 @@ def _component(node: Component) -> str:
     return f"{node.name} (overridden by {node.by})" if node.by else node.name
 
 
+def _tool(node: Tool) -> str:
+    mark = node.definition.cache
+    return f"tool definition {node.definition.name}" + (f" {_cached(mark)}" if mark else "")
+
+
+def _cached(mark: Cache) -> str:
+    return "cached" if mark == "default" else f"cached for {mark}"
+
+
+def _breakpoint(node: CacheBreakpoint) -> str:
+    return f"cache breakpoint {node.ttl}" if node.ttl else "cache breakpoint"
+
+
 def _media(node: Media) -> str:
     source = getattr(node.block, "source", None)
     return node.block.type if source is None else f"{node.block.type} {described(source)}"
@@ -128,6 +146,9 @@ _PARTS: Mapping[type[Node], Callable[[Any], str]] = {
     Call: lambda node: f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}",
     Result: lambda node: f"result {node.tool_use_id}",
     Media: _media,
+    Tool: _tool,
+    Output: lambda node: f"output {node.schema.name}",
+    CacheBreakpoint: _breakpoint,
 }
 
 
@@ -140,7 +161,7 @@ def _with_options(what: str, node: Node) -> str:
     options = node.options
     said = [f"name={options.name}"] if options.name else []
     said += [f"audience={options.audience}"] if options.audience != "all" else []
-    said += ["cached"] if options.cache else []
+    said += [_cached(mark) for mark in (mark_of(options),) if mark]
     said += [f"#{tag}" for tag in options.tags]
     return " ".join([what + _by(node), *said])
 
