@@ -7,9 +7,11 @@ form, which do not come with the project.
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from promptdsl.blocks import (
@@ -26,6 +28,7 @@ from promptdsl.blocks import (
     VideoBlock,
 )
 from promptdsl.messages import Kind, Message, Role
+from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.sources import MediaSource
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
@@ -50,6 +53,11 @@ def answer(id: str, *content: Block | str, is_error: bool = False) -> Message:
     """Return a tool message that answers one call."""
     blocks = tuple(TextBlock(c) if isinstance(c, str) else c for c in content)
     return say("tool", ToolResultBlock(id, blocks, is_error=is_error))
+
+
+def whole(messages: Iterable[Message]) -> Prompt:
+    """Return the prompt of messages and nothing else."""
+    return Prompt(tuple(messages))
 
 
 def media(kind: str, value: str, media_type: str | None = None) -> MediaSource:
@@ -326,6 +334,39 @@ CONVERSATIONS: dict[str, tuple[Message, ...]] = {
         say("user", marked("Five."), "Six."),
     ),
 }
+
+
+LOOK_UP = ToolDefinition(
+    "look_up",
+    "Look something up.",
+    {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+)
+ANYTHING = ToolDefinition("look.down", input_schema={"type": "object"}, cache="default")
+SEARCH = ToolDefinition("web_search", raw={"type": "web_search"}, origin="openai_responses")
+FORM = OutputSchema(
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    "city",
+    "Where it is.",
+)
+
+PROMPTS: dict[str, Prompt] = {
+    **{name: Prompt(messages) for name, messages in CONVERSATIONS.items()},
+    "a tool": Prompt((ASK,), (LOOK_UP,)),
+    "tools and calls": Prompt(CONVERSATIONS["parallel calls"], (LOOK_UP, ANYTHING)),
+    "tools of one name": Prompt((ASK,), (ANYTHING, attrs.evolve(ANYTHING, name="look_down"))),
+    "a foreign tool": Prompt((ASK,), (SEARCH, LOOK_UP)),
+    "only a foreign tool": Prompt((ASK,), (SEARCH,), "auto"),
+    **{f"choice {c}": Prompt((ASK,), (LOOK_UP,), c) for c in ("auto", "none", "required")},
+    "choice of a tool": Prompt((ASK,), (LOOK_UP, ANYTHING), "look.down"),
+    "an output schema": Prompt((ASK,), output=FORM),
+    "tools and an output schema": Prompt((ASK,), (LOOK_UP,), output=FORM),
+}
+"""All of these, and those with tools, which of them to call, and the form of the answer."""
 
 
 DATA = Path(os.environ.get("PROMPTDSL_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -35,7 +35,52 @@ MESSAGES_REPLY: dict[str, Any] = {
     "stop_sequence": None,
     "usage": {"input_tokens": 1, "output_tokens": 1},
 }
-REPLIES = {"/chat/completions": CHAT_REPLY, "/v1/messages": MESSAGES_REPLY}
+RESPONSES_REPLY: dict[str, Any] = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 0,
+    "model": "any",
+    "status": "completed",
+    "output": [
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "ok", "annotations": []}],
+        }
+    ],
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+    "usage": {
+        "input_tokens": 1,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 1,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 2,
+    },
+}
+GEMINI_REPLY: dict[str, Any] = {
+    "candidates": [
+        {"content": {"role": "model", "parts": [{"text": "ok"}]}, "finishReason": "STOP"}
+    ],
+    "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+}
+CONVERSE_REPLY: dict[str, Any] = {
+    "output": {"message": {"role": "assistant", "content": [{"text": "ok"}]}},
+    "stopReason": "end_turn",
+    "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+    "metrics": {"latencyMs": 1},
+}
+REPLIES = {
+    "/chat/completions": CHAT_REPLY,
+    "/responses": RESPONSES_REPLY,
+    "/v1/messages": MESSAGES_REPLY,
+    ":generateContent": GEMINI_REPLY,
+    "/converse": CONVERSE_REPLY,
+}
+"""By how the path ends, what a service answers."""
 
 
 class Recorder(HTTPServer):
@@ -56,7 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
         recorder = cast("Recorder", self.server)
         sent = self.rfile.read(int(self.headers["Content-Length"]))
         recorder.bodies.append(json.loads(sent))
-        body = json.dumps(REPLIES[self.path.partition("?")[0]]).encode()
+        path = self.path.partition("?")[0]
+        (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]
+        body = json.dumps(reply).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

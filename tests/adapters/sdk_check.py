@@ -11,15 +11,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import anthropic.types as claude
-from openai.types.chat import ChatCompletionMessageParam
+from openai.types.chat import (
+    ChatCompletionMessageParam,
+    ChatCompletionToolChoiceOptionParam,
+    ChatCompletionToolUnionParam,
+)
+from openai.types.shared_params import ResponseFormatJSONSchema
 from pydantic import ConfigDict, TypeAdapter
 
 from promptdsl.models import ModelFacts
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 CHAT_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam], config=STRICT)
+CHAT_SETTINGS: Mapping[str, TypeAdapter[Any]] = {
+    "tools": TypeAdapter(list[ChatCompletionToolUnionParam], config=STRICT),
+    "tool_choice": TypeAdapter(ChatCompletionToolChoiceOptionParam),
+    "response_format": TypeAdapter(ResponseFormatJSONSchema),
+}
+CLAUDE_SETTINGS: Mapping[str, TypeAdapter[Any]] = {
+    "tools": TypeAdapter(list[claude.ToolParam], config=STRICT),
+    "tool_choice": TypeAdapter(claude.ToolChoiceParam),
+    "output_config": TypeAdapter(claude.OutputConfigParam),
+}
 CLAUDE_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[claude.MessageParam], config=STRICT)
-TOP_LEVEL = {"messages", "tools", "tool_choice"}
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 MOST_MARKS = 4
 
@@ -69,6 +83,20 @@ def _check_json(payload: Mapping[str, Any], keys: set[str]) -> None:
     json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
 
 
+def _check_settings(payload: Mapping[str, Any], types: Mapping[str, TypeAdapter[Any]]) -> None:
+    for key in types:
+        assert payload.get(key) != [], f"an empty {key!r} is left out"
+        if key in payload:
+            _check_types(types[key], payload[key])
+    assert "tools" in payload or "tool_choice" not in payload, "a choice needs tools"
+
+
+def _check_tool_names(names: list[str], longest: int) -> None:
+    assert len(names) == len(set(names)), "a tool's name twice"
+    for name in names:
+        assert _matches(f"[a-zA-Z0-9_-]{{1,{longest}}}", name), f"tool name {name!r}"
+
+
 def _matches(pattern: str, text: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
@@ -87,9 +115,14 @@ def check_openai(payload: Mapping[str, Any]) -> None:
     Raises :class:`pydantic.ValidationError` for what the types refuse and :class:`AssertionError`
     for what the service is known to refuse beyond them.
     """
-    _check_json(payload, TOP_LEVEL)
+    _check_json(payload, {"messages", *CHAT_SETTINGS})
     messages = payload["messages"]
     _check_types(CHAT_MESSAGES, messages)
+    _check_settings(payload, CHAT_SETTINGS)
+    functions = [tool["function"] for tool in payload.get("tools", ()) if "function" in tool]
+    _check_tool_names([function["name"] for function in functions], 64)
+    form = payload.get("response_format", {}).get("json_schema", {"name": "x"})
+    assert _matches(r"[a-zA-Z0-9_-]{1,64}", form["name"]), f"output name {form['name']!r}"
     for message in messages:
         _check_chat_message(message)
     _check_chat_pairing(messages)
@@ -156,8 +189,12 @@ def check_anthropic(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     Raises as :func:`check_openai` does. ``facts`` says whether the model takes a system role inside
     the messages, and whether it continues a last assistant turn.
     """
-    _check_json(payload, TOP_LEVEL | {"system"})
+    _check_json(payload, {"messages", "system", *CLAUDE_SETTINGS})
     assert payload.get("system") != [], "an empty system is left out"
+    _check_settings(payload, CLAUDE_SETTINGS)
+    _check_tool_names([tool["name"] for tool in payload.get("tools", ())], 128)
+    forced = payload.get("tool_choice", {}).get("type") in ("any", "tool")
+    assert facts.forced_tools or not forced, "this model refuses to be forced to call"
     messages = payload["messages"]
     _check_types(CLAUDE_MESSAGES, messages)
     _check_claude_blocks("system", payload.get("system", []))

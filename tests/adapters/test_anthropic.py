@@ -39,6 +39,7 @@ from tests.adapters.conversations import (
     media,
     needs_recorded,
     say,
+    whole,
 )
 from tests.adapters.recorder import send_anthropic
 from tests.adapters.sdk_check import check_anthropic
@@ -61,17 +62,19 @@ HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns on the wire as (role, blocks), losses aside."""
-    return [(turn["role"], turn["content"]) for turn in write(messages, facts)[0]["messages"]]
+    return [
+        (turn["role"], turn["content"]) for turn in write(whole(messages), facts)[0]["messages"]
+    ]
 
 
 def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:
     """Return the top-level system blocks."""
-    return write(messages, facts)[0].get("system")
+    return write(whole(messages), facts)[0].get("system")
 
 
 def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
     """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in write(messages, facts)[1]]
+    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -101,21 +104,21 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", KNOWN)
 def test_accepted(name: str, facts: ModelFacts) -> None:
     """Every conversation is written as the SDK's types and the service's rules ask."""
-    check_anthropic(write(CONVERSATIONS[name], facts)[0], facts)
+    check_anthropic(write(whole(CONVERSATIONS[name]), facts)[0], facts)
 
 
 @every_target
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_law(name: str, facts: ModelFacts) -> None:
     """What is written, read and written again is the same bytes."""
-    payload, _ = write(CONVERSATIONS[name], facts)
+    payload, _ = write(whole(CONVERSATIONS[name]), facts)
     assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_sent(name: str) -> None:
     """The real client sends the payload unchanged."""
-    payload, _ = write(CONVERSATIONS[name], ABLE)
+    payload, _ = write(whole(CONVERSATIONS[name]), ABLE)
     body = {"model": "claude-opus-5-5", "max_tokens": 1, **payload}
     assert body == send_anthropic(payload)
 
@@ -125,9 +128,9 @@ def test_sent(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded(name: str, facts: ModelFacts) -> None:
     """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
-    messages = openai_chat.read(RECORDED[name])
+    messages = openai_chat.read(RECORDED[name]).messages
     last = max(i for i, m in enumerate(messages) if m.role != "assistant")
-    payload, _ = write(messages[: last + 1], facts)
+    payload, _ = write(whole(messages[: last + 1]), facts)
     check_anthropic(payload, facts)
     assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
 
@@ -136,11 +139,11 @@ def test_recorded(name: str, facts: ModelFacts) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_text(name: str) -> None:
     """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    messages = openai_chat.read(RECORDED[name])
+    messages = openai_chat.read(RECORDED[name]).messages
     blocks = [block for message in messages for block in message.content]
     inner = [getattr(block, "content", (block,)) for block in blocks]
     texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
-    payload: Any = write(messages, ABLE)[0]
+    payload: Any = write(whole(messages), ABLE)[0]
     wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
     parts = [part for block in wire for part in block.get("content", [block])]
     spoken = [part for part in texts if part and not part.isspace()]
@@ -242,7 +245,7 @@ def joined(*units: list[tuple[Message, ...]]) -> list[Message]:
 @given(messages=st.lists(_messages, max_size=8), facts=_facts)
 def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
     """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(messages, facts)
+    payload, _ = write(whole(messages), facts)
     wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
 
@@ -250,7 +253,7 @@ def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> Non
 @given(turns=_turns, facts=_facts)
 def test_accepted_for_any_conversation(turns: list[tuple[Message, ...]], facts: ModelFacts) -> None:
     """Any conversation whose calls are answered is accepted."""
-    check_anthropic(write([say("system", "Be brief."), *joined(turns)], facts)[0], facts)
+    check_anthropic(write(whole([say("system", "Be brief."), *joined(turns)]), facts)[0], facts)
 
 
 @given(
@@ -273,7 +276,7 @@ def test_append_only(
 
 def flattened(messages: list[Message], facts: ModelFacts) -> list[tuple[str, Any]]:
     """Return every block on the wire with its role."""
-    payload: Any = write(messages, facts)[0]
+    payload: Any = write(whole(messages), facts)[0]
     turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
     return [(turn["role"], block) for turn in turns for block in turn["content"]]
 
@@ -385,13 +388,13 @@ def test_system() -> None:
 
 def test_no_system() -> None:
     """Without system text there is no ``system`` key."""
-    assert {"messages"} == set(write([say("system", ""), HELLO], ABLE)[0])
+    assert {"messages"} == set(write(whole([say("system", ""), HELLO]), ABLE)[0])
 
 
 @every_target
 def test_mapped_turns_never_lead(facts: ModelFacts) -> None:
     """An event or request-only turn before the conversation stands in a user turn, in place."""
-    payload: Any = write([say("system", "One."), EVENT, RULE, REQUEST, HELLO], facts)[0]
+    payload: Any = write(whole([say("system", "One."), EVENT, RULE, REQUEST, HELLO]), facts)[0]
     blocks = [text("<event>\nx\n</event>"), text("<context>\nx\n</context>"), text("Hello.")]
     expected = {
         "system": [text("One."), text("Use feet.")],
@@ -911,14 +914,14 @@ MISPLACED = (
 @pytest.mark.parametrize("instruction", [RULE, EVENT, REQUEST], ids=["rule", "event", "request"])
 def test_why_an_instruction_is_fenced(instruction: Message, facts: ModelFacts, why: str) -> None:
     """A fenced instruction says whether the model takes none, or none at this place."""
-    _, losses = write([HELLO, instruction, HELLO], facts)
+    _, losses = write(whole([HELLO, instruction, HELLO]), facts)
     assert [why] == [loss.why for loss in losses]
 
 
 @given(turns=_turns)
 def test_no_able_model_takes_none(turns: list[tuple[Message, ...]]) -> None:
     """For any conversation, a model with native instructions is never said to take none."""
-    assert NONE not in {loss.why for loss in write(joined(turns), ABLE)[1]}
+    assert NONE not in {loss.why for loss in write(whole(joined(turns)), ABLE)[1]}
 
 
 def test_loss_names_its_place() -> None:
@@ -927,7 +930,7 @@ def test_loss_names_its_place() -> None:
     message = Message(
         "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
     )
-    (loss,) = write([message], ABLE)[1]
+    (loss,) = write(whole([message]), ABLE)[1]
     expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
     assert (expected, message) == (str(loss), loss.message)
 
@@ -1008,7 +1011,7 @@ def test_loss_names_its_place() -> None:
 )
 def test_read(data: object, messages: tuple[Message, ...]) -> None:
     """A payload is read as recorded messages, results as tool messages of their own."""
-    assert messages == read(data)
+    assert messages == read(data).messages
 
 
 CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}
@@ -1104,7 +1107,7 @@ def test_read_error(data: object, what: str) -> None:
 def test_unknown_block_that_is_no_json() -> None:
     """An unknown block that is no JSON value is an error when it is written."""
     with pytest.raises(DataError, match="not a JSON value"):
-        write([say("user", UnknownBlock({"type": "hologram", "data": {1}}))], ABLE)
+        write(whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}))]), ABLE)
 
 
 def test_payload_is_its_own() -> None:

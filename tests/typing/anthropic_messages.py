@@ -4,31 +4,34 @@ from anthropic import Anthropic, AsyncAnthropic
 from anthropic.types import Message as Reply
 from anthropic.types import MessageParam
 
+from promptdsl import Message, Rendered
 from promptdsl.adapters.anthropic import read, write
 from promptdsl.losses import Loss
-from promptdsl.messages import Message
 from promptdsl.models import ModelFacts
+from promptdsl.prompts import Prompt
 
 
-def send(client: Anthropic, messages: tuple[Message, ...]) -> Reply:
+def send(client: Anthropic, prompt: Prompt) -> Reply:
     """Pass a payload as keyword arguments of ``create``."""
-    payload, losses = write(messages, ModelFacts())
+    payload, losses = write(prompt, ModelFacts())
     reported: tuple[Loss, ...] = losses
     assert not reported
     return client.messages.create(model="claude-opus-5-5", max_tokens=1, **payload)
 
 
-async def asend(client: AsyncAnthropic, messages: list[Message]) -> Reply:
-    """Pass it to the asynchronous client, written of any sequence of messages."""
-    payload, _ = write(messages, ModelFacts())
-    return await client.messages.create(model="claude-opus-5-5", max_tokens=1, **payload)
+async def asend(client: AsyncAnthropic, rendered: Rendered) -> Message:
+    """Pass it to the asynchronous client, and its answer back."""
+    reply = await client.messages.create(
+        model="claude-opus-5-5", max_tokens=1, **rendered.to_anthropic()
+    )
+    return Message.from_response(reply)
 
 
-def continued(messages: list[Message]) -> list[MessageParam]:
+def continued(prompt: Prompt) -> list[MessageParam]:
     """Return the messages of a payload as the SDK's own type."""
-    return write(messages, ModelFacts())[0]["messages"]
+    return write(prompt, ModelFacts())[0]["messages"]
 
 
-def again(recorded: list[MessageParam]) -> tuple[Message, ...]:
+def again(recorded: list[MessageParam]) -> Prompt:
     """Read what the SDK's types hold."""
     return read(recorded)

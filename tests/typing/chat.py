@@ -3,31 +3,32 @@
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
+from promptdsl import Message, Rendered
 from promptdsl.adapters.openai_chat import read, write
 from promptdsl.losses import Loss
-from promptdsl.messages import Message
 from promptdsl.models import ModelFacts
+from promptdsl.prompts import Prompt
 
 
-def send(client: OpenAI, messages: tuple[Message, ...]) -> ChatCompletion:
+def send(client: OpenAI, prompt: Prompt) -> ChatCompletion:
     """Send a payload: it is keyword arguments of ``create``."""
-    payload, losses = write(messages, ModelFacts())
+    payload, losses = write(prompt, ModelFacts())
     reported: tuple[Loss, ...] = losses
     assert not reported
     return client.chat.completions.create(model="gpt-5.6-sol", **payload)
 
 
-async def asend(client: AsyncOpenAI, messages: list[Message]) -> ChatCompletion:
-    """Send it with the asynchronous client, and from any sequence of messages."""
-    payload, _ = write(messages, ModelFacts())
-    return await client.chat.completions.create(model="gpt-5.6-sol", **payload)
+async def asend(client: AsyncOpenAI, rendered: Rendered) -> Message:
+    """Send it with the asynchronous client, and take its answer back."""
+    reply = await client.chat.completions.create(model="gpt-5.6-sol", **rendered.to_openai())
+    return Message.from_response(reply)
 
 
-def continued(messages: list[Message]) -> list[ChatCompletionMessageParam]:
+def continued(prompt: Prompt) -> list[ChatCompletionMessageParam]:
     """Return the messages of a payload, which are the SDK's own type."""
-    return write(messages, ModelFacts())[0]["messages"]
+    return write(prompt, ModelFacts())[0]["messages"]
 
 
-def again(recorded: list[ChatCompletionMessageParam]) -> tuple[Message, ...]:
+def again(recorded: list[ChatCompletionMessageParam]) -> Prompt:
     """Read what the SDK's types hold."""
     return read(recorded)

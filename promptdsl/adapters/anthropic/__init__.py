@@ -3,7 +3,7 @@
 Content always goes out as lists of blocks. The law: ``write(read(write(m))) == write(m)``.
 """
 
-from promptdsl.adapters.anthropic.reading import read
+from promptdsl.adapters.anthropic.reading import read, read_response
 from promptdsl.adapters.anthropic.writing import Payload, write
 
-__all__ = ["Payload", "read", "write"]
+__all__ = ["Payload", "read", "read_response", "write"]

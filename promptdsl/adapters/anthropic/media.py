@@ -3,9 +3,9 @@
 import base64
 from collections.abc import Mapping
 
-from promptdsl.adapters.anthropic.request import Param
-from promptdsl.adapters.anthropic.text import utf8
 from promptdsl.sources import MediaSource, data_url
+from promptdsl.wire.request import Param
+from promptdsl.wire.text import utf8
 
 BASE64: Mapping[str, tuple[str, ...]] = {
     "image": ("image/jpeg", "image/png", "image/gif", "image/webp"),

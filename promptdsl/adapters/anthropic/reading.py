@@ -1,31 +1,63 @@
 """Reading: a recorded conversation becomes messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import takewhile
-from typing import cast
+from typing import Any, cast
 
-from promptdsl.adapters.anthropic.entries import entry, located, mapping
+import attrs
+
 from promptdsl.adapters.anthropic.reading_blocks import read_content
+from promptdsl.adapters.anthropic.tools import read_settings
 from promptdsl.errors import DataError
-from promptdsl.messages import Message, message
+from promptdsl.messages import Details, Message, message
+from promptdsl.prompts import Prompt
+from promptdsl.wire.entries import entry, located, located_items, mapping
+from promptdsl.wire.replies import usage
 
 
-def read(data: object) -> tuple[Message, ...]:
-    """Return the messages of a payload, or of its list of messages, as recorded ones.
+def read(data: object) -> Prompt:
+    """Return the prompt of a payload or of a list of messages, which are recorded ones.
 
     Raises :class:`DataError` that names the index and the key of what cannot be read.
     """
-    system: object = None
+    payload: Mapping[str, Any] = {"messages": data}
     if isinstance(data, Mapping):
-        payload = cast("Mapping[str, object]", data)
-        system, data = payload.get("system"), entry(payload, "messages")
-    if not isinstance(data, list | tuple):
-        raise DataError(f"'messages' is a list, not {type(data).__name__}")
-    leading = located("system", read_content, system)
+        payload = cast("Mapping[str, Any]", data)
+    leading = located("system", read_content, payload.get("system"))
     found = [message("system", leading, kind="recorded")] if leading else []
-    for index, item in enumerate(cast("Sequence[object]", data)):
-        found += located(f"messages[{index}]", _said, item)
-    return tuple(found)
+    for said in located_items("messages", _said, entry(payload, "messages")):
+        found += said
+    return attrs.evolve(read_settings(payload), messages=tuple(found))
+
+
+def read_response(data: object) -> Message:
+    """Return the message of a response: what the model said, why it stopped, what was counted.
+
+    Raises :class:`DataError` for what is no response of Anthropic Messages.
+    """
+    entries = mapping(data)
+    content = read_content(entry(entries, "content", list))
+    counts = mapping(entries.get("usage") or {})
+    read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
+    fresh = counts.get("input_tokens")
+    details = Details(
+        finish_reason=_FINISHED.get(str(entries.get("stop_reason")), entries.get("stop_reason")),
+        token_usage=usage(
+            input=None if fresh is None else fresh + (read or 0) + (written or 0),
+            output=counts.get("output_tokens"),
+            cache_read=read,
+            cache_write=written,
+            reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
+        ),
+    )
+    return message("assistant", content, kind="recorded", details=details)
+
+
+_FINISHED = {
+    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
+    **{"tool_use": "tool_use", "refusal": "refused", "pause_turn": "paused"},
+}
 
 
 def _said(data: object) -> list[Message]:

@@ -6,11 +6,11 @@ from typing import cast
 import attrs
 
 from promptdsl import blocks as b
-from promptdsl.adapters.anthropic.entries import entry, located, mapping
 from promptdsl.adapters.anthropic.marks import read_mark
 from promptdsl.adapters.anthropic.media import BASE64, read_source
 from promptdsl.adapters.anthropic.reasoning import THINKING, read_reasoning
 from promptdsl.errors import DataError
+from promptdsl.wire.entries import entry, located, mapping
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),

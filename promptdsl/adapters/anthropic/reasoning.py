@@ -1,34 +1,19 @@
 """Reasoning, both ways: replayed to the byte, and only where the bytes before it still stand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.adapters.anthropic.entries import entry
-from promptdsl.adapters.anthropic.request import SPOKEN, Param, Request
 from promptdsl.blocks import ReasoningBlock, optional
 from promptdsl.encoding import is_whole
-from promptdsl.messages import FLEETING, Message
+from promptdsl.wire.entries import entry
+from promptdsl.wire.request import Param
+from promptdsl.wire.turns import Turns
 
 THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "data"}
 """The block types of reasoning, each with the key it cannot be without."""
 
 
-def stale_before(messages: Sequence[Message]) -> int:
-    """Return the index before which reasoning is bound to bytes that no longer stand."""
-    requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
-    if not requests:
-        return 0
-    asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
-    return len(messages) if requests[-1] > asked else asked
-
-
-def _asks(said: Message) -> bool:
-    if said.role != "user" or said.kind not in SPOKEN:
-        return False
-    return said.plain is not None or all(block.type != "tool_result" for block in said.content)
-
-
-def reasoning_param(request: Request, block: ReasoningBlock) -> Param | None:
+def reasoning_param(request: Turns, block: ReasoningBlock) -> Param | None:
     """Return reasoning as a block on the wire, ``None`` (a hint) where it cannot be replayed."""
     mine = request.message.role == "assistant" and block.origin == "anthropic"
     sent = (block.text, block.signature or "", block.encrypted or "")

@@ -1,24 +1,22 @@
 """Blocks on the wire: what each block of a message is there."""
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from promptdsl import blocks as b
 from promptdsl.adapters.anthropic.marks import read_mark
 from promptdsl.adapters.anthropic.media import source_param
-from promptdsl.adapters.anthropic.names import call_id, result_id, tool_name
 from promptdsl.adapters.anthropic.reading_blocks import EXTRA, read_block
 from promptdsl.adapters.anthropic.reasoning import reasoning_param
-from promptdsl.adapters.anthropic.request import Mark, Param, Request
-from promptdsl.adapters.anthropic.text import json_copy, utf8
+from promptdsl.adapters.anthropic.tools import LONGEST_NAME
 from promptdsl.blocks import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.json_text import read_json
+from promptdsl.wire.names import call_id, result_id, tool_name
+from promptdsl.wire.request import Mark, Param
+from promptdsl.wire.text import arguments_of, json_copy, utf8
+from promptdsl.wire.turns import Turns
 
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
-
-def params_of(request: Request) -> list[Param]:
+def params_of(request: Turns) -> list[Param]:
     """Return the blocks of the message at hand."""
     said = request.message
     name, text = said.details.name, said.plain
@@ -33,7 +31,7 @@ def params_of(request: Request) -> list[Param]:
     return []
 
 
-def _params(request: Request, content: Iterable[Any], place: str) -> list[Param]:
+def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
     writers, params = _WRITERS[place], list[Param]()
     for block in content:
         known = read_block(block.data) if block.type == "unknown" else block
@@ -45,7 +43,7 @@ def _params(request: Request, content: Iterable[Any], place: str) -> list[Param]
     return params
 
 
-def _finished(request: Request, param: Param, extra: Mapping[str, Any], cache: str | None) -> Param:
+def _finished(request: Turns, param: Param, extra: Mapping[str, Any], cache: str | None) -> Param:
     """Return a block with those of its further keys that are known here, and note its mark."""
     kind = param["type"]
     for key, value in extra.items():
@@ -59,7 +57,7 @@ def _finished(request: Request, param: Param, extra: Mapping[str, Any], cache: s
     return param
 
 
-def _text(request: Request, block: TextBlock) -> Param | None:
+def _text(request: Turns, block: TextBlock) -> Param | None:
     if block.text and not block.text.isspace():
         return _finished(request, {"type": "text", "text": block.text}, block.extra, block.cache)
     if block.text or block.cache:
@@ -67,11 +65,11 @@ def _text(request: Request, block: TextBlock) -> Param | None:
     return None
 
 
-def _lose_blank(request: Request) -> None:
+def _lose_blank(request: Turns) -> None:
     request.lose("hint", "text block", "only white space, or empty under a cache mark")
 
 
-def _media(request: Request, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
+def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
     source = source_param(block.type, block.source)
     if source is None:
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
@@ -86,24 +84,23 @@ def _media(request: Request, block: b.ImageBlock | b.DocumentBlock) -> Param | N
     return _finished(request, param, block.extra, block.cache)
 
 
-def call_param(request: Request, block: ToolUseBlock) -> Param:
-    """Return a call; its arguments are an object, or text in one where they are none."""
-    id, name, text = call_id(request, block.id), block.name, block.arguments
-    if name not in request.tool_names:
-        name = tool_name(request, name)
-    value = read_json(text)
-    if not isinstance(value, dict):
-        value = {"arguments": utf8(text)}
-        request.lose("hint", f"arguments of {name}", "not a JSON object: sent as text in one")
-    elif ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
-        value = json_copy(cast("object", value))
-    param: Param = {"type": "tool_use", "id": id, "name": name, "input": value}
+def _call(request: Turns, block: ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = tool_name(request, name, longest=LONGEST_NAME)
+    id = call_id(request, block.id)
+    param: Param = {
+        "type": "tool_use",
+        "id": id,
+        "name": name,
+        "input": arguments_of(request, block),
+    }
     plain = block.cache is None and block.extra is EMPTY
     return param if plain else _finished(request, param, block.extra, block.cache)
 
 
-def result_param(request: Request, block: ToolResultBlock) -> Param:
-    """Return a result; an error has text and nothing else."""
+def _result(request: Turns, block: ToolResultBlock) -> Param:
+    # An error has text and nothing else.
     id, content = result_id(request, block.tool_use_id), block.content
     inner = content[0] if len(content) == 1 and not block.is_error else None
     if type(inner) is TextBlock and inner.cache is block.cache is None:
@@ -126,20 +123,20 @@ def result_param(request: Request, block: ToolResultBlock) -> Param:
     return _finished(request, param, block.extra, cache)
 
 
-def _unknown(request: Request, block: b.UnknownBlock) -> Param:
+def _unknown(request: Turns, block: b.UnknownBlock) -> Param:
     param = json_copy(dict(block.data))
     return _finished(request, param, {}, read_mark(param.pop("cache_control", None)))
 
 
 _TEXT: Mapping[str, Any] = {"text": _text, "reasoning": reasoning_param}
 _MEDIA: Mapping[str, Any] = {"image": _media, "document": _media, "unknown": _unknown}
-_USER: Mapping[str, Any] = {**_TEXT, **_MEDIA, "tool_result": result_param}
+_USER: Mapping[str, Any] = {**_TEXT, **_MEDIA, "tool_result": _result}
 _WRITERS: Mapping[str, Mapping[str, Any]] = {
     "system": _TEXT,
     "developer": _TEXT,
     "user": _USER,
     "tool": _USER,
-    "assistant": {**_TEXT, "tool_use": call_param, "unknown": _unknown},
+    "assistant": {**_TEXT, "tool_use": _call, "unknown": _unknown},
     "result": {**_TEXT, **_MEDIA},
     "error result": _TEXT,
 }

@@ -4,7 +4,7 @@ The rules are those of the service and of ``openai.types.chat``: a tool message 
 media in user turns only, names of limited charset, ids of at most 40 characters, no reasoning.
 """
 
-from promptdsl.adapters.openai_chat.reading import read
+from promptdsl.adapters.openai_chat.reading import read, read_response
 from promptdsl.adapters.openai_chat.writing import Payload, write
 
-__all__ = ["Payload", "read", "write"]
+__all__ = ["Payload", "read", "read_response", "write"]

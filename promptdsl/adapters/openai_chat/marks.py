@@ -1,21 +1,20 @@
 """Cache marks: each on the part it stands behind, at most four in a request."""
 
-from collections.abc import Sequence
+from itertools import chain
 from typing import Any, cast
 
-from promptdsl.adapters.openai_chat.request import Mark, Part, Request
-from promptdsl.messages import FLEETING, Message
+from promptdsl.wire.marks import settle_marks
+from promptdsl.wire.request import Mark, Param, Request
 
 MARK = "prompt_cache_breakpoint"
-_MOST = 4
 
 
-def marked(request: Request, role: str, block: Any, part: Part | None) -> Part | None:
+def marked(request: Request, role: str, block: Any, part: Param | None) -> Param | None:
     """Return the part with its block's cache mark, where there may be one (never on an answer)."""
     if block.cache is None or (part and MARK in part):
         return part
     if part is None or role == "assistant" or not request.facts.cache_marks:
-        request.lose("hint", "a cache mark", "the target takes none here")
+        request.lose("hint", "cache mark", "the target takes none here")
         return part
     if block.cache == "1h":
         request.lose("hint", "an hour to live", "a mark lives as long as the request says")
@@ -24,24 +23,21 @@ def marked(request: Request, role: str, block: Any, part: Part | None) -> Part |
     return part
 
 
-def joined(parts: list[Part]) -> str | list[Part]:
+def joined(parts: list[Param]) -> str | list[Param]:
     """Return texts without marks as one string, a blank line between them; else the parts."""
     plain = all(part["type"] == "text" and MARK not in part for part in parts)
     return "\n\n".join(part["text"] for part in parts) if plain else parts
 
 
-def settle_marks(request: Request, messages: Sequence[Message]) -> None:
+def write_marks(request: Request, messages: list[Param]) -> None:
     """Keep the four marks that live longest and cover most, none behind unanswered requests."""
-    answers = (i for i in reversed(range(len(messages))) if messages[i].role == "assistant")
-    tail = range(next(answers, 0), len(messages))
-    fresh = next((i for i in tail if messages[i].kind in FLEETING), len(messages))
-    fitting = [mark for mark in reversed(request.marks) if mark.place < fresh]
-    kept = {id(mark) for mark in sorted(fitting, key=lambda mark: mark.cache != "1h")[:_MOST]}
+    contents: list[list[Param]] = [
+        entry["content"] for entry in messages if isinstance(entry["content"], list)
+    ]
+    kept = {id(mark.param) for mark in settle_marks(request, chain(*contents), ordered=False)}
     for mark in request.marks:
-        if id(mark) not in kept:
-            request.message = mark.message
-            del mark.part[MARK]
-            request.lose("hint", "a cache mark", "over four, or behind a request not answered yet")
-    for entry in request.messages:
+        if id(mark.param) not in kept:
+            del mark.param[MARK]
+    for entry in messages:
         if isinstance(entry["content"], list):
-            entry["content"] = joined(cast("list[Part]", entry["content"]))
+            entry["content"] = joined(cast("list[Param]", entry["content"]))

@@ -5,8 +5,8 @@ from typing import Any
 
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_chat.entries import optional, string
-from promptdsl.adapters.openai_chat.request import Part
 from promptdsl.sources import MediaSource, data_url
+from promptdsl.wire.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 _IMAGE_DETAILS = ("auto", "low", "high", "original")
@@ -35,12 +35,12 @@ _FETCHED = ("data:image/", "http://", "https://")
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-def media_part(block: b.MediaBlock) -> Part | None:
+def media_part(block: b.MediaBlock) -> Param | None:
     """Return an attachment as a part, ``None`` for a source or a media type that is not taken."""
     return _WRITERS[block.type](block) if block.type in _WRITERS else None
 
 
-def _image(block: b.MediaBlock) -> Part | None:
+def _image(block: b.MediaBlock) -> Param | None:
     source = block.source
     if source.kind not in ("url", "base64"):
         return None
@@ -56,14 +56,14 @@ def _image(block: b.MediaBlock) -> Part | None:
     return {"type": "image_url", "image_url": image}
 
 
-def _audio(block: b.MediaBlock) -> Part | None:
+def _audio(block: b.MediaBlock) -> Param | None:
     format = _AUDIO_FORMATS.get(block.source.media_type or "")
     if block.source.kind != "base64" or format is None:
         return None
     return {"type": "input_audio", "input_audio": {"data": block.source.value, "format": format}}
 
 
-def _document(block: b.MediaBlock) -> Part | None:
+def _document(block: b.MediaBlock) -> Param | None:
     source = block.source
     name = block.title or f"document.{_SUFFIXES.get(source.media_type or '', 'pdf')}"
     if source.kind == "file_id":
@@ -74,10 +74,11 @@ def _document(block: b.MediaBlock) -> Part | None:
 
 
 def _data_url(source: MediaSource) -> str:
-    return f"data:{source.media_type or 'application/pdf'};base64,{source.value}"
+    media_type = (source.media_type or "application/pdf").partition(";")[0].strip()
+    return f"data:{media_type};base64,{source.value}"
 
 
-_WRITERS: Mapping[str, Callable[[b.MediaBlock], Part | None]] = {
+_WRITERS: Mapping[str, Callable[[b.MediaBlock], Param | None]] = {
     "image": _image,
     "audio": _audio,
     "document": _document,

@@ -1,4 +1,4 @@
-"""Ids, tool names and speakers' names, as the service takes them."""
+"""Ids and speakers' names, as the service takes them."""
 
 import re
 from hashlib import sha256
@@ -7,7 +7,6 @@ from promptdsl.encoding import whole
 
 LONGEST_ID = 40
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def fitting_id(id: str) -> str:
@@ -16,11 +15,6 @@ def fitting_id(id: str) -> str:
     if not replaced and len(id) <= LONGEST_ID:
         return id
     return f"{clean[:7]}_{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
-
-
-def fitting_tool_name(name: str) -> str:
-    """Return a tool's name with ``_`` for what it may not hold, cut to 64 characters."""
-    return name if _TOOL_NAME.fullmatch(name) else re.sub("[^a-zA-Z0-9_-]", "_", name)[:64] or "_"
 
 
 def is_speaker(name: str) -> bool:

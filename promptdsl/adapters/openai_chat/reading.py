@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+import attrs
+
 from promptdsl.adapters.openai_chat.entries import items, mapping, optional, string
 from promptdsl.adapters.openai_chat.reading_blocks import read_answer, read_content
+from promptdsl.adapters.openai_chat.tools import read_settings
 from promptdsl.blocks import (
     ToolResultBlock,
     ToolUseBlock,
@@ -14,26 +17,63 @@ from promptdsl.blocks import (
 )
 from promptdsl.errors import DataError, nearest
 from promptdsl.messages import NO_DETAILS, Details, Message, Role, message, spoken
+from promptdsl.prompts import Prompt
+from promptdsl.wire import entries as wire
+from promptdsl.wire.replies import usage
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
-def read(data: object) -> tuple[Message, ...]:
-    """Return the messages of a recorded conversation: a list of Chat messages, or what holds one.
+def read(data: object) -> Prompt:
+    """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
 
     A system message behind the leading run becomes a developer's that remembers what it was, and is
     written as a system message again. Raises :class:`DataError` with the message's index and the
     key that is wrong.
     """
-    given = cast("Mapping[str, Any]", data).get("messages") if isinstance(data, Mapping) else data
+    payload = cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else {"messages": data}
     messages: list[Message] = []
-    for index, item in enumerate(items(given, "messages")):
+    for index, item in enumerate(items(payload.get("messages"), "messages")):
         found = _plain(item)
         if found is None:
             where = f"messages[{index}]"
             found = _message(where, mapping(item, where), messages)
         messages.append(found)
-    return tuple(messages)
+    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+
+
+def read_response(data: object) -> Message:
+    """Return the message of a response: what the model said, why it stopped, what was counted.
+
+    Of several choices it is the first. Raises :class:`DataError` for what is no response of Chat.
+    """
+    response = wire.mapping(data)
+    choices = wire.entry(response, "choices", list)
+    choice = wire.mapping(choices[0] if choices else None)
+    said = _message("choices[0]", wire.mapping(choice.get("message")), [])
+    counts = wire.mapping(response.get("usage") or {})
+    read, written = (wire.mapping(counts.get(f"{key}_tokens_details") or {}) for key in _COUNTED)
+    stopped = choice.get("finish_reason")
+    return said.replace(
+        finish_reason="refused"
+        if wire.mapping(choice["message"]).get("refusal")
+        else _FINISHED.get(str(stopped), stopped),
+        token_usage=usage(
+            input=counts.get("prompt_tokens"),
+            output=counts.get("completion_tokens"),
+            cache_read=read.get("cached_tokens"),
+            cache_write=read.get("cache_write_tokens"),
+            reasoning=written.get("reasoning_tokens"),
+        ),
+    )
+
+
+_COUNTED = ("prompt", "completion")
+_FINISHED = {
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "filtered",
+}
 
 
 def _plain(entries: dict[str, Any]) -> Message | None:

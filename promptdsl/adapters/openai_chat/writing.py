@@ -1,20 +1,26 @@
 """Writing: messages become the arguments of a request."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from promptdsl.adapters.openai_chat.marks import joined, settle_marks
+from promptdsl.adapters.openai_chat.marks import joined, write_marks
 from promptdsl.adapters.openai_chat.names import LONGEST_ID, is_speaker
-from promptdsl.adapters.openai_chat.request import Request
+from promptdsl.adapters.openai_chat.request import Chat
+from promptdsl.adapters.openai_chat.tools import settings_of, tools_of
 from promptdsl.adapters.openai_chat.writing_blocks import parts_of
 from promptdsl.blocks import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.encoding import is_whole
 from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Message
 from promptdsl.models import ModelFacts
+from promptdsl.prompts import Prompt
 
 if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.chat import (
+        ChatCompletionMessageParam,
+        ChatCompletionToolChoiceOptionParam,
+        ChatCompletionToolUnionParam,
+    )
+    from openai.types.shared_params import ResponseFormatJSONSchema
 
 _CALLS = frozenset({"function", "custom"})
 _ROLES = frozenset({"system", "user", "assistant"})
@@ -22,17 +28,32 @@ _ROLES = frozenset({"system", "user", "assistant"})
 
 
 class Payload(TypedDict):
-    """Keyword arguments of ``client.chat.completions.create``, model and settings aside."""
+    """What ``client.chat.completions.create`` takes of a prompt; ``messages`` is always there."""
 
     messages: "list[ChatCompletionMessageParam]"
+    tools: "NotRequired[list[ChatCompletionToolUnionParam]]"
+    tool_choice: "NotRequired[ChatCompletionToolChoiceOptionParam]"
+    response_format: "NotRequired[ResponseFormatJSONSchema]"
 
 
-def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the request's ``messages``, and everything Chat Completions cannot say of them."""
-    request = Request(facts)
-    out, fitting = request.messages, request.tool_names
+def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and what Chat cannot say of it."""
+    request = Chat(prompt, facts)
+    tools = tools_of(request) if prompt.tools else []
+    _write_messages(request)
+    if request.marks:
+        write_marks(request, request.sent)
+    payload = {"messages": request.sent, **({"tools": tools} if tools else {})}
+    if prompt.tool_choice or prompt.output:
+        payload |= settings_of(request)
+    return cast("Payload", payload), tuple(request.losses)
+
+
+def _write_messages(request: Chat) -> None:
+    facts = request.facts
+    out, fitting = request.sent, request.legal_names
     roles = _ROLES if facts.system else _ROLES - {"system"}
-    for index, said in enumerate(messages):
+    for index, said in enumerate(request.messages):
         role, text = said.role, said.plain
         bare = said.details is NO_DETAILS
         # What conversations mostly consist of is written here, without a call.
@@ -57,12 +78,9 @@ def write(messages: Sequence[Message], facts: ModelFacts) -> tuple[Payload, tupl
                 continue
         request.index, request.message = index, said
         _add(request)
-    if request.marks:
-        settle_marks(request, messages)
-    return cast("Payload", {"messages": out}), tuple(request.losses)
 
 
-def _add(request: Request) -> None:
+def _add(request: Chat) -> None:
     said, parts = request.message, parts_of(request)
     if not parts:
         return
@@ -79,10 +97,10 @@ def _add(request: Request) -> None:
         entry["name"] = name
     elif name:
         request.lose("hint", f"the name {name!r}", "the target takes no such speaker's name")
-    request.messages.append(entry)
+    request.sent.append(entry)
 
 
-def _role(request: Request, said: Message) -> str:
+def _role(request: Chat, said: Message) -> str:
     """Return the wire's role; what was recorded as a system message is one again, in its place."""
     if said.role in ("user", "assistant"):
         return said.role

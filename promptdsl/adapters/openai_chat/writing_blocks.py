@@ -6,13 +6,16 @@ from typing import Any, cast
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_chat.marks import joined, marked
 from promptdsl.adapters.openai_chat.media import media_part
-from promptdsl.adapters.openai_chat.names import fitting_id, fitting_tool_name
-from promptdsl.adapters.openai_chat.request import Part, Request
+from promptdsl.adapters.openai_chat.names import fitting_id
+from promptdsl.adapters.openai_chat.request import Chat
+from promptdsl.adapters.openai_chat.tools import LONGEST_NAME
 from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.losses import LossKind
+from promptdsl.wire.names import tool_name
+from promptdsl.wire.request import Param
 
 
-def parts_of(request: Request) -> list[Part]:
+def parts_of(request: Chat) -> list[Param]:
     """Return the parts and calls of the message at hand; its results become messages at once."""
     said = request.message
     if said.plain is None:
@@ -20,31 +23,27 @@ def parts_of(request: Request) -> list[Part]:
     return [{"type": "text", "text": said.plain}] if said.plain else []
 
 
-def _parts(request: Request, role: str, blocks: Sequence[Block]) -> list[Part]:
+def _parts(request: Chat, role: str, blocks: Sequence[Block]) -> list[Param]:
     written = [_WRITERS.get(type(block), _unsaid)(request, role, block) for block in blocks]
     return [part for part in written if part is not None]
 
 
-def _unsaid(request: Request, role: str, block: Block) -> None:
+def _unsaid(request: Chat, role: str, block: Block) -> None:
     kind: LossKind = "hint" if type(block) is b.ReasoningBlock else "content"
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     request.lose(kind, f"a block of type {what!r}", f"a Chat {role} message has no word for it")
 
 
-def _text(request: Request, role: str, block: TextBlock) -> Part | None:
+def _text(request: Chat, role: str, block: TextBlock) -> Param | None:
     key = "refusal" if role == "assistant" and block.extra.get("refusal") is True else "text"
     return marked(request, role, block, {"type": key, key: block.text} if block.text else None)
 
 
-def _call(request: Request, role: str, block: ToolUseBlock) -> Part | None:
+def _call(request: Chat, role: str, block: ToolUseBlock) -> Param | None:
     if role != "assistant":
         _unsaid(request, role, block)
         return None
-    name = fitting_tool_name(block.name)
-    if name == block.name:
-        request.tool_names.add(name)
-    else:
-        request.lose("hint", f"the tool name {block.name!r}", f"sent as {name!r}, which is legal")
+    name = tool_name(request, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     made = {"name": name, key: request.clean(block.arguments, key)}
@@ -52,7 +51,7 @@ def _call(request: Request, role: str, block: ToolUseBlock) -> Part | None:
     return marked(request, role, block, call)
 
 
-def _result(request: Request, role: str, block: ToolResultBlock) -> None:
+def _result(request: Chat, role: str, block: ToolResultBlock) -> None:
     if role not in ("tool", "user"):
         _unsaid(request, role, block)
         return
@@ -64,10 +63,10 @@ def _result(request: Request, role: str, block: ToolResultBlock) -> None:
         parts[0]["text"] = parts[0]["text"] if told else f"Error: {parts[0]['text']}"
     marked(request, role, block, parts[-1] if parts else None)
     id = fitting_id(block.tool_use_id)
-    request.messages.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
+    request.sent.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 
-def _media(request: Request, role: str, block: b.MediaBlock) -> Part | None:
+def _media(request: Chat, role: str, block: b.MediaBlock) -> Param | None:
     part = media_part(block) if role == "user" else None
     if part is None:
         _unsaid(request, role, block)
@@ -83,7 +82,7 @@ def _media(request: Request, role: str, block: b.MediaBlock) -> Part | None:
     return marked(request, role, block, part)
 
 
-_WRITERS: dict[type, Callable[[Request, str, Any], Part | None]] = {
+_WRITERS: dict[type, Callable[[Chat, str, Any], Param | None]] = {
     TextBlock: _text,
     ToolUseBlock: _call,
     ToolResultBlock: _result,

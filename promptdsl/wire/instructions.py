@@ -4,46 +4,37 @@ A later instruction is never moved: where it has no native form it is text in a 
 """
 
 import re
-from collections.abc import Sequence
 
-from promptdsl.adapters.anthropic.request import SPOKEN, Param, Request
-from promptdsl.adapters.anthropic.turns import SIDES, add
-from promptdsl.adapters.anthropic.writing_blocks import params_of
-from promptdsl.messages import Message
+from promptdsl.wire.request import Param
+from promptdsl.wire.turns import SPOKEN, Turns, add
 
 _CLOSING = re.compile(r"<(?=\s*/\s*developer\b)", re.IGNORECASE)
 
 
-def head_of(messages: Sequence[Message]) -> int:
-    """Return the index of the first conversation turn."""
-    spoken = (n for n, m in enumerate(messages) if SIDES[m.role] and m.kind in SPOKEN)
-    return next(spoken, len(messages))
-
-
-def instruct(request: Request) -> None:
+def instruct(request: Turns) -> None:
     """Add the message at hand to the system text, or keep it until it is known what follows it."""
     if request.index < request.head and request.message.kind in SPOKEN:
         request.index = -1
-        request.system += params_of(request)
+        request.system += request.dialect.params(request)
     else:
         request.pending.append((request.index, request.message))
         request.open = bool(request.calls)
 
 
-def settle_instructions(request: Request, following: str) -> None:
+def settle_instructions(request: Turns, following: str) -> None:
     """Place the instructions that were kept; ``following`` is the next turn's role, or empty."""
     run, request.pending = request.pending, []
     legal = request.role == "user" and following != "user" and not request.open
     native = legal and request.facts.instructions and run[0][0] >= request.head
     params: list[Param] = []
     for request.index, request.message in run:
-        said = params_of(request)
+        said = request.dialect.params(request)
         params += said if native or not said else _fenced(request, said)
     for param in params:
         add(request, "system" if native else "user", param)
 
 
-def _fenced(request: Request, params: list[Param]) -> list[Param]:
+def _fenced(request: Turns, params: list[Param]) -> list[Param]:
     """Return an instruction as text of a user turn; what is fenced already stays as it is."""
     said, why = request.message, _why(request)
     if said.kind not in SPOKEN:
@@ -55,7 +46,7 @@ def _fenced(request: Request, params: list[Param]) -> list[Param]:
     return params
 
 
-def _why(request: Request) -> str:
+def _why(request: Turns) -> str:
     misplaced = (
         "it needs a user turn with every call answered before it, and an answer or nothing next"
     )

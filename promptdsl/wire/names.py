@@ -1,0 +1,84 @@
+"""Ids and tool names, as a service takes them: mended on both sides, and never two the same."""
+
+import re
+from collections import deque
+
+from promptdsl.prompts import ToolDefinition
+from promptdsl.wire.request import Request
+from promptdsl.wire.turns import Turns
+
+_MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def call_id(request: Turns, given: str, name: str = "") -> str:
+    """Return the id a call is sent with, which no other call has, and keep it for its result."""
+    id = given
+    short = len(given) <= request.dialect.longest_id
+    if given in request.uses or not (short and given.isascii() and given.isidentifier()):
+        id = _unique(request, given)
+    else:
+        request.uses[given] = 1
+    request.called[id] = name
+    if given in request.calls:
+        request.again.setdefault(given, deque()).append(id)
+    else:
+        request.calls[given] = id
+    return id
+
+
+def result_id(request: Turns, given: str) -> str:
+    """Return the id a result is sent with: that of the first call by this id not answered yet."""
+    id = request.calls.pop(given, None) or _fit(request, given)
+    if request.again and (waiting := request.again.get(given)):
+        request.calls[given] = waiting.popleft()
+    return id
+
+
+def _unique(request: Turns, given: str) -> str:
+    """Return a fitting id: the n-th use gets ``_n``. It depends on earlier calls only."""
+    uses, stem = request.uses, _fit(request, given)
+    count = uses.get(given, 0) + 1
+    found = stem if count == 1 else _numbered(stem, count, request.dialect.longest_id)
+    while found in uses:
+        count += 1
+        found = _numbered(stem, count, request.dialect.longest_id)
+    uses[found] = 0
+    uses[given] = count
+    return found
+
+
+def _numbered(stem: str, count: int, longest: int) -> str:
+    suffix = f"_{count}"
+    return stem[: longest - len(suffix)] + suffix
+
+
+def _fit(request: Turns, id: str) -> str:
+    return (request.dialect.misfit.sub("_", id) or "_")[: request.dialect.longest_id]
+
+
+def tool_name(
+    request: Request,
+    name: str,
+    *,
+    longest: int,
+    misfit: re.Pattern[str] = _MISFIT,
+    definition: ToolDefinition | None = None,
+) -> str:
+    """Return the name a tool is sent with: ``_`` for what it may not hold, cut, unlike all others.
+
+    The first tool of a name gets it; the definitions come first. A hint when it had to be mended.
+    """
+    sent = request.tool_names.get(name)
+    if sent is None:
+        stem = (misfit.sub("_", name) or "_")[:longest]
+        sent, count, taken = stem, 1, set(request.tool_names.values())
+        while sent in taken:
+            count += 1
+            sent = _numbered(stem, count, longest)
+        request.tool_names[name] = sent
+        if sent == name:
+            request.legal_names.add(name)
+    if sent != name:
+        why = f"it has other letters, or is too long or taken: sent as {sent}"
+        request.lose("hint", f"tool name {name!r}", why, subject=definition)
+    return sent

@@ -1,0 +1,25 @@
+"""Which reasoning may be replayed: only where the bytes before it still stand."""
+
+from collections.abc import Sequence
+
+from promptdsl.messages import FLEETING, Message
+from promptdsl.wire.turns import SPOKEN
+
+
+def stale_before(messages: Sequence[Message]) -> int:
+    """Return the index before which reasoning is bound to bytes that no longer stand.
+
+    That holds for models that bind reasoning to the bytes before it, as Anthropic documents for
+    preserved thinking.
+    """
+    requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
+    if not requests:
+        return 0
+    asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
+    return len(messages) if requests[-1] > asked else asked
+
+
+def _asks(said: Message) -> bool:
+    if said.role != "user" or said.kind not in SPOKEN:
+        return False
+    return said.plain is not None or all(block.type != "tool_result" for block in said.content)

@@ -1,0 +1,17 @@
+"""What a response says beside its message: why the model stopped, and what was counted."""
+
+from collections.abc import Mapping
+
+FINISHED = ("stop", "length", "tool_use", "filtered", "refused", "paused")
+"""Why a model stopped, in words of ours; a word of a provider that is none of these is kept."""
+
+
+def usage(**counts: object) -> Mapping[str, int] | None:
+    """Return the counts that a response tells, in tokens, ``None`` when it tells none.
+
+    ``input`` is all that was read, cached or not; ``cache_read`` and ``cache_write`` are the parts
+    of it that came from a cache and went into one; ``output`` is all that was written,
+    ``reasoning`` the part of it that was thought.
+    """
+    found = {name: count for name, count in counts.items() if type(count) is int}
+    return found or None

@@ -1,0 +1,79 @@
+"""Tools on the wire: which definitions a target takes, and which of them has to be called."""
+
+from collections.abc import Callable
+
+from promptdsl.losses import Loss
+from promptdsl.prompts import CHOICES, ToolDefinition
+from promptdsl.wire.request import Mark, Param, Request
+from promptdsl.wire.text import json_copy
+
+
+def _itself(param: Param) -> Param:
+    return param
+
+
+def write_tools(
+    request: Request,
+    origin: str,
+    write: Callable[[ToolDefinition], Param],
+    *,
+    inside: Callable[[Param], Param] = _itself,
+) -> list[Param]:
+    """Return the tools of a prompt as ``write`` writes each, and note the marks behind them.
+
+    ``inside`` returns the mapping in a tool where the further keys it was read with stand. A tool
+    that only another provider has is a ``content`` loss, a key that only another one has a hint.
+    """
+    params: list[Param] = []
+    for tool in request.prompt.tools:
+        if tool.raw is not None and tool.origin != origin:
+            why = f"a tool of {tool.origin}, which no other provider has"
+            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+            continue
+        if tool.raw is None:
+            param = write(tool)
+            inside(param).update(_own_keys(request, tool, origin))
+        else:
+            param = json_copy(dict(tool.raw))
+        if tool.cache:
+            request.marks.append(Mark(param, tool.cache, -1, tool))
+        request.offered.add(tool.name)
+        params.append(param)
+    return params
+
+
+def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
+    """Return the further keys of a tool that its target has, too."""
+    own, known = dict(tool.extra), tool.origin in (None, origin)
+    for key in () if known else tool.extra:
+        if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
+            request.lose("hint", f"key {key!r}", f"{origin} has none", subject=tool)
+            del own[key]
+    found: Param = json_copy(own)
+    return found
+
+
+_HAVE_STRICT = {"openai", "openai_responses", "anthropic", "bedrock"}
+"""Where a tool can say that its calls have to fit its schema to the letter."""
+
+
+def chosen(request: Request) -> tuple[str | None, str | None]:
+    """Return the choice of tools, and the tool's name as it is sent where it names one.
+
+    ``(None, None)`` where the prompt makes none, or one that cannot be sent: a hint.
+    """
+    choice = request.prompt.tool_choice
+    if choice is None:
+        return None, None
+    if choice not in CHOICES and choice not in request.offered:
+        why = "no tool of this name is sent"
+    elif not request.offered:
+        why = "no tool is sent to choose from"
+    elif choice not in ("auto", "none") and not request.facts.forced_tools:
+        why = "this model refuses to be forced to call"
+    elif choice in CHOICES:
+        return choice, None
+    else:
+        return "tool", request.tool_names.get(choice, choice)
+    request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
+    return None, None
