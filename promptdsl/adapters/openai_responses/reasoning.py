@@ -1,0 +1,61 @@
+"""Reasoning, both ways: replayed to the byte, and only before the item it produced."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from promptdsl.adapters.openai_responses.names import is_new_id
+from promptdsl.adapters.openai_responses.request import Items
+from promptdsl.blocks import ReasoningBlock, optional
+from promptdsl.wire.entries import entry, located_items, mapping
+from promptdsl.wire.request import Param
+from promptdsl.wire.text import json_copy
+
+ORIGIN = "openai_responses"
+
+
+def reasoning_param(request: Items, block: ReasoningBlock) -> Param | None:
+    """Return reasoning as an item, ``None`` (a hint) where it cannot be replayed."""
+    waiting = [thought["id"] for thought in request.thoughts]
+    id = block.extra.get("id")
+    mine = request.message.role == "assistant" and block.origin == ORIGIN
+    if not mine or not is_new_id(request, "reasoning", id) or id in waiting:
+        request.lose("hint", "reasoning", "not an item of this service, or sent before")
+        return None
+    said = [{"type": "summary_text", "text": block.text}] if block.text else []
+    encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
+    param = {"type": "reasoning", "id": id, "summary": said, **encrypted, **block.extra}
+    sent = cast("Param", json_copy(param))
+    if sent == param:
+        return sent
+    request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+    return None
+
+
+def produce(request: Items) -> None:
+    """Send the reasoning that waits: the item it produced comes next."""
+    request.sent += request.thoughts
+    request.ids.update(thought["id"] for thought in request.thoughts)
+    request.thoughts = []
+
+
+def forget(request: Items) -> None:
+    """Lose the reasoning that nothing followed: the service refuses it without its item."""
+    for _ in request.thoughts:
+        request.lose("hint", "reasoning", "nothing that it produced follows")
+    request.thoughts = []
+
+
+def read_reasoning(entries: dict[str, Any]) -> ReasoningBlock:
+    """Return the block of reasoning that was recorded; its text is the summary's."""
+    texts = [*located_items("summary", _text, entries.get("summary") or ())]
+    encrypted = optional(entries.pop("encrypted_content", None), "encrypted_content")
+    extra = {key: value for key, value in entries.items() if key in _KEPT and value is not None}
+    return ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
+
+
+_KEPT = ("id", "summary", "content", "status")
+
+
+def _text(data: object) -> str:
+    summary: Mapping[str, Any] = mapping(data)
+    return cast("str", entry(summary, "text", str))

@@ -1,0 +1,120 @@
+"""Tools, which of them has to be called, and the form of the answer, both ways."""
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+from promptdsl.blocks import optional
+from promptdsl.errors import DataError
+from promptdsl.prompts import CHOICES, OutputSchema, Prompt, ToolDefinition
+from promptdsl.wire.entries import entry, located, located_items, mapping
+from promptdsl.wire.names import tool_name
+from promptdsl.wire.request import Param, Request
+from promptdsl.wire.text import json_copy
+from promptdsl.wire.tools import chosen, write_tools
+
+LONGEST_NAME = 64
+_ORIGIN = "openai_responses"
+_MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def tools_of(request: Request) -> list[Param]:
+    """Return the tools of a request; no mark stands behind one here."""
+    tools = write_tools(request, _ORIGIN, partial(_tool, request))
+    for mark in request.marks:
+        request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
+    request.marks.clear()
+    return tools
+
+
+def _tool(request: Request, tool: ToolDefinition) -> Param:
+    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    said = {} if tool.description is None else {"description": tool.description}
+    schema = {"parameters": dict(tool.input_schema) or None}
+    # Left out it would be true, and a schema that is not written for it is refused.
+    strict = {"strict": False}
+    param: Param = {"type": "function", "name": name, **said, **schema, **strict}
+    return cast("Param", json_copy(param))
+
+
+def settings_of(request: Request) -> Param:
+    """Return the keys ``tool_choice`` and ``text``, where the prompt says them."""
+    settings: Param = {}
+    choice, name = chosen(request)
+    if name is not None:
+        settings["tool_choice"] = _choice(request.prompt, name)
+    elif choice:
+        settings["tool_choice"] = choice
+    output = request.prompt.output
+    if output is not None and not request.facts.schema_output:
+        request.lose("content", "output schema", "this model takes none", subject=output)
+    elif output is not None:
+        settings["text"] = {"format": _format(request, output)}
+    return settings
+
+
+def _choice(prompt: Prompt, name: str) -> Param:
+    own = (tool for tool in prompt.tools if tool.raw and tool.origin == _ORIGIN)
+    kind = next((tool.raw["type"] for tool in own if tool.raw and tool.name == name), "function")
+    if kind in ("function", "custom"):
+        return {"type": kind, "name": name}
+    return {"type": kind, "server_label": name} if kind == "mcp" else {"type": kind}
+
+
+def _format(request: Request, output: OutputSchema) -> Param:
+    name = (_MISFIT.sub("_", output.name) or "_")[:LONGEST_NAME]
+    if name != output.name:
+        why = f"it has other letters, or is too long: sent as {name}"
+        request.lose("hint", f"output name {output.name!r}", why, subject=output)
+    form: Param = {"type": "json_schema", "name": name, "schema": dict(output.schema)}
+    form |= {} if output.description is None else {"description": output.description}
+    form |= {"strict": True} if output.strict else {}
+    return cast("Param", json_copy(form))
+
+
+def read_settings(payload: Mapping[str, Any]) -> Prompt:
+    """Return what a payload says beside its items."""
+    tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
+    form = mapping(mapping(payload.get("text") or {}).get("format") or {})
+    is_schema = form.get("type") == "json_schema"
+    return Prompt(
+        tools=tools,
+        tool_choice=located("tool_choice", _read_choice, payload.get("tool_choice")),
+        output=located("text.format", _read_format, form) if is_schema else None,
+    )
+
+
+def _read_tool(data: object) -> ToolDefinition:
+    entries = mapping(data)
+    kind = entry(entries, "type", str)
+    if kind != "function":
+        name = entries.get("server_label" if kind == "mcp" else "name", kind)
+        return ToolDefinition(optional(name, "name") or kind, raw=entries, origin=_ORIGIN)
+    name = entry(entries, "name", str)
+    known = {key: entries.pop(key, None) for key in ("name", "description", "parameters", "type")}
+    extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}
+    schema = mapping(known["parameters"] or {})
+    description = optional(known["description"], "description")
+    return ToolDefinition(name, description, schema, None, extra, origin=_ORIGIN)
+
+
+def _read_choice(choice: object) -> str | None:
+    if choice is None or choice in CHOICES:
+        return choice
+    entries = mapping(choice)
+    kind = entry(entries, "type", str)
+    if kind == "allowed_tools":
+        raise DataError(f"{kind!r} names several tools", fix="name one, or give fewer tools")
+    if kind == "mcp":
+        return cast("str", entry(entries, "server_label", str))
+    return cast("str", entry(entries, "name", str) if kind in ("function", "custom") else kind)
+
+
+def _read_format(form: Mapping[str, Any]) -> OutputSchema:
+    return OutputSchema(
+        entry(form, "schema", Mapping),
+        entry(form, "name", str),
+        optional(form.get("description"), "description"),
+        strict=form.get("strict") is True,
+    )

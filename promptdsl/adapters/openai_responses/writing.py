@@ -1,0 +1,57 @@
+"""Writing: a prompt becomes the arguments of a request."""
+
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+
+from promptdsl.adapters.openai_responses.marks import write_marks
+from promptdsl.adapters.openai_responses.request import Items
+from promptdsl.adapters.openai_responses.tools import settings_of, tools_of
+from promptdsl.adapters.openai_responses.writing_blocks import write_message
+from promptdsl.losses import Loss
+from promptdsl.messages import NO_DETAILS
+from promptdsl.models import ModelFacts
+from promptdsl.prompts import Prompt
+
+if TYPE_CHECKING:
+    from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
+    from openai.types.responses.response_create_params import ToolChoice
+
+_ROLES = frozenset({"system", "user", "assistant"})
+"""The roles that have the same name on every wire."""
+
+
+class Payload(TypedDict):
+    """What ``client.responses.create`` takes of a prompt; only ``input`` is always there."""
+
+    input: "ResponseInputParam"
+    tools: "NotRequired[list[ToolParam]]"
+    tool_choice: "NotRequired[ToolChoice]"
+    text: "NotRequired[ResponseTextConfigParam]"
+
+
+def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
+    """
+    request = Items(prompt, facts)
+    tools = tools_of(request) if prompt.tools else []
+    _write_items(request)
+    settings = settings_of(request)
+    if request.marks:
+        write_marks(request)
+    payload = {"input": request.sent, **({"tools": tools} if tools else {}), **settings}
+    return cast("Payload", payload), tuple(request.losses)
+
+
+def _write_items(request: Items) -> None:
+    roles = _ROLES if request.facts.system else _ROLES - {"system"}
+    for index, said in enumerate(request.messages):
+        role, text = said.role, said.plain
+        # What conversations mostly consist of is written here, without a call.
+        if text and said.details is NO_DETAILS and role in roles:
+            request.sent.append({"role": role, "content": text})
+            continue
+        request.index, request.message = index, said
+        write_message(request)
+    if not request.sent:
+        request.losses.append(Loss("hint", "input", "there is none, a request needs one"))

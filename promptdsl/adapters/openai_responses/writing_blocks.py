@@ -1,0 +1,207 @@
+"""Blocks on the wire: what each block of a message is there, an item or a part of one."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from promptdsl import blocks as b
+from promptdsl.adapters.openai_responses.marks import joined, marked
+from promptdsl.adapters.openai_responses.media import media_part
+from promptdsl.adapters.openai_responses.names import fitting_id, identity, origin_of
+from promptdsl.adapters.openai_responses.reasoning import forget, produce, reasoning_param
+from promptdsl.adapters.openai_responses.request import Items
+from promptdsl.adapters.openai_responses.tools import LONGEST_NAME
+from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.wire.names import tool_name
+from promptdsl.wire.request import Param
+from promptdsl.wire.text import json_copy
+
+KNOWN_ITEMS = re.compile(
+    r"additional_tools|item_reference|compaction(_trigger)?|program(_output)?"
+    r"|mcp_(list_tools|approval_re(quest|sponse)|call)|tool_search_(call|output)"
+    r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
+    r"|(code_interpreter|file_search|image_generation|web_search)_call"
+)
+"""The types of items that no block of ours stands for (``ResponseInputItemParam``)."""
+
+
+def write_message(request: Items) -> None:
+    """Write the message at hand: its results and calls are items, its parts are one."""
+    said = request.message
+    if said.details.name is not None and said.role != "tool":
+        request.lose("hint", f"name {said.details.name!r}", "a message has no speaker's name")
+    for block in said.content:
+        _write(request, said.role, block)
+    _say(request)
+    forget(request)
+
+
+def _write(request: Items, role: str, block: Block) -> None:
+    writer = _WRITERS[role].get(block.type)
+    if writer is None:
+        _unsaid(request, role, block)
+    else:
+        writer(request, block)
+
+
+def _unsaid(request: Items, place: str, block: Block) -> None:
+    what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
+    kind = "hint" if block.type == "reasoning" else "content"
+    request.lose(kind, f"{what} block", f"there is none in {place} content")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+# Messages.
+
+
+def _say(request: Items) -> None:
+    """Send the parts that wait as one message."""
+    parts, request.parts = request.parts, []
+    if parts and request.message.role == "assistant":
+        produce(request)
+        request.sent.append(_answer(request, parts))
+    elif parts:
+        request.sent.append({"role": _role(request), "content": joined(parts)})
+
+
+def _answer(request: Items, parts: list[Param]) -> Param:
+    own = identity(request, "message", request.origin)
+    if "id" in own:
+        item = {"type": "message", "status": "completed", **own}
+        return {**item, "role": "assistant", "content": parts}
+    for part in parts:
+        if part.get("annotations"):
+            request.lose("hint", "annotations", "they belong to the message they came in")
+            part["annotations"] = []
+    return {"role": "assistant", "content": joined(parts), **own}
+
+
+def _role(request: Items) -> str:
+    """Return the wire's role; what was recorded as a system message is one again, in its place."""
+    said, facts = request.message, request.facts
+    if said.role == "user":
+        return "user"
+    if not facts.system:
+        why = "this model takes neither system nor developer messages: sent as a user's"
+        request.lose("role", f"{said.role} message", why)
+        return "user"
+    system = said.role == "system" or said.kind == "recorded_system" or not facts.developer
+    return "system" if system else "developer"
+
+
+def _text(request: Items, block: TextBlock) -> None:
+    part = marked(
+        request, block, {"type": "input_text", "text": block.text} if block.text else None
+    )
+    request.parts += [part] if part else []
+
+
+def _spoken(request: Items, block: TextBlock) -> None:
+    """Add a text of the model, which is sent in the message it came in."""
+    if marked(request, block, {} if block.text else None) is None:
+        return
+    origin = origin_of(block)
+    if origin != request.origin:
+        _say(request)
+    request.origin = origin
+    noted = json_copy(block.extra.get("annotations") or [])
+    part: Param = {"type": "output_text", "text": block.text, "annotations": noted}
+    if block.extra.get("refusal") is True:
+        part = {"type": "refusal", "refusal": block.text}
+    request.parts.append(part)
+
+
+def _media(request: Items, block: b.MediaBlock) -> None:
+    part = _media_part(request, block)
+    request.parts += [part] if part else []
+
+
+def _media_part(request: Items, block: b.MediaBlock) -> Param | None:
+    part = media_part(block)
+    if part is None:
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose("content", what, "not a source or a media type that is taken")
+        return None
+    if block.title and "filename" not in part:
+        request.lose("hint", "title", f"a part of type {part['type']} has none here")
+    if block.detail not in (None, "auto", part.get("detail")):
+        request.lose("hint", "detail", f"{block.detail!r} is none of a part {part['type']}")
+    return marked(request, block, {key: request.clean(said, key) for key, said in part.items()})
+
+
+# Items.
+
+
+def _call(request: Items, block: ToolUseBlock) -> None:
+    custom = block.extra.get("custom") is True
+    kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
+    name = block.name
+    if name not in request.legal_names:
+        name = tool_name(request, name, longest=LONGEST_NAME)
+    if custom:
+        request.customs.add(block.id)
+    else:
+        request.customs.discard(block.id)
+    marked(request, block, {})
+    _say(request)
+    produce(request)
+    made = {"name": name, key: request.clean(block.arguments, key)}
+    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    request.sent.append({"type": kind, "call_id": fitting_id(block.id), **made, **own})
+
+
+def _result(request: Items, block: ToolResultBlock) -> None:
+    custom = block.tool_use_id in request.customs
+    kind = "custom_tool_call_output" if custom else "function_call_output"
+    parts = _result_parts(request, block.content)
+    if block.is_error:
+        request.lose("hint", "error flag", "there is none: the text says it")
+        _tell_error(parts, block.error_type or "unknown")
+    marked(request, block, parts[-1] if parts else None)
+    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    id, output = fitting_id(block.tool_use_id), joined(parts)
+    request.sent.append({"type": kind, "call_id": id, "output": output, **own})
+
+
+def _result_parts(request: Items, content: Sequence[Block]) -> list[Param]:
+    waiting, request.parts = request.parts, []
+    for block in content:
+        _write(request, "result", block)
+    parts, request.parts = request.parts, waiting
+    return parts
+
+
+def _tell_error(parts: list[Param], error: str) -> None:
+    told = next((part for part in parts if part["type"] == "input_text"), None)
+    if told is None:
+        parts.insert(0, {"type": "input_text", "text": f"Error: {error}"})
+    elif not told["text"].lower().startswith("error:"):
+        told["text"] = f"Error: {told['text']}"
+
+
+def _unknown(request: Items, block: b.UnknownBlock) -> None:
+    if not KNOWN_ITEMS.fullmatch(str(block.data.get("type"))):
+        _unsaid(request, request.message.role, block)
+        return
+    _say(request)
+    produce(request)
+    request.sent.append(cast("Param", json_copy(dict(block.data))))
+
+
+def _reasoning(request: Items, block: b.ReasoningBlock) -> None:
+    param = reasoning_param(request, block)
+    if param is not None:
+        _say(request)
+        request.thoughts.append(param)
+
+
+_ITEMS: Mapping[str, Any] = {"reasoning": _reasoning, "unknown": _unknown}
+_MEDIA: Mapping[str, Any] = {"image": _media, "document": _media}
+_WRITERS: Mapping[str, Mapping[str, Any]] = {
+    "system": {"text": _text},
+    "developer": {"text": _text, **_ITEMS},
+    "user": {"text": _text, "tool_result": _result, **_MEDIA, **_ITEMS},
+    "tool": {"tool_result": _result, **_ITEMS},
+    "assistant": {"text": _spoken, "tool_use": _call, **_ITEMS},
+    "result": {"text": _text, **_MEDIA},
+}
+"""By place, what writes each type of block that may stand there."""

@@ -1,0 +1,1188 @@
+"""OpenAI Responses, written and read."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.responses import Response
+from pydantic import ValidationError
+
+from promptdsl.adapters import openai_chat
+from promptdsl.adapters.openai_responses import read, read_response, write
+from promptdsl.blocks import (
+    EMPTY,
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from promptdsl.errors import DataError
+from promptdsl.losses import Loss
+from promptdsl.messages import Kind, Message, Role
+from promptdsl.models import ModelFacts, facts_for
+from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
+from promptdsl.sources import MediaSource, Source
+from tests.adapters.conversations import (
+    ASK,
+    FORM,
+    LONG_ID,
+    LOOK_UP,
+    PDF,
+    PNG,
+    PROMPTS,
+    RECORDED,
+    SEARCH,
+    WAV,
+    answer,
+    call,
+    marked,
+    media,
+    needs_recorded,
+    say,
+    whole,
+)
+from tests.adapters.openai_responses_check import check_openai_responses, send_openai_responses
+
+ABLE = facts_for("gpt-5.6-sol", "openai_responses")
+OLDER = ModelFacts(provider="openai_responses", developer=True, schema_output=True)
+NEITHER = facts_for("o1-mini", "openai_responses")
+BARE = ModelFacts(provider="openai_responses", forced_tools=False)
+FACTS = {"able": ABLE, "older": OLDER, "o1-mini": NEITHER, "bare": BARE}
+
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+    """Return the items of messages, losses aside."""
+    return list(write(whole(messages), facts)[0]["input"])
+
+
+def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
+
+
+def text(part: str, **keys: Any) -> dict[str, Any]:
+    """Return a text part."""
+    return {"type": "input_text", "text": part, **keys}
+
+
+def spoken(part: str, **keys: Any) -> dict[str, Any]:
+    """Return a text part of an answer."""
+    return {"type": "output_text", "text": part, "annotations": [], **keys}
+
+
+def said(role: str, content: Any, **keys: Any) -> dict[str, Any]:
+    """Return a message."""
+    return {"role": role, "content": content, **keys}
+
+
+def use(call_id: str, **keys: Any) -> dict[str, Any]:
+    """Return a call."""
+    made = {"name": "look_up", "arguments": '{"q": "x"}'}
+    return {"type": "function_call", "call_id": call_id, **made, **keys}
+
+
+def result(id: str, output: Any) -> dict[str, Any]:
+    """Return a result."""
+    return {"type": "function_call_output", "call_id": id, "output": output}
+
+
+def thought(id: str, *texts: str, **keys: Any) -> dict[str, Any]:
+    """Return a reasoning item."""
+    summary = [{"type": "summary_text", "text": text} for text in texts]
+    return {"type": "reasoning", "id": id, "summary": summary, **keys}
+
+
+def reply(id: str, *parts: Any, **keys: Any) -> dict[str, Any]:
+    """Return a message that the service made."""
+    named = {"type": "message", "status": "completed", "id": id, **keys}
+    return {**named, "role": "assistant", "content": [*parts]}
+
+
+# Every conversation.
+
+
+@every_target
+@pytest.mark.parametrize("name", PROMPTS)
+def test_accepted(name: str, facts: ModelFacts) -> None:
+    """Every prompt is written as the SDK's types and the service's rules ask."""
+    check_openai_responses(write(PROMPTS[name], facts)[0], facts)
+
+
+@every_target
+@pytest.mark.parametrize("name", PROMPTS)
+def test_law(name: str, facts: ModelFacts) -> None:
+    """What is written, read and written again is the same bytes."""
+    payload, _ = write(PROMPTS[name], facts)
+    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_sent(name: str) -> None:
+    """The real client sends the payload unchanged."""
+    payload, _ = write(PROMPTS[name], ABLE)
+    assert {"model": "gpt-5.6-sol", **payload} == send_openai_responses(payload)
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded(name: str) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
+    messages = openai_chat.read(RECORDED[name]).messages
+    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
+    payload, _ = write(whole(messages[: last + 1]), ABLE)
+    check_openai_responses(payload, ABLE)
+    assert json.dumps(payload) == json.dumps(write(read(payload), ABLE)[0])
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_text(name: str) -> None:
+    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
+    messages = openai_chat.read(RECORDED[name]).messages
+    blocks = [block for message in messages for block in message.content]
+    inner = [getattr(block, "content", (block,)) for block in blocks]
+    texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+    wire = [item.get("content", item.get("output")) for item in sent(*messages)]
+    assert texts == [part for part in wire if part]
+
+
+# Properties.
+
+_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x "])
+_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
+    ["", LONG_ID, "a", "a.b", "{}"]
+)
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_media_types = st.sampled_from(
+    [None, "", "image/png", "image/bmp", "Text/Plain;charset=x", ",", "x;base64,y"]
+)
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text
+    | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "data:;base64,QQ==", "https://x"]),
+    _media_types,
+)
+_origins = st.sampled_from(
+    [
+        EMPTY,
+        EMPTY,
+        {"item": {"id": "msg_1", "status": "incomplete", "phase": "commentary"}},
+        {"item": {"id": "msg_2", "reasoning": "rs_1"}},
+        {"item": {"phase": "final_answer"}},
+        {"item": {"id": "fc_1", "reasoning": "rs_1", "caller": {"type": "direct"}}},
+        {"item": {"id": "other", "status": "completed"}},
+        {"item": 7, "annotations": [{"x": "\ud800"}]},
+        {"refusal": True},
+        {"refusal": True, "item": {"id": "msg_1"}},
+    ]
+)
+_texts = st.builds(TextBlock, _any_text, _caches, _origins)
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind,
+        _sources,
+        st.none() | _wild_text,
+        st.sampled_from([None, "auto", "low", "closely"]),
+        _caches,
+    )
+)
+_calls = st.builds(
+    ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _origins | st.just({"custom": True})
+)
+_reasoning = st.builds(
+    ReasoningBlock,
+    _any_text,
+    st.none(),
+    st.sampled_from([None, "ZW5j", "\ud800"]),
+    st.sampled_from(["openai_responses", "openai_responses", "gemini"]),
+    st.sampled_from([{"id": "rs_1"}, {"id": "rs_2", "summary": []}, {"id": 7}, EMPTY]),
+)
+_unknown = st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
+        UnknownBlock({"type": "web_search_call", "id": "ws_1", "status": "completed"}),
+        UnknownBlock({}),
+    ]
+)
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _attachments | _reasoning | _unknown, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.sampled_from([None, "timeout_error"]),
+    _caches,
+    _origins,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(
+    _texts, _attachments, _calls, _reasoning, _unknown, _results
+)
+_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_messages = st.builds(
+    Message,
+    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
+    st.lists(_blocks, max_size=4).map(tuple),
+    name=st.sampled_from([None, None, "Ada"]),
+    kind=_kinds,
+)
+_facts = st.builds(
+    ModelFacts, developer=st.booleans(), cache_marks=st.booleans(), system=st.booleans()
+)
+
+# Conversations a renderer would hand over: every call is answered, roles hold what they may hold.
+_ids = st.lists(_wild_text, min_size=1, max_size=3, unique=True)
+_kept = st.lists(_texts | _attachments, max_size=2)
+_rounds = st.builds(
+    lambda said, ids: (say("assistant", *said, *map(call, ids)), *(answer(id, "x") for id in ids)),
+    st.lists(_texts | _reasoning, max_size=2),
+    _ids,
+)
+_users = st.builds(lambda content: (say("user", *content),), _kept)
+_answers = st.builds(lambda content: (say("assistant", *content),), _kept)
+_instructions = st.builds(
+    lambda content, kind: (say("developer", *content, kind=kind),), _kept, _kinds
+)
+_turns = st.lists(st.one_of(_users, _answers, _rounds, _instructions), max_size=6)
+
+
+def joined(*units: list[tuple[Message, ...]]) -> list[Message]:
+    """Return the messages of several runs of turns."""
+    return [message for run in units for unit in run for message in unit]
+
+
+@given(messages=st.lists(_messages, max_size=8), facts=_facts)
+def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
+    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
+    payload, _ = write(whole(messages), facts)
+    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
+
+
+@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
+def test_append_only(messages: list[Message], more: list[Message]) -> None:
+    """Further messages change nothing that is written before them, cache marks aside."""
+    before = sent(*messages, facts=OLDER)
+    assert before == sent(*messages, *more, facts=OLDER)[: len(before)]
+
+
+@given(ids=_ids)
+def test_ids_stay_apart(ids: list[str]) -> None:
+    """Any different ids stay different, on calls and results alike."""
+    wire = sent(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
+    made = [item["call_id"] for item in wire]
+    assert (len(ids), made[: len(ids)]) == (len(set(made)), made[len(ids) :])
+
+
+@given(turns=_turns, facts=st.sampled_from([*FACTS.values()]))
+def test_accepted_for_any_conversation(turns: list[tuple[Message, ...]], facts: ModelFacts) -> None:
+    """Any conversation whose calls are answered is accepted."""
+    payload, _ = write(whole([say("system", "Be brief."), *joined(turns)]), facts)
+    check_openai_responses(payload, facts)
+
+
+@given(turns=_turns)
+def test_every_text_is_sent_or_lost(turns: list[tuple[Message, ...]]) -> None:
+    """Any text is in the payload, or its message has a loss of content."""
+    payload, losses = write(whole(joined(turns)), ABLE)
+    wire = json.dumps(payload, ensure_ascii=False)
+    missing = [
+        message
+        for message in joined(turns)
+        for block in message.content
+        if isinstance(block, TextBlock)
+        and json.dumps(block.text, ensure_ascii=False)[1:-1] not in wire
+    ]
+    told = [loss.message for loss in losses if loss.kind == "content"]
+    assert [] == [message for message in missing if message not in told]
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *(
+                        "role",
+                        "content",
+                        "type",
+                        "text",
+                        "id",
+                        "name",
+                        "input",
+                        "output",
+                        "call_id",
+                    ),
+                    *("arguments", "summary", "image_url", "file_data", "detail", "instructions"),
+                    *("tools", "tool_choice", "format", "schema", "parameters", "annotations"),
+                ]
+            ),
+            inner
+            | st.sampled_from(
+                [
+                    *("user", "assistant", "message", "function_call", "function_call_output"),
+                    *("reasoning", "input_text", "output_text", "input_image", "input_file"),
+                    *("function", "custom", "mcp", "json_schema"),
+                ]
+            ),
+            max_size=6,
+        )
+    ),
+    max_leaves=14,
+)
+
+
+@given(data=_json)
+def test_any_data_is_read_or_refused(data: object) -> None:
+    """Any data is read or is a :class:`DataError`, and what is read can be written."""
+    assert _outcome(read, data) in {"read", "refused"}
+
+
+@given(data=_json)
+def test_any_response_is_read_or_refused(data: object) -> None:
+    """Any response is read or is a :class:`DataError`, and never another error."""
+    assert _outcome(read_response, {"output": data, "usage": data}) in {"read", "refused"}
+
+
+def _outcome(reader: Any, data: object) -> str:
+    try:
+        found = reader(data)
+    except DataError:
+        return "refused"
+    write(found if isinstance(found, Prompt) else whole([found]), ABLE)
+    return "read"
+
+
+# What is written.
+
+
+def recorded(*items: Any) -> tuple[Message, ...]:
+    """Return the messages of recorded items."""
+    return read(items).messages
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param([say("user", "a", "", "b")], [said("user", "a\n\nb")], id="texts are joined"),
+        pytest.param([say("user", ""), say("assistant", "")], [], id="nothing is said"),
+        pytest.param([say("user", " ")], [said("user", " ")], id="white space"),
+        pytest.param([say("assistant", "a", "b")], [said("assistant", "a\n\nb")], id="an answer"),
+        pytest.param(
+            [say("assistant", "a", call("b"), "c", call("d"))],
+            [said("assistant", "a"), use("b"), said("assistant", "c"), use("d")],
+            id="calls stand where they were",
+        ),
+        pytest.param(
+            [say("user", "c", ToolResultBlock("a", (TextBlock("b"),)))],
+            [result("a", "b"), said("user", "c")],
+            id="results come before a user's text",
+        ),
+        pytest.param(
+            [answer("a"), answer("b", "c", "", "d")],
+            [result("a", ""), result("b", "c\n\nd")],
+            id="results",
+        ),
+        pytest.param(
+            [answer("a", "b", ImageBlock(media("file_id", "file-1")))],
+            [
+                result(
+                    "a",
+                    [text("b"), {"type": "input_image", "file_id": "file-1", "detail": "auto"}],
+                )
+            ],
+            id="a result with a picture",
+        ),
+        pytest.param(
+            [say("assistant", "a", TextBlock("No.", extra={"refusal": True}))],
+            [said("assistant", [spoken("a"), {"type": "refusal", "refusal": "No."}])],
+            id="a refusal",
+        ),
+        pytest.param(
+            [say("user", TextBlock("No.", extra={"refusal": True}))],
+            [said("user", "No.")],
+            id="a user refuses nothing",
+        ),
+        pytest.param(
+            [
+                say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
+                answer("a", "x"),
+                say("assistant", call("a")),
+                answer("a", "y"),
+            ],
+            [
+                {"type": "custom_tool_call", "call_id": "a", "name": "sh", "input": "ls"},
+                {"type": "custom_tool_call_output", "call_id": "a", "output": "x"},
+                use("a"),
+                result("a", "y"),
+            ],
+            id="a tool of free text",
+        ),
+    ],
+)
+def test_items(messages: list[Message], wire: list[Any]) -> None:
+    """Each message, call and result is an item; parts of a message join where all are texts."""
+    assert wire == sent(*messages)
+
+
+@pytest.mark.parametrize(
+    ("facts", "roles"),
+    [
+        (ABLE, ["system", "system", "developer", "user", "system", "developer", "system"]),
+        (BARE, ["system", "system", "system", "user", "system", "system", "system"]),
+        (NEITHER, ["user"] * 7),
+    ],
+)
+def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
+    """System text comes first and later instructions stay in place, each in its role."""
+    given: list[tuple[Role, Kind]] = [
+        *(("system", "written"), ("system", "written"), ("developer", "event")),
+        *(("user", "written"), ("system", "event"), ("developer", "request")),
+        ("developer", "recorded_system"),
+    ]
+    wire = sent(*(say(role, "a", kind=kind) for role, kind in given), facts=facts)
+    assert roles == [message["role"] for message in wire]
+
+
+def test_role_lost() -> None:
+    """Where a model takes no instructions they are a user's, a loss of their role."""
+    message = say("developer", "a")
+    assert ([said("user", "a")], [("role", "developer message")]) == (
+        sent(message, facts=NEITHER),
+        lost(message, facts=NEITHER),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((), "Error: timeout_error"),
+        (("no",), "Error: no"),
+        (("ERROR:no", "x"), "ERROR:no\n\nx"),
+        (("Errors", "x"), "Error: Errors\n\nx"),
+    ],
+)
+def test_error(given: tuple[str, ...], told: str) -> None:
+    """A failed result says so in its text, once; without text it tells the type of the error."""
+    texts = tuple(map(TextBlock, given))
+    block = ToolResultBlock("a", texts, is_error=True, error_type="timeout_error")
+    assert ([result("a", told)], [("hint", "error flag")]) == (
+        sent(say("tool", block)),
+        lost(say("tool", block)),
+    )
+
+
+def test_error_with_a_picture() -> None:
+    """A failed result without text says so before its picture."""
+    message = answer("a", ImageBlock(media("file_id", "x")), is_error=True)
+    assert text("Error: unknown") == sent(message)[0]["output"][0]
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
+            {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "low"},
+        ),
+        (
+            ImageBlock(media("url", "data:IMAGE/PNG;x=y;base64,QQ==")),
+            {"type": "input_image", "image_url": "data:image/png;base64,QQ==", "detail": "auto"},
+        ),
+        (
+            ImageBlock(media("url", "HTTPS://example.org/a.png")),
+            {"type": "input_image", "image_url": "HTTPS://example.org/a.png", "detail": "auto"},
+        ),
+        (
+            ImageBlock(media("file_id", "file-1"), detail="original"),
+            {"type": "input_image", "file_id": "file-1", "detail": "original"},
+        ),
+        (
+            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf", detail="high"),
+            {
+                "type": "input_file",
+                "file_data": f"data:application/pdf;base64,{PDF}",
+                "filename": "a.pdf",
+                "detail": "high",
+            },
+        ),
+        (
+            DocumentBlock(media("base64", PDF), detail="auto"),
+            {
+                "type": "input_file",
+                "file_data": f"data:application/pdf;base64,{PDF}",
+                "filename": "document.pdf",
+            },
+        ),
+        (
+            DocumentBlock(media("base64", "YSxi", "text/csv; header=present")),
+            {
+                "type": "input_file",
+                "file_data": "data:text/csv;base64,YSxi",
+                "filename": "document.csv",
+            },
+        ),
+        (
+            DocumentBlock(media("url", "https://example.org/a.pdf")),
+            {"type": "input_file", "file_url": "https://example.org/a.pdf"},
+        ),
+        (
+            DocumentBlock(media("file_id", "file-1")),
+            {"type": "input_file", "file_id": "file-1"},
+        ),
+    ],
+)
+def test_media(block: Block, part: dict[str, Any]) -> None:
+    """Pictures and documents are parts of a user's message."""
+    assert ([said("user", [part])], []) == (sent(say("user", block)), lost(say("user", block)))
+
+
+# What came from the service.
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param([reply("msg_1", spoken("a"), spoken("b"))], id="parts"),
+        pytest.param([reply("msg_1", spoken("a")), reply("msg_2", spoken("b"))], id="messages"),
+        pytest.param(
+            [
+                reply("msg_1", spoken("a"), phase="commentary"),
+                use("b", id="fc_1", status="completed"),
+            ],
+            id="a call behind a text",
+        ),
+        pytest.param([said("assistant", "a", phase="final_answer")], id="a phase without an id"),
+        pytest.param([reply("msg_1", {"type": "refusal", "refusal": "No."})], id="a refusal"),
+        pytest.param(
+            [
+                reply(
+                    "msg_1",
+                    {
+                        **spoken("a"),
+                        "annotations": [{"type": "file_path", "file_id": "file-1", "index": 0}],
+                    },
+                )
+            ],
+            id="annotations",
+        ),
+        pytest.param(
+            [
+                thought("rs_1", "Hm.", "So.", encrypted_content="ZW5j", status="completed"),
+                use("a", id="fc_1", status="completed", namespace="n"),
+                use("b", id="fc_2", status="completed", caller={"type": "direct"}),
+                result("a", "x"),
+                {**result("b", "y"), "caller": {"type": "direct"}},
+                thought("rs_2"),
+                reply("msg_1", spoken("c")),
+            ],
+            id="reasoning",
+        ),
+        pytest.param([thought("rs_1"), thought("rs_2"), use("a")], id="reasoning twice"),
+        pytest.param(
+            [
+                thought("rs_1"),
+                {
+                    "type": "web_search_call",
+                    "id": "ws_1",
+                    "status": "completed",
+                    "action": {"type": "search", "query": "x"},
+                },
+                reply("msg_1", spoken("a")),
+            ],
+            id="a search",
+        ),
+        pytest.param([{"type": "item_reference", "id": "msg_1"}], id="a reference"),
+        pytest.param(
+            [
+                {
+                    "type": "custom_tool_call",
+                    "id": "ctc_1",
+                    "call_id": "a",
+                    "name": "b",
+                    "input": "c",
+                }
+            ],
+            id="a call of free text",
+        ),
+    ],
+)
+def test_recorded_items(items: list[Any]) -> None:
+    """What the service made is sent back as it came, whatever there is no block of ours for."""
+    wire = sent(*recorded(*items))
+    assert (items, ()) == (wire, write(read(items), ABLE)[1])
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param(
+            [say("assistant", *recorded(thought("rs_1"), use("a", id="fc_1"))[0].content[1:])],
+            [use("a")],
+            id="its reasoning was taken out",
+        ),
+        pytest.param(
+            recorded(reply("msg_1", spoken("a"))) * 2,
+            [reply("msg_1", spoken("a")), said("assistant", "a")],
+            id="it was sent before",
+        ),
+        pytest.param(
+            recorded({**reply("other-1", spoken("a")), "phase": "commentary"}),
+            [said("assistant", "a", phase="commentary")],
+            id="another service made it",
+        ),
+        pytest.param(
+            recorded(reply("msg_1", spoken("a")), said("user", "b", id="msg_2", type="message")),
+            [reply("msg_1", spoken("a")), said("user", "b")],
+            id="a user's has none",
+        ),
+    ],
+)
+def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
+    """An item's id is sent once, only with the reasoning it came with, and never made up."""
+    assert wire == sent(*messages)
+
+
+OWN: dict[str, Any] = {"encrypted": "ZW5j", "origin": "openai_responses", "extra": {"id": "rs_1"}}
+NAMELESS: dict[str, Any] = {**OWN, "extra": EMPTY}
+FOREIGN: dict[str, Any] = {**OWN, "origin": "anthropic"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param([say("assistant", ReasoningBlock("Hm.", **OWN))], id="nothing follows"),
+        pytest.param(
+            [say("assistant", ReasoningBlock("Hm.", **OWN), ""), say("assistant", "a")],
+            id="what follows is another turn",
+        ),
+        pytest.param(
+            [say("assistant", ReasoningBlock("Hm.", **FOREIGN), "a")],
+            id="of another provider",
+        ),
+        pytest.param(
+            [say("assistant", ReasoningBlock("Hm.", **NAMELESS), "a")],
+            id="without an id",
+        ),
+        pytest.param([say("assistant", ReasoningBlock("\ud800", **OWN), "a")], id="a surrogate"),
+        pytest.param([say("user", ReasoningBlock("Hm.", **OWN), "a")], id="a user's"),
+    ],
+)
+def test_reasoning_lost(messages: list[Message]) -> None:
+    """Reasoning goes only before the item it produced, to the byte; else it is a hint."""
+    kinds = [item.get("type") for item in sent(ASK, *messages)]
+    assert (False, [("hint", "reasoning")]) == ("reasoning" in kinds, lost(ASK, *messages))
+
+
+def test_written_reasoning() -> None:
+    """Reasoning that has no summary of its own gets its text as one."""
+    message = say("assistant", "a", ReasoningBlock("Hm.", **OWN), "b")
+    item = thought("rs_1", "Hm.", encrypted_content="ZW5j")
+    assert [said("assistant", "a"), item, said("assistant", "b")] == sent(message)
+
+
+def test_annotations_lost() -> None:
+    """Annotations stay with the message they came in: without its id they are a hint."""
+    message = say("assistant", TextBlock("a", extra={"annotations": [{"type": "file_path"}]}))
+    assert ([said("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
+
+
+# What is lost.
+
+
+@pytest.mark.parametrize(
+    ("message", "losses"),
+    [
+        (say("user", UnknownBlock({"type": "hologram"})), [("content", "hologram block")]),
+        (say("user", UnknownBlock({})), [("content", "unknown block")]),
+        (
+            say("user", VideoBlock(media("url", "https://x"))),
+            [("content", "video block")],
+        ),
+        (
+            say("user", AudioBlock(media("base64", WAV, "audio/wav"))),
+            [("content", "audio block")],
+        ),
+        (
+            say("assistant", ImageBlock(media("url", "https://x"))),
+            [("content", "image block")],
+        ),
+        (
+            say("system", ImageBlock(media("url", "https://x"))),
+            [("content", "image block")],
+        ),
+        (
+            say("developer", DocumentBlock(media("file_id", "x"))),
+            [("content", "document block")],
+        ),
+        (
+            say("user", ImageBlock(media("base64", "Qk0=", "image/bmp"))),
+            [("content", "image (base64, image/bmp)")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "ftp://x"))),
+            [("content", "image (url, None)")],
+        ),
+        (
+            say("user", DocumentBlock(media("s3", "s3://b/x"))),
+            [("content", "document (s3, None)")],
+        ),
+        (
+            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
+            [("content", "document (base64, a,b)")],
+        ),
+        (say("user", call("a")), [("content", "tool_use block")]),
+        (say("assistant", ToolResultBlock("a")), [("content", "tool_result block")]),
+        (
+            say("tool", ToolResultBlock("a", (ToolResultBlock("b"), ReasoningBlock("Hm.")))),
+            [("content", "tool_result block"), ("hint", "reasoning block")],
+        ),
+        (say("tool", "a"), [("content", "text block")]),
+        (
+            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
+            [("hint", "title"), ("hint", "detail")],
+        ),
+        (say("user", DocumentBlock(media("file_id", "x"), title="A")), [("hint", "title")]),
+        (say("user", "a", name="Ada"), [("hint", "name 'Ada'")]),
+        (say("assistant", call("a", "look up")), [("hint", "tool name 'look up'")]),
+        (
+            say("assistant", call("a", arguments='"\ud83d"')),
+            [("hint", "a lone surrogate in arguments")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
+            [("hint", "a lone surrogate in image_url")],
+        ),
+    ],
+)
+def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
+    """What Responses cannot say is a loss of content, or of a hint."""
+    assert losses == [loss for loss in lost(message) if loss != ("hint", "input")]
+
+
+def test_nothing_is_said() -> None:
+    """Without an item there is a hint, because a request needs one."""
+    assert [("hint", "input")] == lost(say("user", ""))
+
+
+def test_loss_names_its_place() -> None:
+    """A loss knows the turn it happened in, and the author's line."""
+    place = Source("prompt.py", 7)
+    origin: Any = ("timeline.content[0]", -1, place, None, {}, ())
+    message = Message(
+        "user", (UnknownBlock({"type": "hologram"}), TextBlock("a")), origins=(origin,)
+    )
+    why = "there is none in user content"
+    expected = Loss("content", "hologram block", why, "timeline.content[0]", place)
+    assert expected == write(whole([message]), ABLE)[1][0]
+
+
+# Cache marks.
+
+
+def test_mark() -> None:
+    """A mark makes parts of a content, and stands on the part it is written behind."""
+    picture = {"type": "input_image", "image_url": "https://x", "detail": "auto", **MARK}
+    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
+    assert [said("user", [text("a", **MARK), text("b"), picture])] == sent(message)
+
+
+def test_mark_of_system_text() -> None:
+    """System text is the first item, with a mark and without one."""
+    assert [
+        [said("system", "a"), said("user", "b")],
+        [said("system", [text("a", **MARK)]), said("user", "b")],
+    ] == [sent(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
+
+
+def test_mark_behind_result() -> None:
+    """A mark on a result and one on its last text are one mark, on the text."""
+    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
+    assert ([result("a", [text("b"), text("c", **MARK)])], []) == (
+        sent(say("tool", block)),
+        lost(say("tool", block)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        (say("user", marked("a")), OLDER),
+        (say("assistant", marked("a")), ABLE),
+        (say("assistant", "a", marked("")), ABLE),
+        (say("user", "a", marked("")), ABLE),
+    ],
+)
+def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
+    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
+    assert ("a", [("hint", "cache mark")]) == (
+        sent(message, facts=facts)[0]["content"],
+        lost(message, facts=facts),
+    )
+
+
+def test_mark_on_a_call() -> None:
+    """A call carries no mark."""
+    message = say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}', "default"))
+    assert ([use("a")], [("hint", "cache mark")]) == (sent(message), lost(message))
+
+
+def test_marks_at_most_four() -> None:
+    """Of more than four marks the hour's stay, then the last; losing one joins texts again."""
+    messages = [
+        say("system", marked("a", "1h")),
+        say("user", marked("b"), "c"),
+        say("tool", ToolResultBlock("d", (marked("d"), TextBlock("e")))),
+        say("user", marked("f"), marked("g", "5m")),
+        say("user", marked("h")),
+    ]
+    expected = [
+        said("system", [text("a", **MARK)]),
+        said("user", "b\n\nc"),
+        result("d", "d\n\ne"),
+        said("user", [text("f", **MARK), text("g", **MARK)]),
+        said("user", [text("h", **MARK)]),
+    ]
+    assert (expected, [("hint", "an hour to live"), *[("hint", "cache mark")] * 2]) == (
+        sent(*messages),
+        lost(*messages),
+    )
+
+
+# Tools.
+
+FUNCTION = {
+    "type": "function",
+    "name": "look_up",
+    "description": "Look something up.",
+    "parameters": {
+        "type": "object",
+        "properties": {"q": {"type": "string"}},
+        "required": ["q"],
+    },
+    "strict": False,
+}
+MCP = {"type": "mcp", "server_label": "docs", "server_url": "https://example.org"}
+GREP = {"type": "custom", "name": "grep", "format": {"type": "text"}}
+
+
+def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
+    """Return the keys of a payload beside its input."""
+    payload: Any = write(Prompt((ASK,), tools, **more), ABLE)[0]
+    return {key: value for key, value in payload.items() if key != "input"}
+
+
+def test_tool() -> None:
+    """A tool is a function that is not strict unless its definition says so."""
+    strict = ToolDefinition("a", extra={"strict": True}, origin="openai_responses")
+    plain = {"type": "function", "name": "a", "parameters": None, "strict": True}
+    assert {"tools": [FUNCTION, plain]} == payload_of(LOOK_UP, strict)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [({"type": "web_search"}, "web_search"), (MCP, "docs"), (GREP, "grep")],
+)
+def test_tool_of_the_service(tool: dict[str, Any], name: str) -> None:
+    """A tool that only the service has is read by what it is called, and sent as it came."""
+    found = read({"input": "a", "tools": [tool]}).tools
+    assert ([name], {"tools": [tool]}) == ([t.name for t in found], payload_of(*found))
+
+
+@pytest.mark.parametrize(
+    ("choice", "wire"),
+    [
+        ("auto", "auto"),
+        ("none", "none"),
+        ("required", "required"),
+        ("look_up", {"type": "function", "name": "look_up"}),
+        ("web_search", {"type": "web_search"}),
+        ("docs", {"type": "mcp", "server_label": "docs"}),
+        ("grep", {"type": "custom", "name": "grep"}),
+    ],
+)
+def test_choice(choice: str, wire: Any) -> None:
+    """A choice names a tool by what the service calls it, and is read as it was."""
+    own = read({"input": "a", "tools": [MCP, GREP]}).tools
+    payload = payload_of(LOOK_UP, SEARCH, *own, tool_choice=choice)
+    back = read({"input": "a", **payload}).tool_choice
+    assert (wire, choice) == (payload["tool_choice"], back)
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice"), [([], "auto"), ([LOOK_UP], "anything"), ([LOOK_UP], "google_search")]
+)
+def test_choice_of_no_tool(tools: list[ToolDefinition], choice: str) -> None:
+    """A choice of a tool that is not sent is lost, a hint."""
+    foreign = ToolDefinition("google_search", raw={"google_search": {}}, origin="gemini")
+    payload, losses = write(Prompt((ASK,), (*tools, foreign), choice), ABLE)
+    expected = [("content", "tool 'google_search'"), ("hint", f"tool_choice {choice!r}")]
+    assert (False, expected) == (
+        "tool_choice" in payload,
+        [(loss.kind, loss.what) for loss in losses],
+    )
+
+
+def test_output() -> None:
+    """The form of the answer stands under ``text``, and is read as it was."""
+    payload = payload_of(output=FORM)
+    form: dict[str, Any] = {"type": "json_schema", "name": "city", "schema": dict(FORM.schema)}
+    form |= {"description": "Where it is.", "strict": True}
+    assert ({"text": {"format": form}}, FORM) == (payload, read({"input": "a", **payload}).output)
+
+
+def test_output_name() -> None:
+    """The name of a form is mended, which is a hint; one that is not strict says nothing of it."""
+    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
+    payload, losses = write(prompt, ABLE)
+    form: dict[str, Any] = {"type": "json_schema", "name": "a_form", "schema": {}}
+    assert ({"format": form}, ["output name 'a form'"]) == (
+        payload.get("text"),
+        [loss.what for loss in losses],
+    )
+
+
+def test_output_lost() -> None:
+    """A model that takes no schema does not get one, a loss of content."""
+    payload, losses = write(Prompt((ASK,), output=FORM), BARE)
+    assert (False, [("content", "output schema")]) == (
+        "text" in payload,
+        [(loss.kind, loss.what) for loss in losses],
+    )
+
+
+# What is read.
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        ([], []),
+        ({"input": "a", "model": "x"}, [say("user", "a")]),
+        ({"instructions": "a", "input": "b"}, [say("system", "a"), say("user", "b")]),
+        ({"instructions": None, "input": "b"}, [say("user", "b")]),
+        (
+            {"instructions": [said("developer", "a")], "input": [said("user", "b")]},
+            [say("developer", "a"), say("user", "b")],
+        ),
+        (
+            [said("system", "a"), said("system", "b"), said("user", "c"), said("system", "d")],
+            [
+                *(say("system", "a"), say("system", "b"), say("user", "c")),
+                say("developer", "d", kind="recorded_system"),
+            ],
+        ),
+        (
+            [said("assistant", "a"), said("assistant", "b"), use("c"), use("d"), result("c", "e")],
+            [say("assistant", "a"), say("assistant", "b", call("c"), call("d")), answer("c", "e")],
+        ),
+        (
+            [said("assistant", [{"type": "output_audio"}], phase="commentary")],
+            [say("assistant", UnknownBlock({"type": "output_audio"}))],
+        ),
+        (
+            [said("assistant", ""), {**result("a", [text("b", **MARK)]), "name": "look_up"}],
+            [say("tool", ToolResultBlock("a", (marked("b"),), "look_up"))],
+        ),
+        (
+            [
+                said(
+                    "user",
+                    [
+                        {"type": "input_image", "image_url": "data:image/png;base64,QQ=="},
+                        {"type": "input_image", "image_url": "data:image/bmp;base64,QQ=="},
+                        {"type": "input_image", "file_id": "file-1", "detail": "low"},
+                        {"type": "input_image", "file_id": None},
+                        {"type": "input_file", "file_data": "QQ==", "filename": "a"},
+                        {"type": "input_file", "file_url": "https://x", **MARK},
+                        {"type": "input_file"},
+                        {"type": "input_audio", "input_audio": {}},
+                    ],
+                )
+            ],
+            [
+                say(
+                    "user",
+                    ImageBlock(media("base64", "QQ==", "image/png")),
+                    ImageBlock(media("url", "data:image/bmp;base64,QQ==")),
+                    ImageBlock(media("file_id", "file-1"), detail="low"),
+                    UnknownBlock({"type": "input_image", "file_id": None}),
+                    DocumentBlock(media("base64", "QQ=="), title="a"),
+                    DocumentBlock(media("url", "https://x"), cache="default"),
+                    UnknownBlock({"type": "input_file"}),
+                    UnknownBlock({"type": "input_audio", "input_audio": {}}),
+                )
+            ],
+        ),
+    ],
+)
+def test_read(data: object, messages: list[Message]) -> None:
+    """Every item and part has its message and block; the model's neighbours are one message."""
+    expected = [m.replace(kind="recorded") if m.kind == "written" else m for m in messages]
+    assert expected == list(read(data).messages)
+
+
+UNREADABLE: list[tuple[object, str]] = [
+    (None, "'input' is a list, not NoneType"),
+    ("hello", "'input' is a list, not str"),
+    ({"model": "x"}, "'input' is needed"),
+    ([7], "input[0]: a dictionary is needed, not int"),
+    ([{}], "input[0]: 'type' or 'role' is needed"),
+    ([said("usr", "a")], "input[0]: unknown 'role' 'usr'"),
+    ([{"role": "user"}], "input[0]: 'content' is needed"),
+    ([said("user", 7)], "input[0]: 'content' is a list, not int"),
+    ([said("user", ["a"])], "input[0]: content[0]: a dictionary is needed, not str"),
+    ([said("user", [{}])], "input[0]: content[0]: 'type' is needed"),
+    ([said("user", [{"type": "input_text"}])], "input[0]: content[0]: 'text' is needed"),
+    (
+        [said("user", [{"type": "input_image", "image_url": 7}])],
+        "input[0]: content[0]: 'image_url' is a string, not int",
+    ),
+    ([said("user", "a"), {"type": "function_call"}], "input[1]: 'call_id' is needed"),
+    ([result("a", 7)], "input[0]: 'output' is a string or a list of parts, not int"),
+    (
+        [{"type": "reasoning", "summary": [7]}],
+        "input[0]: summary[0]: a dictionary is needed, not int",
+    ),
+    ({"instructions": 7, "input": []}, "'instructions' is a list, not int"),
+    (
+        {"input": [], "tool_choice": {"type": "allowed_tools"}},
+        "tool_choice: 'allowed_tools' names several tools",
+    ),
+    ({"input": [], "tools": [{"type": "function"}]}, "tools[0]: 'name' is needed"),
+    (
+        {"input": [], "text": {"format": {"type": "json_schema", "name": "a"}}},
+        "text.format: 'schema' is needed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "what"), UNREADABLE)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the item and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+# Responses.
+
+
+def response(*items: Any, **more: Any) -> Response:
+    """Return a response as the client returns it."""
+    given: dict[str, Any] = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 0,
+        "model": "x",
+        "tools": [],
+    }
+    given |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
+    return Response.model_validate({**given, "output": [*items], **more})
+
+
+USAGE = {
+    "input_tokens": 9,
+    "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2},
+    "output_tokens": 3,
+    "output_tokens_details": {"reasoning_tokens": 1},
+    "total_tokens": 12,
+}
+ANSWERED = (thought("rs_1", "Hm.", encrypted_content="ZW5j"), reply("msg_1", spoken("Rain.")))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        response(*ANSWERED, usage=USAGE),
+        response(*ANSWERED, usage=USAGE).to_dict(),
+        response(*ANSWERED, usage=USAGE).model_dump(),
+    ],
+    ids=["object", "to_dict", "model_dump"],
+)
+def test_response(found: object) -> None:
+    """A response is one message, with what was counted, that is sent back as it came."""
+    message = read_response(found)
+    counted = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1}
+    assert (counted, "stop", [*ANSWERED]) == (
+        message.token_usage,
+        message.finish_reason,
+        sent(message),
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (response(use("a")), "tool_use"),
+        (response(reply("msg_1", {"type": "refusal", "refusal": "No."})), "refused"),
+        (
+            response(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+            "length",
+        ),
+        (
+            response(status="incomplete", incomplete_details={"reason": "content_filter"}),
+            "filtered",
+        ),
+        (response(status="incomplete"), "incomplete"),
+        (response(status="failed"), "failed"),
+        (response(status=None), None),
+    ],
+)
+def test_finish_reason(found: Response, reason: str | None) -> None:
+    """Why a model stopped is told in words of ours, another word is kept."""
+    assert reason == read_response(found).finish_reason
+
+
+def test_response_objects_among_items() -> None:
+    """The items of a response may be put among recorded ones, as the client returned them."""
+    items = [said("user", "a"), *response(*ANSWERED).output]
+    assert [said("user", "a"), *ANSWERED] == sent(*recorded(*items))
+
+
+@pytest.mark.parametrize(
+    "data", [None, {}, {"output": 7}, {"output": [7]}, {"output": [], "usage": 7}]
+)
+def test_no_response(data: object) -> None:
+    """What is no response is refused."""
+    with pytest.raises(DataError):
+        read_response(data)
+
+
+# The check itself.
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [said("tool", "a")],
+        [said("assistant", [text("a")])],
+        [said("user", "a", name="ada")],
+        [said("user", [])],
+        [said("user", [{"type": "text", "text": "a"}])],
+        [use("a")],
+        [result("a", "b")],
+        [use("a" * 65), result("a" * 65, "b")],
+        [thought("rs_1"), said("user", "a")],
+        [reply("fc_1", spoken("a"))],
+        [reply("msg_1", spoken("a"))] * 2,
+        [said("user", [text("a", **MARK)])] * 5,
+    ],
+)
+def test_refused(items: list[Any]) -> None:
+    """The check refuses what the service does."""
+    with pytest.raises((AssertionError, ValidationError)):
+        check_openai_responses({"input": items}, ABLE)
