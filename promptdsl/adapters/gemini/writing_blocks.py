@@ -1,0 +1,163 @@
+"""Blocks on the wire: what each block of a message is there."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, cast
+
+from promptdsl import blocks as b
+from promptdsl.adapters.gemini.media import RESULT_TYPES, source_param
+from promptdsl.adapters.gemini.reading_blocks import read_part
+from promptdsl.adapters.gemini.reasoning import (
+    SIGNATURE,
+    ask_signature,
+    kept_signature,
+    thought_param,
+)
+from promptdsl.adapters.gemini.tools import NO_MARKS, sent_name
+from promptdsl.wire.names import call_id, result_id
+from promptdsl.wire.request import Param
+from promptdsl.wire.text import arguments_of, json_copy, utf8
+from promptdsl.wire.turns import Turns
+
+_OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
+"""The parts that have no block of ours; of others no model or client knows the name."""
+
+_ANY = ("part_metadata",)
+_TEXTUAL = (*_ANY, "speech_metadata")
+_MEDIAL = (
+    *(*_ANY, "media_resolution", "media_processing", "video_metadata", "audio_metadata"),
+    *("document_metadata", "spreadsheet_metadata", "audio_transcription"),
+)
+_RESULT = ("will_continue", "scheduling")
+
+
+def params_of(request: Turns) -> list[Param]:
+    """Return the parts of the message at hand."""
+    said = request.message
+    name = said.details.name
+    if name is not None and said.role != "tool":
+        request.lose("hint", f"name {name!r}", "a content has no speaker's name")
+    if said.plain is not None:
+        return [{"text": said.plain}] if said.plain else []
+    return _params(request, said.content, said.role)
+
+
+def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
+    writers, params = _WRITERS[place], list[Param]()
+    for block in content:
+        known = read_part(block.data) if block.type == "unknown" else block
+        if known.type in writers:
+            param = writers[known.type](request, known)
+            params += [param] if param else []
+        else:
+            request.lose("content", f"{known.type} block", f"there is none in {place} content")
+    return params
+
+
+def _finished(request: Turns, param: Param, block: Any, keys: tuple[str, ...]) -> Param:
+    """Return a part with those of its block's further keys that it may have; a mark is lost."""
+    for key, given in block.extra.items():
+        value = kept_signature(given) if key == SIGNATURE else given
+        if value is not None and key in keys:
+            param[key] = json_copy(value)
+        elif given is not None:
+            request.lose("hint", f"key {key!r}", f"a {block.type} part has none here")
+    if block.cache:
+        request.lose("hint", "cache mark", NO_MARKS)
+    return param
+
+
+def _text(request: Turns, block: b.TextBlock, keys: tuple[str, ...]) -> Param | None:
+    param = _finished(request, {"text": block.text}, block, keys)
+    # An empty text is taken only to carry a signature.
+    return param if block.text or SIGNATURE in param else None
+
+
+def _media(request: Turns, block: b.MediaBlock, keys: tuple[str, ...]) -> Param | None:
+    source = source_param(block.type, block.source)
+    # What a model made it sent as bytes, never as an address.
+    if source is None or ("file_data" in source and request.message.role == "assistant"):
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        why = "not a source or a media type that is taken; an address has to tell its type"
+        request.lose("content", what, why)
+        return None
+    for key, value in (("title", block.title), ("detail", block.detail)):
+        if value:
+            request.lose("hint", key, f"a {block.type} part has none")
+    return _finished(request, source, block, keys)
+
+
+def _call(request: Turns, block: b.ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = sent_name(request, name)
+    id = call_id(request, block.id, name)
+    call = {"id": id, "name": name, "args": arguments_of(request, block)}
+    param = _finished(request, {"function_call": call}, block, (*_ANY, SIGNATURE))
+    ask_signature(request, param)
+    return param
+
+
+def _result(request: Turns, block: b.ToolResultBlock) -> Param:
+    id = result_id(request, block.tool_use_id)
+    name = request.called.get(id) or sent_name(request, block.name or "_")
+    place = "media result" if request.facts.result_media else "result"
+    params = _params(request, block.content, place)
+    text = "\n\n".join(param["text"] for param in params if "text" in param)
+    media = [param for param in params if "text" not in param]
+    # A result that is JSON stays text: a key "$ref" in it would be taken for a name of a part.
+    said = {"error": _error(block, text)} if block.is_error else {"output": text}
+    answer: Param = {"id": id, "name": name, "response": said}
+    answer |= {"parts": media} if media else {}
+    param = _finished(request, {"function_response": answer}, block, (*_ANY, *_RESULT))
+    answer |= {key: param.pop(key) for key in _RESULT if key in param}
+    return param
+
+
+def _error(block: b.ToolResultBlock, text: str) -> str:
+    return text if text.strip() else utf8((block.error_type or "").strip()) or "error"
+
+
+def _result_media(request: Turns, block: b.MediaBlock) -> Param | None:
+    param = _media(request, block, ())
+    sources: Iterable[Param] = param.values() if param else ()
+    if any(source.get("mime_type") not in RESULT_TYPES for source in sources):
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose("content", what, "not a media type that a result may hold")
+        return None
+    return param
+
+
+def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
+    kinds = [key for key in block.data if key in _OPAQUE]
+    if len(kinds) == 1 and set(block.data) <= {*_OPAQUE, *_ANY, "thought", SIGNATURE}:
+        return cast("Param", json_copy(dict(block.data)))
+    request.lose("content", "unknown block", "no part that is known here")
+    return None
+
+
+_PLAIN: Mapping[str, Any] = {"text": partial(_text, keys=()), "reasoning": thought_param}
+_KINDS = ("image", "audio", "video", "document")
+_USER: Mapping[str, Any] = {
+    "text": partial(_text, keys=_TEXTUAL),
+    "reasoning": thought_param,
+    "tool_result": _result,
+    **dict.fromkeys(_KINDS, partial(_media, keys=_MEDIAL)),
+}
+_WRITERS: Mapping[str, Mapping[str, Any]] = {
+    "system": _PLAIN,
+    "developer": _PLAIN,
+    "user": _USER,
+    "tool": _USER,
+    # Some models answer with pictures and speech, which stand in the conversation from then on.
+    "assistant": {
+        "text": partial(_text, keys=(*_TEXTUAL, SIGNATURE)),
+        "reasoning": thought_param,
+        "tool_use": _call,
+        "unknown": _unknown,
+        **dict.fromkeys(_KINDS[:2], partial(_media, keys=(*_MEDIAL, SIGNATURE, "thought"))),
+    },
+    "result": _PLAIN,
+    "media result": {**_PLAIN, **dict.fromkeys(_KINDS, _result_media)},
+}
+"""By place, what writes each type of block that may stand there."""
