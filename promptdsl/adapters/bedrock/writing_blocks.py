@@ -1,0 +1,200 @@
+"""Blocks on the wire: what each block of a message is there."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, cast
+
+import attrs
+
+from promptdsl import blocks as b
+from promptdsl.adapters.bedrock.entries import decoded
+from promptdsl.adapters.bedrock.marks import POINT, read_mark
+from promptdsl.adapters.bedrock.media import media_param
+from promptdsl.adapters.bedrock.names import document_name
+from promptdsl.adapters.bedrock.reading_blocks import read_block
+from promptdsl.adapters.bedrock.reasoning import reasoning_param
+from promptdsl.adapters.bedrock.request import Converse
+from promptdsl.adapters.bedrock.tools import LONGEST_NAME
+from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.json_text import read_json
+from promptdsl.wire.names import call_id, result_id, tool_name
+from promptdsl.wire.request import Mark, Param
+from promptdsl.wire.text import arguments_of, json_copy, utf8
+from promptdsl.wire.turns import OPENING
+
+EXTRA: Mapping[str, tuple[str, ...]] = {
+    "image": ("error",),
+    "audio": ("error",),
+    "document": ("context", "citations"),
+}
+"""By kind of block, the keys that it keeps as they came."""
+
+
+def params_of(request: Converse) -> list[Param]:
+    """Return the blocks of the message at hand."""
+    said = request.message
+    name, text = said.details.name, said.plain
+    if name is not None and said.role != "tool":
+        request.lose("hint", f"name {name!r}", "a message has no speaker's name")
+    if text is None:
+        params = _params(request, said.content, "leading" if request.index < 0 else said.role)
+        return _with_text(request, params)
+    if text and not text.isspace():
+        return [{"text": text}]
+    if text:
+        _lose_blank(request)
+    return []
+
+
+def _params(request: Converse, content: Iterable[Any], place: str) -> list[Param]:
+    writers, params = _WRITERS[place], list[Param]()
+    for block in content:
+        known = _known(block) if block.type == "unknown" else block
+        if known.type in writers:
+            param = writers[known.type](request, known)
+            params += [param] if param else []
+        else:
+            request.lose("content", f"{known.type} block", f"there is none in {place} content")
+    return params
+
+
+def _known(block: b.UnknownBlock) -> b.Block:
+    return read_block(block.data) if len(block.data) == 1 else block
+
+
+def _with_text(request: Converse, params: list[Param]) -> list[Param]:
+    """Return the params with a text where documents need one beside them (``Message`` of AWS)."""
+    beside = [*params, *(request.content if request.role == "user" else [])]
+    if any("document" in param for param in params) and not any("text" in p for p in beside):
+        params.append({"text": OPENING})
+        why = f"a text has to stand beside it: {OPENING!r} is sent"
+        request.lose("hint", "a document without a text", why)
+    return params
+
+
+def _finished(request: Converse, param: Param, block: Any, *, used: Collection[str] = ()) -> Param:
+    """Return a block with those of its further keys that are known here, and note its mark."""
+    ((kind, value),) = param.items()
+    for key, given in block.extra.items():
+        if key in EXTRA.get(kind, ()) and given is not None:
+            value[key] = json_copy(given)
+        elif key not in used and given is not None:
+            request.lose("hint", f"key {key!r}", f"a {kind} block has none here")
+    if block.cache:
+        request.marks.append(Mark(param, block.cache, request.index, request.message))
+    return param
+
+
+def _text(request: Converse, block: TextBlock) -> Param | None:
+    if not block.text or block.text.isspace():
+        if block.text or block.cache:
+            _lose_blank(request)
+        return None
+    cited = block.extra.get("citationsContent")
+    if cited is not None and request.message.role == "assistant":
+        content = {"content": [{"text": block.text}], "citations": json_copy(cited)}
+        param: Param = {"citationsContent": content}
+        return _finished(request, param, block, used=("citationsContent",))
+    return _finished(request, {"text": block.text}, block)
+
+
+def _text_of_result(request: Converse, block: TextBlock) -> Param | None:
+    if block.extra.get("json") is True:
+        value = read_json(block.text)
+        if isinstance(value, dict):
+            param = {"json": json_copy(cast("object", value))}
+            return _finished(request, param, block, used=("json",))
+    return _text(request, block)
+
+
+def _lose_blank(request: Converse) -> None:
+    request.lose("hint", "text block", "only white space, or empty under a cache mark")
+
+
+def _media(request: Converse, block: b.MediaBlock) -> Param | None:
+    value = media_param(request, block)
+    if isinstance(value, str):
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose("content", what, value)
+        return None
+    if block.is_document:
+        value = {"name": document_name(request, block.title), **value}
+    elif block.title:
+        request.lose("hint", "title", f"a {block.type} block has none")
+    if block.detail:
+        request.lose("hint", "detail", f"a {block.type} block has none")
+    return _finished(request, {block.type: value}, block, used=("bucketOwner", "format"))
+
+
+def _call(request: Converse, block: ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = tool_name(request, name, longest=LONGEST_NAME)
+    id = call_id(request, block.id, name)
+    request.calls_tools = True
+    call = {"toolUseId": id, "name": name, "input": arguments_of(request, block)}
+    return _finished(request, {"toolUse": call}, block)
+
+
+def _result(request: Converse, block: ToolResultBlock) -> Param:
+    id, before = result_id(request, block.tool_use_id), len(request.marks)
+    request.calls_tools = True
+    params = _params(request, block.content, "error result" if block.is_error else "result")
+    status = {"status": "error"} if block.is_error else {}
+    if not params:
+        params = [_nothing(block)]
+    param: Param = {"toolResult": {"toolUseId": id, "content": params, **status}}
+    # A result holds no marks: they go behind it.
+    marks = [mark.cache for mark in request.marks[before:]]
+    del request.marks[before:]
+    if marks:
+        longest: Any = "1h" if "1h" in marks else block.cache or marks[0]
+        block = attrs.evolve(block, cache=longest)
+    return _finished(request, param, block)
+
+
+def _nothing(block: ToolResultBlock) -> Param:
+    """Return what a result without content says: some models refuse an empty list, all a blank."""
+    error = utf8((block.error_type or "").strip()) or "error"
+    return {"text": error} if block.is_error else {"json": {}}
+
+
+def _unknown(request: Converse, block: b.UnknownBlock) -> Param | None:
+    param: Param = json_copy(dict(block.data))
+    point = param.pop(POINT, None)
+    kind, value = next(iter(param.items()), ("", cast("object", None)))
+    # A boto3 that was too old for a block names it so, and refuses to send it.
+    if len(param) != 1 or not isinstance(value, dict) or kind == "SDK_UNKNOWN_MEMBER":
+        request.lose("content", "unknown block", "not a block of Converse, which has one key")
+        return None
+    request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
+    match param:
+        case {"guardContent": {"image": {"source": {"bytes": str(data)} as held}}}:
+            held["bytes"] = decoded(data) or data
+        case _:
+            pass
+    if point:
+        request.marks.append(Mark(param, read_mark(point), request.index, request.message))
+    return param
+
+
+_TEXT: Mapping[str, Any] = {"text": _text, "reasoning": reasoning_param}
+_MEDIA: Mapping[str, Any] = {"image": _media, "document": _media, "video": _media}
+_USER: Mapping[str, Any] = {
+    **_TEXT,
+    **_MEDIA,
+    "audio": _media,
+    "unknown": _unknown,
+    "tool_result": _result,
+}
+_ERROR: Mapping[str, Any] = {**_TEXT, "text": _text_of_result}
+_WRITERS: Mapping[str, Mapping[str, Any]] = {
+    "leading": {**_TEXT, "unknown": _unknown},
+    "system": _TEXT,
+    "developer": _TEXT,
+    "user": _USER,
+    "tool": _USER,
+    "assistant": {**_TEXT, "tool_use": _call, "unknown": _unknown},
+    "result": {**_ERROR, **_MEDIA, "unknown": _unknown},
+    "error result": _ERROR,
+}
+"""By place, what writes each type of block that may stand there."""
