@@ -18,9 +18,12 @@ from promptdsl.blocks import (
     VideoBlock,
     block_from_dict,
 )
+from promptdsl.chat_templates import ChatTemplate
 from promptdsl.components.any_turn import Turn
+from promptdsl.components.budget import CacheBreakpoint
 from promptdsl.components.composing import component
 from promptdsl.components.deferred import Lazy, LazyContext, Template
+from promptdsl.components.definitions import Output, Tool
 from promptdsl.components.events import StateChange, SystemEvent, UserAction
 from promptdsl.components.history import History
 from promptdsl.components.lists import Checklist, Example, Item, List, Quote
@@ -69,9 +72,13 @@ from promptdsl.errors import (
 from promptdsl.library import register_templates
 from promptdsl.losses import Loss
 from promptdsl.messages import Message, Origin
-from promptdsl.rendering import Rendered, Stage, arender, render
+from promptdsl.models import ModelFacts, register_model
+from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendered import Rendered, Stage
+from promptdsl.rendering import arender, render
 from promptdsl.scope import detached
 from promptdsl.sources import MediaSource, Source
+from promptdsl.targets import read_payload
 from promptdsl.tree import Node
 from promptdsl.trust import trusted
 from promptdsl.voices import UNTRUSTED_NOTICE
@@ -82,6 +89,8 @@ __all__ = [
     "Audio",
     "AudioBlock",
     "Block",
+    "CacheBreakpoint",
+    "ChatTemplate",
     "Checklist",
     "Code",
     "CodeBlock",
@@ -114,14 +123,18 @@ __all__ = [
     "MediaSource",
     "Message",
     "MessageTransformationConfig",
+    "ModelFacts",
     "Node",
     "Note",
     "OptionError",
     "Origin",
+    "Output",
+    "OutputSchema",
     "PairingError",
     "Paragraph",
     "PendingToolCalls",
     "PlacementError",
+    "Prompt",
     "PromptError",
     "Quote",
     "Reasoning",
@@ -143,6 +156,8 @@ __all__ = [
     "Text",
     "TextBlock",
     "Timeline",
+    "Tool",
+    "ToolDefinition",
     "ToolMessage",
     "ToolResult",
     "ToolResultBlock",
@@ -166,6 +181,8 @@ __all__ = [
     "detached",
     "include",
     "override",
+    "read_payload",
+    "register_model",
     "register_templates",
     "render",
     "trusted",

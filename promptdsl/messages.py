@@ -232,6 +232,19 @@ class Message:
                 given[key] = plain(given[key], key)
         return cls(**given)
 
+    @classmethod
+    def from_response(cls, response: object) -> "Message":
+        """Return the assistant message of a response: an SDK's object, or its dictionary form.
+
+        It holds what the model said, why it stopped (``finish_reason``: ``stop``, ``length``,
+        ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word), what was
+        counted (``token_usage``, in tokens: ``input`` with what came from a cache, ``output``,
+        ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK
+        parsed the answer. Raises :class:`DataError` for what is a response of none of the
+        providers.
+        """
+        return _responses[-1](response)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
             return NotImplemented
@@ -267,6 +280,14 @@ class Message:
         fields = attrs.asdict(self.details, recurse=False)
         fields |= {"role": self.role, "content": self.content, "kind": self.kind}
         return _restored, ({**fields, "origins": places},)
+
+
+_responses: list[Callable[[object], Message]] = []
+
+
+def read_responses_with(reader: Callable[[object], Message]) -> None:
+    """Say what reads responses: the adapters do, which stand above messages."""
+    _responses.append(reader)
 
 
 def _role(role: object) -> Role:

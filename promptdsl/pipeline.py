@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from promptdsl.adapters import anthropic, openai_chat
 from promptdsl.config import Resolved
 from promptdsl.fencing import Form
 from promptdsl.formats.markdown import MARKDOWN
 from promptdsl.formats.xml import XML
 from promptdsl.library import event_text, template_pieces
 from promptdsl.passes.consolidate import consolidate
+from promptdsl.passes.equip import equip
 from promptdsl.passes.expand import Settle, expand
 from promptdsl.passes.fill import Ask, fill
 from promptdsl.passes.merge import merge
@@ -18,12 +18,9 @@ from promptdsl.passes.narrate import narrate
 from promptdsl.passes.pair import pair
 from promptdsl.passes.place import place
 from promptdsl.passes.select import select
-from promptdsl.tree import AUDIENCE, HOLLOW, RECORDED, SHIFT, Node
+from promptdsl.targets import READERS
+from promptdsl.tree import AUDIENCE, CACHE, HOLLOW, RECORDED, SHIFT, TOOL, Node
 
-READERS: Mapping[str, Callable[[Any], Any]] = {
-    "openai": openai_chat.read,
-    "anthropic": anthropic.read,
-}
 FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 
@@ -34,18 +31,19 @@ class Pass(NamedTuple):
     run: Callable[[Node], Node]
 
 
-BEFORE_TARGET = ("select", "fill", "expand")
+BEFORE_TARGET = ("select", "fill", "expand", "equip")
 """The passes that do not depend on the target, in order."""
-CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
+CHANGING = AUDIENCE | CACHE | HOLLOW | (RECORDED | TOOL) << SHIFT
 """What one of them looks for: in a tree without any of it they change nothing."""
 
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target."""
-    passes = (
+    passes: tuple[Callable[[Node], Node], ...] = (
         partial(select, audience=audience),
         partial(fill, ask=ask),
         partial(expand, readers=READERS, settle=settle, pieces=template_pieces),
+        equip,
     )
     return tuple(map(Pass, BEFORE_TARGET, passes))
 

@@ -3,12 +3,12 @@
 import os
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
 import attrs
 
-from promptdsl.adapters import anthropic, openai_chat
-from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.caching import auto_marked
+from promptdsl.chat_templates import ChatTemplate
 from promptdsl.components.deferred import LazyContext, acall, call, part_of
 from promptdsl.components.placing import check_place
 from promptdsl.components.timeline import write_timeline
@@ -19,7 +19,6 @@ from promptdsl.errors import (
     ContentError,
     LossError,
     OptionError,
-    PendingToolCalls,
     TargetError,
     nearest,
 )
@@ -27,7 +26,8 @@ from promptdsl.losses import Loss
 from promptdsl.lower import lower
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
-from promptdsl.nodes import Fragment, Recorded, Root
+from promptdsl.nodes import CacheBreakpoint, Fragment, Recorded, Root
+from promptdsl.passes.equip import equipment_of, lost_marks
 from promptdsl.passes.fill import Ask, Waiting
 from promptdsl.passes.select import select
 from promptdsl.pipeline import (
@@ -38,30 +38,14 @@ from promptdsl.pipeline import (
     before_target,
     for_target,
 )
+from promptdsl.prompts import CHOICES, Prompt
+from promptdsl.rendered import Rendered
 from promptdsl.rewriting import with_content
 from promptdsl.scope import detached
 from promptdsl.settling import settle
 from promptdsl.sources import author
-from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TURN, Node, bits, make
-from promptdsl.views.outline import outline
-
-if TYPE_CHECKING:
-    from promptdsl.adapters.anthropic import Payload as AnthropicPayload
-    from promptdsl.adapters.openai_chat import Payload as OpenAIPayload
-
-ADAPTERS: Mapping[str, Any] = {
-    "openai": openai_chat,
-    "openai_compatible": openai_chat,
-    "anthropic": anthropic,
-}
-METHODS = {"openai": "to_openai", "openai_compatible": "to_openai", "anthropic": "to_anthropic"}
-
-
-class Stage(NamedTuple):
-    """The tree after a pass; the first stage is the tree as ``written``."""
-
-    name: str
-    tree: Node
+from promptdsl.targets import TARGETS
+from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TOOL, TURN, Node, bits, make
 
 
 @attrs.frozen
@@ -74,6 +58,9 @@ class _Request:
     roots: tuple[str | os.PathLike[str], ...]
     strict: bool
     audience: str
+    cache: str | None
+    tool_choice: str | None
+    template: ChatTemplate | None
 
 
 def render(
@@ -84,20 +71,38 @@ def render(
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
+    cache: str | None = None,
+    tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
+    chat_template: object = None,
 ) -> "Rendered":
     """Return what a prompt comes to: its messages and, for a target, the payload and its losses.
 
     ``tree`` is a Timeline, or a turn, Section or Fragment alone. ``provider`` names the target
-    (``openai``, ``openai_compatible``, ``anthropic``); with only a ``model``, its name tells it. A
-    path that came in data is read only under one of ``media_roots``.
+    (``openai``, ``openai_responses``, ``openai_compatible``, ``anthropic``, ``gemini``,
+    ``bedrock``, ``chat_template``); with only a ``model``, its name tells it. ``tool_choice`` is
+    ``auto``, ``none``, ``required`` or the name of the tool that has to be called. With
+    ``cache="auto"`` marks stand behind the tools, the system text and the last stable turn, where
+    the target has any. ``chat_template`` is the Jinja template of an open model: its text, a
+    :class:`ChatTemplate`, or a tokenizer that has one. A path that came in data is read only under
+    one of ``media_roots``.
 
     Raises a :class:`PromptError`: for a tree that is not finished, a configuration that is wrong,
     calls and results that do not pair, an attachment or template that cannot be read, a ``Lazy``
     that has to be awaited, and with ``strict=True`` a :class:`LossError` for text or media the
     target cannot say in its voice.
     """
-    request = _request(model, provider, transformation, audience, strict, media_roots)
+    request = _request(
+        model,
+        provider,
+        transformation,
+        audience,
+        media_roots,
+        strict=strict,
+        cache=cache,
+        tool_choice=tool_choice,
+        chat_template=chat_template,
+    )
     return _rendered(_root(tree), request, partial(_ask, request))
 
 
@@ -109,7 +114,10 @@ def arender(
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
+    cache: str | None = None,
+    tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
+    chat_template: object = None,
 ) -> Coroutine[Any, Any, "Rendered"]:
     """Return what :func:`render` does, to be awaited: the functions of lazies run concurrently.
 
@@ -117,7 +125,17 @@ def arender(
     in the document is raised, once all are done. What is wrong with the arguments is raised by the
     call itself.
     """
-    request = _request(model, provider, transformation, audience, strict, media_roots)
+    request = _request(
+        model,
+        provider,
+        transformation,
+        audience,
+        media_roots,
+        strict=strict,
+        cache=cache,
+        tool_choice=tool_choice,
+        chat_template=chat_template,
+    )
     _facts(request)
     return _awaited(_root(tree), request)
 
@@ -196,19 +214,34 @@ def _request(  # noqa: PLR0917 (what render() takes, in its order)
     provider: object,
     transformation: Transformation | None,
     audience: str,
-    strict: bool,
     media_roots: Iterable[str | os.PathLike[str]],
+    *,
+    strict: bool,
+    cache: str | None,
+    tool_choice: object,
+    chat_template: object,
 ) -> "_Request":
-    if audience not in ("model", "people"):
-        raise OptionError(
-            f"audience={audience!r}",
-            fix=nearest(str(audience), ("model", "people")),
-            at=(author(),),
-        )
+    _check_one_of("audience", audience, ("model", "people"))
+    if cache is not None:
+        _check_one_of("cache", cache, ("auto",))
     layer = None if transformation is None else as_layer(transformation, at=author())
     roots = _folders(media_roots) if media_roots != () else ()
+    template = None if chat_template is None else _template(chat_template)
     names = (_checked_name("model", model), _checked_name("provider", provider))
-    return _Request(*names, layer, roots, strict, audience)
+    choice = _checked_name("tool_choice", tool_choice)
+    return _Request(*names, layer, roots, strict, audience, cache, choice, template)
+
+
+def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise OptionError(f"{name}={given!r}", fix=nearest(str(given), known), at=(author(),))
+
+
+def _template(given: object) -> ChatTemplate:
+    try:
+        return ChatTemplate.of(given)
+    except ContentError as error:
+        raise error.located(author()) from None
 
 
 def _rendered(root: Root, request: "_Request", ask: Ask) -> "Rendered":
@@ -260,22 +293,56 @@ def _for_target(
         tree = run(tree)
         passed.append((name, tree))
     messages, lowered = lower(tree, forms=FORMATS, config=config, roots=request.roots)
+    if cast("Root", tree).equipment:
+        lowered += tuple(lost_marks(cast("Root", tree)))
+    sent = prompt = _prompt(messages, cast("Root", tree), request)
     ready: list[Any] = []
     if facts.provider is not None:
-        payload, written = ADAPTERS[facts.provider].write(messages, facts)
+        if request.cache is not None:
+            sent = auto_marked(prompt, facts)
+        payload, written = TARGETS[facts.provider].adapter.write(sent, facts)
         ready.append(payload)
-        lowered += _placed(written, tree)
+        if written:
+            pairs = zip(map(id, sent.messages), messages, strict=True)
+            lowered += _placed(written, tree, dict(pairs))
+    again = partial(_rendered_for, request, stages, losses)
     rendered = Rendered(
-        messages, losses + lowered, config, facts, tuple(passed), request, ready, losses
+        messages, losses + lowered, config, facts, tuple(passed), sent, again, ready
     )
     return _checked(rendered) if request.strict else rendered
 
 
+def _rendered_for(
+    request: _Request,
+    stages: tuple[tuple[str, Node], ...],
+    losses: tuple[Loss, ...],
+    provider: str,
+) -> "Rendered":
+    return _for_target(attrs.evolve(request, provider=provider), stages, losses)
+
+
+def _prompt(messages: tuple[Message, ...], tree: Root, request: _Request) -> Prompt:
+    """Return what is sent; :class:`OptionError` for a choice of a tool that is not there."""
+    choice = request.tool_choice
+    if choice is None and not tree.equipment:
+        return Prompt(messages)
+    tools, output = equipment_of(tree)
+    if choice is not None and choice not in CHOICES:
+        names = [tool.name for tool in tools]
+        if choice not in names:
+            fix = nearest(choice, (*CHOICES, *names))
+            raise OptionError(f"tool_choice={choice!r}", fix=fix, at=(author(),))
+    return Prompt(messages, tools, choice, output)
+
+
 def _facts(request: _Request) -> ModelFacts:
+    template = request.template
+    provider = request.provider or ("chat_template" if template else None)
     try:
-        return facts_for(request.model, request.provider)
+        facts = facts_for(request.model, provider)
     except TargetError as error:
         raise error.located(author()) from None
+    return facts if template is None else attrs.evolve(facts, template=template)
 
 
 def _passes(config: Resolved) -> tuple[Pass, ...]:
@@ -287,7 +354,7 @@ def _passes(config: Resolved) -> tuple[Pass, ...]:
 
 def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
     if root.transformation is None and request.layer is None:
-        return _default_config(request.model, request.provider)
+        return _default_config(facts)
     layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
     try:
         return resolve(layers, model=request.model, provider=facts.provider)
@@ -296,9 +363,8 @@ def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
 
 
 @lru_cache(maxsize=256)
-def _default_config(model: str | None, provider: str | None) -> Resolved:
-    facts = facts_for(model, provider)
-    return resolve(facts.layers(), model=model, provider=facts.provider)
+def _default_config(facts: ModelFacts) -> Resolved:
+    return resolve(facts.layers(), model=facts.model, provider=facts.provider)
 
 
 def _root(tree: object) -> Root:
@@ -313,17 +379,23 @@ def _root(tree: object) -> Root:
     if isinstance(node, Root):
         return node
     if not node.mask & (TURN | REQUEST | SECTION | FRAGMENT) and not isinstance(node, Recorded):
+        beside = node.mask & TOOL or isinstance(node, CacheBreakpoint)
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment",
-            fix="put it in a User or a System",
+            fix="write it in a Timeline" if beside else "put it in a User or a System",
             at=(author(), node.source),
         )
     with detached():
         return cast("Root", finish(write_timeline((node,), author())))
 
 
-def _placed(losses: tuple[Loss, ...], tree: Node) -> tuple[Loss, ...]:
-    """Give the losses of recorded messages the line of their ``History``."""
+def _placed(
+    losses: tuple[Loss, ...], tree: Node, written: Mapping[int, Message]
+) -> tuple[Loss, ...]:
+    """Give the losses of recorded messages the line of their ``History``.
+
+    ``written`` is by the id of a message that was sent the one that was lowered.
+    """
     if not losses or all(loss.source is not None or loss.message is None for loss in losses):
         return losses
     places = {
@@ -332,6 +404,9 @@ def _placed(losses: tuple[Loss, ...], tree: Node) -> tuple[Loss, ...]:
         if isinstance(node, Recorded)
         for index, message in enumerate(node.items, node.start)
     }
+    for sent, message in written.items():
+        if id(message) in places:
+            places[sent] = places[id(message)]
     return tuple(_located(loss, places) for loss in losses)
 
 
@@ -354,120 +429,3 @@ def _checked(rendered: "Rendered") -> "Rendered":
             at=(first.source or first.path or None,),
         )
     return rendered
-
-
-@attrs.frozen(eq=False, repr=False)
-class Rendered:
-    """What a prompt comes to. Immutable: every payload is made of fresh containers.
-
-    ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
-    configuration that held, ``facts`` what is known of the target.
-    """
-
-    messages: tuple[Message, ...]
-    losses: tuple[Loss, ...]
-    config: Resolved
-    facts: ModelFacts
-    _stages: tuple[tuple[str, Node], ...]
-    _request: _Request
-    _ready: list[Any]
-    _before: tuple[Loss, ...]
-
-    def stages(self) -> tuple[Stage, ...]:
-        """Return the tree as written and after every pass; one a pass left alone is the same."""
-        return tuple(Stage(name, tree) for name, tree in self._stages)
-
-    def explain(self) -> dict[str, tuple[Any, str]]:
-        """Return for every configuration value what holds and the name of the layer that set it."""
-        return self.config.explain()
-
-    def outline(self) -> str:
-        """Return the parts of what is sent, a line each, with size and where they were written."""
-        return outline(self._stages[-1][1])
-
-    def payload(self) -> dict[str, Any]:
-        """Return the request arguments for the target, content only.
-
-        Raises :class:`TargetError` when rendered for no target, :class:`PendingToolCalls` when the
-        last calls are not answered yet.
-        """
-        provider = self.facts.provider
-        if provider is None:
-            raise TargetError(
-                "this was rendered for no target",
-                fix="say one: render(tree, model=...) or render(tree, provider=...)",
-                at=(author(),),
-            )
-        self._refuse_pending()
-        try:
-            return cast("dict[str, Any]", self._ready.pop())
-        except IndexError:
-            return cast("dict[str, Any]", ADAPTERS[provider].write(self.messages, self.facts)[0])
-
-    def to_openai(self) -> "OpenAIPayload":
-        """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``.
-
-        Raises :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
-        """
-        return cast("OpenAIPayload", self._to("openai"))
-
-    def to_anthropic(self) -> "AnthropicPayload":
-        """Return the arguments of Anthropic's ``messages.create``: ``system`` and ``messages``.
-
-        Raises :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
-        """
-        return cast("AnthropicPayload", self._to("anthropic"))
-
-    def for_target(self, provider: str) -> "Rendered":
-        """Return the same prompt rendered for a provider, with what is lost there in ``losses``.
-
-        It goes on from the expanded tree, with that provider's careful defaults where no model was
-        given. Raises :class:`TargetError` for an unknown provider.
-        """
-        request = attrs.evolve(self._request, provider=provider)
-        before = [name for name, _ in self._stages].index("consolidate")
-        return _for_target(request, self._stages[:before], self._before)
-
-    def _to(self, target: str) -> dict[str, Any]:
-        provider = self.facts.provider
-        if provider is None:
-            return self.for_target(target).payload()
-        if METHODS[provider] != METHODS[target]:
-            raise TargetError(
-                f"this was rendered for {provider}, so it has no {METHODS[target]}()",
-                fix=f"render it for that target: render(tree, provider={target!r})",
-                at=(author(),),
-            )
-        return self.payload()
-
-    def _refuse_pending(self) -> None:
-        open_calls = pending(self.messages)
-        if open_calls:
-            message, call = open_calls[0]
-            names = ", ".join(repr(block.id) for _, block in open_calls)
-            source = message.sources[0].source if message.origins else None
-            raise PendingToolCalls(
-                f"the last calls are not answered yet: {names}",
-                fix=f"answer them: ToolMessage({call.id!r}, ...)",
-                at=(source,),
-            )
-
-    def __repr__(self) -> str:
-        target = self.facts.provider or "no target"
-        return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
-
-
-def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
-    """Return the calls of the last assistant turn that have no result, each with its message."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return [
-                (message, block)
-                for block in message.content
-                if isinstance(block, ToolUseBlock) and block.id not in answered
-            ]
-        for block in message.content:
-            if isinstance(block, ToolResultBlock):
-                answered.add(block.tool_use_id)
-    return []

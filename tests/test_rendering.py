@@ -192,7 +192,7 @@ def test_an_unknown_audience() -> None:
     assert (f"{__file__}:{line() - 1}",) == caught.value.at
 
 
-@pytest.mark.parametrize("provider", ["openi", "gemini"])
+@pytest.mark.parametrize("provider", ["openi", "mistral"])
 def test_an_unknown_provider(provider: str) -> None:
     """A provider without an adapter is refused."""
     with pytest.raises(TargetError, match=f"unknown provider {provider!r}"):
@@ -299,6 +299,7 @@ STAGES = [
     "select",
     "fill",
     "expand",
+    "equip",
     "consolidate",
     "narrate",
     "place",

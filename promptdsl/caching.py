@@ -1,0 +1,84 @@
+"""Cache marks that are placed for an author: behind tools, system text and the last stable turn."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from promptdsl.blocks import Block
+from promptdsl.messages import FLEETING, Message
+from promptdsl.models import ModelFacts
+from promptdsl.prompts import Prompt
+
+MOST = 4
+"""How many marks a request may carry, at every provider that has them."""
+
+
+def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
+    """Return a prompt with marks where most can be reused, beside those its author placed.
+
+    They stand, as long as there are less than four, behind the last turn that will be there the
+    next time, behind the system text and behind the tools. A target without marks gets none.
+    """
+    free = MOST - _count(prompt)
+    if not facts.cache_marks or free <= 0:
+        return prompt
+    messages, tools = list(prompt.messages), list(prompt.tools)
+    for place in (_last_stable(messages, facts), _last_system(messages)):
+        marked = _marked(messages[place]) if place >= 0 and free else None
+        if marked is not None and marked is not messages[place]:
+            messages[place] = marked
+            free -= 1
+    if tools and free and tools[-1].cache is None:
+        tools[-1] = attrs.evolve(tools[-1], cache="default")
+    return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
+
+
+def _count(prompt: Prompt) -> int:
+    """Return how many marks an author placed."""
+    blocks = [block for message in prompt.messages for block in message.content]
+    asked: Any = (*blocks, *prompt.tools)
+    return sum(getattr(one, "cache", None) is not None for one in asked)
+
+
+def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
+    """Return the place of the last turn before what is not there the next time, -1 for none."""
+    answered = max((n for n, m in enumerate(messages) if m.role == "assistant"), default=-1)
+    passing = (n for n, m in enumerate(messages) if n > answered and m.kind in FLEETING)
+    end = next(passing, len(messages))
+    for place in range(end - 1, -1, -1):
+        said = messages[place]
+        heard = said.role != "assistant" or facts.answer_marks
+        if said.kind not in FLEETING and said.role != "system" and heard and _markable(said) >= 0:
+            return place
+    return -1
+
+
+def _last_system(messages: Sequence[Message]) -> int:
+    leading = (n for n, m in enumerate(messages) if m.role != "system")
+    return next(leading, len(messages)) - 1
+
+
+def _markable(message: Message) -> int:
+    """Return the index of the last block that can carry a mark, -1 for none."""
+    blocks = message.content
+    return next((n for n in range(len(blocks) - 1, -1, -1) if _carries(blocks[n])), -1)
+
+
+def _carries(block: Any) -> bool:
+    if not hasattr(block, "cache"):
+        return False
+    return block.type != "text" or bool(block.text and not block.text.isspace())
+
+
+def _marked(message: Message) -> Message | None:
+    """Return a message with a mark behind it, itself when it has one, ``None`` if it cannot."""
+    place = _markable(message)
+    if place < 0:
+        return None
+    blocks: list[Block] = [*message.content]
+    carrier: Any = blocks[place]
+    if carrier.cache is not None:
+        return message
+    blocks[place] = attrs.evolve(carrier, cache="default")
+    return message.replace(content=tuple(blocks))

@@ -1,0 +1,199 @@
+"""What a prompt comes to: messages, losses, and each provider's payload."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import attrs
+
+from promptdsl.blocks import ToolResultBlock, ToolUseBlock
+from promptdsl.config import Resolved
+from promptdsl.errors import PendingToolCalls, TargetError
+from promptdsl.losses import Loss
+from promptdsl.messages import Message
+from promptdsl.models import ModelFacts
+from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
+from promptdsl.sources import author
+from promptdsl.targets import TARGETS
+from promptdsl.tree import Node
+from promptdsl.views.outline import outline
+
+if TYPE_CHECKING:
+    from promptdsl.adapters.anthropic import Payload as AnthropicPayload
+    from promptdsl.adapters.bedrock import Payload as BedrockPayload
+    from promptdsl.adapters.chat_template import Payload as ChatTemplatePayload
+    from promptdsl.adapters.gemini import Payload as GeminiPayload
+    from promptdsl.adapters.openai_chat import Payload as OpenAIPayload
+    from promptdsl.adapters.openai_responses import Payload as OpenAIResponsesPayload
+
+
+class Stage(NamedTuple):
+    """The tree after a pass; the first stage is the tree as ``written``."""
+
+    name: str
+    tree: Node
+
+
+@attrs.frozen(eq=False, repr=False)
+class Rendered:
+    """What a prompt comes to. Immutable: every payload is made of fresh containers.
+
+    ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
+    configuration that held, ``facts`` what is known of the target.
+    """
+
+    messages: tuple[Message, ...]
+    losses: tuple[Loss, ...]
+    config: Resolved
+    facts: ModelFacts
+    _stages: tuple[tuple[str, Node], ...]
+    _sent: Prompt
+    _again: "Callable[[str], Rendered]"
+    _ready: list[Any]
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools a model may call, in the order they were written."""
+        return self._sent.tools
+
+    @property
+    def tool_choice(self) -> str | None:
+        """Which tools have to be called: ``auto``, ``none``, ``required`` or a tool's name."""
+        return self._sent.tool_choice
+
+    @property
+    def output(self) -> OutputSchema | None:
+        """The form the answer has to have, ``None`` where nobody said."""
+        return self._sent.output
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Return the tree as written and after every pass; one a pass left alone is the same."""
+        return tuple(Stage(name, tree) for name, tree in self._stages)
+
+    def explain(self) -> dict[str, tuple[Any, str]]:
+        """Return for every configuration value what holds and the name of the layer that set it."""
+        return self.config.explain()
+
+    def outline(self) -> str:
+        """Return the parts of what is sent, a line each, with size and where they were written."""
+        return outline(self._stages[-1][1])
+
+    def payload(self) -> dict[str, Any]:
+        """Return the request arguments for the target, content only.
+
+        Raises :class:`TargetError` when rendered for no target, :class:`PendingToolCalls` when the
+        last calls are not answered yet.
+        """
+        provider = self.facts.provider
+        if provider is None:
+            raise TargetError(
+                "this was rendered for no target",
+                fix="say one: render(tree, model=...) or render(tree, provider=...)",
+                at=(author(),),
+            )
+        self._refuse_pending()
+        try:
+            return cast("dict[str, Any]", self._ready.pop())
+        except IndexError:
+            adapter = TARGETS[provider].adapter
+            return cast("dict[str, Any]", adapter.write(self._sent, self.facts)[0])
+
+    def to_openai(self) -> "OpenAIPayload":
+        """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``, ``tools``.
+
+        Beside them ``tool_choice`` and ``response_format``, where the prompt says them. Raises
+        :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("OpenAIPayload", self._to("openai"))
+
+    def to_openai_responses(self) -> "OpenAIResponsesPayload":
+        """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
+
+        Beside them ``tool_choice`` and ``text``, where the prompt says them. Raises
+        :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("OpenAIResponsesPayload", self._to("openai_responses"))
+
+    def to_anthropic(self) -> "AnthropicPayload":
+        """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...
+
+        Beside them ``tools``, ``tool_choice`` and ``output_config``. Raises :class:`TargetError`
+        when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("AnthropicPayload", self._to("anthropic"))
+
+    def to_gemini(self) -> "GeminiPayload":
+        """Return the arguments of Gemini's ``models.generate_content``: ``contents``, ``config``.
+
+        ``config`` holds the system text, the tools and the form of the answer. Raises
+        :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("GeminiPayload", self._to("gemini"))
+
+    def to_bedrock(self) -> "BedrockPayload":
+        """Return the arguments of Bedrock's ``converse``: ``system``, ``messages``, ...
+
+        Beside them ``toolConfig`` and ``outputConfig``. Raises :class:`TargetError` when rendered
+        for another target, :class:`PendingToolCalls`.
+        """
+        return cast("BedrockPayload", self._to("bedrock"))
+
+    def to_chat_template(self) -> "ChatTemplatePayload":
+        """Return what an open model's chat template takes: ``messages`` and ``tools``.
+
+        Where the template is known, ``prompt`` is the text it comes to. Raises
+        :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
+        """
+        return cast("ChatTemplatePayload", self._to("chat_template"))
+
+    def for_target(self, provider: str) -> "Rendered":
+        """Return the same prompt rendered for a provider, with what is lost there in ``losses``.
+
+        It goes on from the expanded tree, with that provider's careful defaults where no model was
+        given. Raises :class:`TargetError` for an unknown provider.
+        """
+        return self._again(provider)
+
+    def _to(self, target: str) -> dict[str, Any]:
+        provider = self.facts.provider
+        if provider is None:
+            return self.for_target(target).payload()
+        method = TARGETS[target].method
+        if TARGETS[provider].method != method:
+            raise TargetError(
+                f"this was rendered for {provider}, so it has no {method}()",
+                fix=f"render it for that target: render(tree, provider={target!r})",
+                at=(author(),),
+            )
+        return self.payload()
+
+    def _refuse_pending(self) -> None:
+        open_calls = pending(self.messages)
+        if open_calls:
+            message, call = open_calls[0]
+            names = ", ".join(repr(block.id) for _, block in open_calls)
+            source = message.sources[0].source if message.origins else None
+            raise PendingToolCalls(
+                f"the last calls are not answered yet: {names}",
+                fix=f"answer them: ToolMessage({call.id!r}, ...)",
+                at=(source,),
+            )
+
+    def __repr__(self) -> str:
+        target = self.facts.provider or "no target"
+        return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
+
+
+def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
+    """Return the calls of the last assistant turn that have no result, each with its message."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return [
+                (message, block)
+                for block in message.content
+                if isinstance(block, ToolUseBlock) and block.id not in answered
+            ]
+        for block in message.content:
+            if isinstance(block, ToolResultBlock):
+                answered.add(block.tool_use_id)
+    return []

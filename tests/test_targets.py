@@ -1,0 +1,344 @@
+"""Which adapter a target is, and what responses and payloads come back as."""
+
+from typing import Any
+
+import anthropic.types as claude
+import pytest
+from google.genai import types as gemini
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.chat import ChatCompletion, ParsedChatCompletion
+from openai.types.responses import Response
+from pydantic import BaseModel
+
+from promptdsl import (
+    Assistant,
+    DataError,
+    History,
+    Message,
+    ReasoningBlock,
+    TargetError,
+    TextBlock,
+    Timeline,
+    Tool,
+    ToolDefinition,
+    ToolMessage,
+    ToolUseBlock,
+    User,
+    read_payload,
+    render,
+)
+from promptdsl.rendered import Rendered
+from promptdsl.targets import TARGETS
+from tests.adapters.recorder import (
+    CHAT_REPLY,
+    CONVERSE_REPLY,
+    GEMINI_REPLY,
+    MESSAGES_REPLY,
+    RESPONSES_REPLY,
+)
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "x"}'}}
+CHAT_USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 20,
+    "total_tokens": 120,
+    "prompt_tokens_details": {"cached_tokens": 64},
+    "completion_tokens_details": {"reasoning_tokens": 5},
+}
+
+
+def chat(finish: str = "stop", **message: Any) -> ChatCompletion:
+    """Return what the OpenAI client returns."""
+    said = {"role": "assistant", "content": "Rain.", "refusal": None, **message}
+    choice = {"index": 0, "finish_reason": finish, "logprobs": None, "message": said}
+    return ChatCompletion.model_validate({**CHAT_REPLY, "choices": [choice], "usage": CHAT_USAGE})
+
+
+def responses(*output: dict[str, Any], **more: Any) -> Response:
+    """Return what the OpenAI client returns for Responses."""
+    return Response.model_validate({**RESPONSES_REPLY, "output": list(output), **more})
+
+
+THOUGHT = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "ZW5j"}
+FUNCTION = {
+    "id": "fc_1",
+    "type": "function_call",
+    "call_id": "c1",
+    "name": "find",
+    "arguments": '{"q": "x"}',
+    "status": "completed",
+}
+CLAUDE_SAID = [
+    {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+    {"type": "text", "text": "Look."},
+    {"type": "tool_use", "id": "c1", "name": "find", "input": {"q": "x"}},
+]
+CLAUDE_USAGE = {
+    "input_tokens": 30,
+    "output_tokens": 20,
+    "cache_read_input_tokens": 64,
+    "cache_creation_input_tokens": 6,
+}
+GEMINI_CALL = {
+    "functionCall": {"name": "find", "args": {"q": "x"}, "id": "c1"},
+    "thoughtSignature": "c2ln",
+}
+GEMINI_USAGE = {
+    "promptTokenCount": 100,
+    "candidatesTokenCount": 15,
+    "thoughtsTokenCount": 5,
+    "cachedContentTokenCount": 64,
+    "totalTokenCount": 120,
+}
+CONVERSE_CALL = {"toolUse": {"toolUseId": "c1", "name": "find", "input": {"q": "x"}}}
+CONVERSE_USAGE = {
+    "inputTokens": 30,
+    "outputTokens": 20,
+    "totalTokens": 120,
+    "cacheReadInputTokens": 64,
+    "cacheWriteInputTokens": 6,
+}
+
+
+REPLIES: dict[str, Any] = {
+    "openai": chat("tool_calls", content=None, tool_calls=[CALL]),
+    "openai_responses": responses(THOUGHT, FUNCTION, status="completed"),
+    "anthropic": claude.Message.model_validate(
+        {**MESSAGES_REPLY, "content": CLAUDE_SAID, "stop_reason": "tool_use", "usage": CLAUDE_USAGE}
+    ),
+    "gemini": gemini.GenerateContentResponse.model_validate(
+        {
+            "candidates": [
+                {"content": {"role": "model", "parts": [GEMINI_CALL]}, "finishReason": "STOP"}
+            ],
+            "usageMetadata": GEMINI_USAGE,
+        }
+    ),
+    "bedrock": {
+        **CONVERSE_REPLY,
+        "output": {"message": {"role": "assistant", "content": [CONVERSE_CALL]}},
+        "stopReason": "tool_use",
+        "usage": CONVERSE_USAGE,
+    },
+}
+every_reply = pytest.mark.parametrize("provider", REPLIES)
+
+
+def block(message: Message, kind: type) -> Any:
+    """Return the one block of a type."""
+    (found,) = [block for block in message.content if isinstance(block, kind)]
+    return found
+
+
+@every_reply
+def test_a_call(provider: str) -> None:
+    """A call comes back with its name, its input and its id, whoever's object it is in."""
+    said = Message.from_response(REPLIES[provider])
+    call = block(said, ToolUseBlock)
+    assert ("assistant", "recorded", "find", {"q": "x"}) == (
+        said.role,
+        said.kind,
+        call.name,
+        call.input,
+    )
+    assert "tool_use" == said.finish_reason
+
+
+@every_reply
+def test_the_dictionary_form(provider: str) -> None:
+    """The dictionary of a response says the same as the object."""
+    reply = REPLIES[provider]
+    data = reply if isinstance(reply, dict) else reply.model_dump(mode="json", exclude_none=True)
+    assert Message.from_response(reply) == Message.from_response(data)
+
+
+@every_reply
+def test_it_goes_back(provider: str) -> None:
+    """A reply goes back into the conversation in one call, with its reasoning."""
+    said = Message.from_response(REPLIES[provider])
+    call = block(said, ToolUseBlock)
+    prompt = Timeline(
+        Tool(name="find"), User("Hi."), History([said]), ToolMessage(call.id, "r"), User("So?")
+    )
+    rendered = render(prompt, provider=provider)
+    assert [] == [loss for loss in rendered.losses if loss.kind != "hint"]
+    assert rendered.payload() == render(prompt, provider=provider).payload()
+
+
+@pytest.mark.parametrize(
+    ("provider", "counts"),
+    [
+        ("openai", {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5}),
+        ("anthropic", {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6}),
+        ("gemini", {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5}),
+        ("bedrock", {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6}),
+    ],
+)
+def test_what_was_counted(provider: str, counts: dict[str, int]) -> None:
+    """The counts have the same names everywhere, and input is all that was read."""
+    usage = Message.from_response(REPLIES[provider]).token_usage
+    assert counts == dict(usage or {})
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (chat("stop"), "stop"),
+        (chat("length"), "length"),
+        (chat("content_filter"), "filtered"),
+        (chat(refusal="No.", content=None), "refused"),
+        (claude.Message.model_validate({**MESSAGES_REPLY, "stop_reason": "max_tokens"}), "length"),
+        (claude.Message.model_validate({**MESSAGES_REPLY, "stop_reason": "refusal"}), "refused"),
+        (claude.Message.model_validate({**MESSAGES_REPLY, "stop_reason": "pause_turn"}), "paused"),
+        ({**MESSAGES_REPLY, "stop_reason": "bored"}, "bored"),
+        (RESPONSES_REPLY, "stop"),
+        (GEMINI_REPLY, "stop"),
+        ({"promptFeedback": {"blockReason": "SAFETY"}}, "filtered"),
+        (CONVERSE_REPLY, "stop"),
+    ],
+)
+def test_why_a_model_stopped(reply: object, reason: str) -> None:
+    """The reasons have the same names everywhere; an unknown one is the provider's own."""
+    assert reason == Message.from_response(reply).finish_reason
+
+
+def test_reasoning_comes_back_signed() -> None:
+    """Reasoning keeps its signature and whose it is."""
+    thought = block(Message.from_response(REPLIES["anthropic"]), ReasoningBlock)
+    assert ("Hm.", "c2ln", "anthropic") == (thought.text, thought.signature, thought.origin)
+
+
+class City(BaseModel):
+    """A form of an answer."""
+
+    name: str
+
+
+def test_what_the_sdk_parsed() -> None:
+    """What an SDK parsed the answer to is plain data."""
+    data = chat(content='{"name": "Oslo"}').model_dump()
+    data["choices"][0]["message"]["parsed"] = City(name="Oslo")
+    said = Message.from_response(ParsedChatCompletion[City].model_validate(data))
+    assert {"name": "Oslo"} == said.structured_output
+
+
+def test_only_the_first_choice() -> None:
+    """Of several choices it is the first."""
+    data = chat().model_dump()
+    data["choices"].append({**data["choices"][0], "index": 1})
+    data["choices"][1]["message"] = {"role": "assistant", "content": "Sun."}
+    assert (TextBlock("Rain."),) == Message.from_response(data).content
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{}, {"id": "x"}, {"choices": []}, {"choices": [{}]}, {"candidates": "x"}, {"content": None}],
+)
+def test_no_response(data: dict[str, Any]) -> None:
+    """What is no response is refused by name."""
+    with pytest.raises(DataError):
+        Message.from_response(data)
+
+
+@pytest.mark.parametrize("value", [None, "x", 1, ["x"], object()])
+def test_no_object(value: object) -> None:
+    """What is no mapping, nor an object of an SDK, is refused by name."""
+    with pytest.raises(DataError, match="dictionary"):
+        Message.from_response(value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    [
+        "choices",
+        "candidates",
+        "stopReason",
+        "output",
+        "content",
+        "usage",
+        "message",
+        "role",
+        "parts",
+    ]
+)
+
+
+@given(st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON | st.lists(JSON))))
+def test_any_data_is_read_or_refused(data: dict[str, Any]) -> None:
+    """Any data is a response, or refused by name."""
+    assert _read(data) in ("assistant", "refused")
+
+
+def _read(data: object) -> str:
+    try:
+        return Message.from_response(data).role
+    except DataError:
+        return "refused"
+
+
+# Payloads.
+
+
+def test_a_payload_comes_back() -> None:
+    """A payload is read with its tools, and which of them is chosen."""
+    tool = Tool(name="find", input_schema={"type": "object"})
+    prompt = Timeline(tool, User("Hi."), Assistant("Hello."))
+    payload = render(prompt, provider="bedrock", tool_choice="required").to_bedrock()
+    found = read_payload(payload, "bedrock")
+    assert [ToolDefinition("find", input_schema={"type": "object"}, origin="bedrock")] == [
+        ToolDefinition(tool.name, tool.description, tool.input_schema, origin=tool.origin)
+        for tool in found.tools
+    ]
+    assert ("required", ["user", "assistant"]) == (
+        found.tool_choice,
+        [message.role for message in found.messages],
+    )
+
+
+def test_an_unknown_provider() -> None:
+    """A provider without an adapter gets the nearest name, and the author's line."""
+    with pytest.raises(TargetError, match="did you mean 'gemini'"):
+        read_payload([], "gemin")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_has_its_method(target: str) -> None:
+    """A prompt rendered for a target has its payload by the target's own method."""
+    rendered = render(Timeline(User("Hi.")), provider=target)
+    method = getattr(Rendered, TARGETS[target].method)
+    assert rendered.payload() == method(rendered)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("other", TARGETS)
+def test_no_target_has_the_method_of_another(target: str, other: str) -> None:
+    """Another adapter's method is an error that says how to render for it."""
+    rendered = render(Timeline(User("Hi.")), provider=target)
+    found = {
+        name: getattr(_outcome(rendered, TARGETS[name].method), "__name__", None)
+        for name in (target, other)
+    }
+    same = TARGETS[target].method == TARGETS[other].method
+    assert {target: None, other: None if same else "TargetError"} == found
+
+
+def _outcome(rendered: Rendered, method: str) -> type[Exception] | None:
+    try:
+        getattr(rendered, method)()
+    except TargetError as error:
+        return type(error)
+    return None
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name != "openai_compatible"])
+def test_every_target_has_a_history(target: str) -> None:
+    """A recording is read by the name of its target."""
+    payload = render(Timeline(User("Hi."), Assistant("Hello."), User("Bye.")), provider=target)
+    read = getattr(History, f"from_{target}")
+    again = render(Timeline(read(payload.payload())), provider=target)
+    assert payload.payload() == again.payload()
