@@ -1,5 +1,6 @@
 """Messages and configurations as people read them."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,7 +121,7 @@ def _value(value: object) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return strict JSON; what JSON has no word for (in metadata) is there as its text.
+    """Return strict JSON: bytes as base64, what else it has no word for (metadata) as its text.
 
     Raises :class:`ValueError` for numbers that are none, ``TypeError`` for keys that are no text.
     """
@@ -129,6 +130,8 @@ def as_json(value: object) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     return dict(cast("Any", value)) if isinstance(value, Mapping) else str(value)
 
 

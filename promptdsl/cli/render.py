@@ -14,7 +14,15 @@ from promptdsl.cli.parameters import Given, call, given
 from promptdsl.cli.readable import as_explanation, as_json, as_messages, as_text, visible
 from promptdsl.cli.target import found
 
-PROVIDERS = ("openai", "openai_compatible", "anthropic")
+PROVIDERS = (
+    "openai",
+    "openai_responses",
+    "openai_compatible",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "chat_template",
+)
 FORMS = (*PROVIDERS, "messages", "text")
 DESCRIPTION = """\
 Render the prompt TARGET names. Data goes to standard output; what the target cannot say, and
@@ -48,8 +56,8 @@ def _add_input(group: Any) -> None:
         dest="form",
         choices=FORMS,
         metavar="FORM",
-        help="a provider's request arguments (openai, openai_compatible, anthropic), the neutral "
-        "messages, or text; without it the provider of --model, or text",
+        help=f"a provider's request arguments ({', '.join(PROVIDERS)}), the neutral messages, or "
+        "text; without it the provider of --model, or text",
     )
     group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     group.add_argument(
@@ -71,6 +79,19 @@ def _add_input(group: Any) -> None:
         default=[],
         metavar="DIR",
         help="a folder that paths in data may point into; may be repeated",
+    )
+    group.add_argument(
+        "--cache", choices=("auto",), help="place cache marks where most can be reused"
+    )
+    group.add_argument(
+        "--tool-choice",
+        metavar="CHOICE",
+        help="auto, none, required, or the name of the tool that has to be called",
+    )
+    group.add_argument(
+        "--chat-template",
+        metavar="FILE",
+        help="the Jinja chat template of an open model, for chat_template",
     )
     group.add_argument(
         "--strict", action="store_true", help="fail for text or media the target cannot say"
@@ -126,6 +147,9 @@ def _rendered(prompt: Any, arguments: argparse.Namespace) -> Rendered:
         "model": arguments.model,
         "provider": arguments.form if arguments.form in PROVIDERS else None,
         "strict": arguments.strict,
+        "cache": arguments.cache,
+        "tool_choice": arguments.tool_choice,
+        "chat_template": _template(arguments.chat_template),
         "media_roots": arguments.media_roots,
     }
     if not _waits(prompt):
@@ -133,6 +157,17 @@ def _rendered(prompt: Any, arguments: argparse.Namespace) -> Rendered:
     import asyncio
 
     return asyncio.run(arender(prompt, **request))
+
+
+def _template(name: str | None) -> str | None:
+    """Return the text of a chat template; :class:`UsageError` for a file that cannot be read."""
+    if name is None:
+        return None
+    try:
+        with open(name, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the chat template {name} cannot be read: {error}") from None
 
 
 def _waits(prompt: Any) -> bool:
@@ -164,7 +199,19 @@ def _data(rendered: Rendered, arguments: argparse.Namespace) -> str:
     if not arguments.json:
         return visible(as_messages(rendered.messages))
     messages = [message.to_dict() for message in rendered.messages]
-    return as_json({"messages": messages, "losses": [_loss(loss) for loss in rendered.losses]})
+    said = {"messages": messages, **_offered(rendered)}
+    return as_json({**said, "losses": [_loss(loss) for loss in rendered.losses]})
+
+
+def _offered(rendered: Rendered) -> dict[str, object]:
+    """Return the tools and the form of the answer, where the prompt says them."""
+    tools = [
+        {"name": t.name, "description": t.description, "input_schema": t.input_schema}
+        for t in rendered.tools
+    ]
+    output = rendered.output
+    form = None if output is None else {"name": output.name, "schema": output.schema}
+    return {k: v for k, v in (("tools", tools), ("output", form)) if v}
 
 
 def _loss(loss: Loss) -> dict[str, object]:
@@ -181,6 +228,9 @@ def _loss(loss: Loss) -> dict[str, object]:
 
 def _notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
     notes = [str(loss) for loss in rendered.losses]
-    if arguments.model and rendered.facts.provider is None:
+    facts = rendered.facts
+    if arguments.model and facts.provider is None:
         notes.append(f"model {arguments.model!r} is not known: name its provider with --for")
+    elif arguments.model and not facts.known:
+        notes.append(facts.label)
     return notes

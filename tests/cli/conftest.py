@@ -15,7 +15,7 @@ SUPPORT = '''\
 """Prompts to render."""
 
 from promptdsl import Assistant, Developer, Section, System, Timeline, ToolUse, User, UserAction
-from promptdsl import Event, History, render
+from promptdsl import Event, History, Output, Tool, render
 
 GREETING = Timeline(System("Be brief."), User("Hello."))
 RULES = Section("rules", "Be kind.", title="Rules")
@@ -54,6 +54,11 @@ def clicked():
 def pictured():
     image = {"type": "image", "path": "shown.png"}
     return Timeline(History([{"role": "user", "content": [image]}]))
+
+
+def equipped():
+    schema = {"type": "object"}
+    return Timeline(Tool(name="find", input_schema=schema), Output(schema), User("Hello."))
 
 
 def misplaced():

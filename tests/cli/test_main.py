@@ -58,7 +58,7 @@ def wrong():
         pytest.param(["render"], 2, id="no target"),
         pytest.param(["render", "support.py:demo", "--frobnicate"], 2, id="unknown option"),
         pytest.param(["render", "support.py:demo", "--mod", "gpt-6"], 2, id="shortened option"),
-        pytest.param(["render", "support.py:demo", "--for", "gemini"], 2, id="unknown form"),
+        pytest.param(["render", "support.py:demo", "--for", "mistral"], 2, id="unknown form"),
         pytest.param(["render", "suport.py:demo"], 2, id="no file"),
         pytest.param(["render", "support.py:dmeo"], 2, id="no name"),
         pytest.param(["render", "support.py:demo", "-p", "question"], 2, id="no value"),

@@ -63,7 +63,7 @@ def test_a_prompt_is_shown_to_people(cli: Command, options: list[str], data: str
         (["--for", "openai", "--json"], OPENAI),
         (["--for", "openai_compatible"], OPENAI),
         (["--for", "anthropic"], ANTHROPIC),
-        (["--for", "anthropic", "--model", "gpt-6"], ANTHROPIC),
+        (["--for", "anthropic", "--model", "claude-opus-5-5"], ANTHROPIC),
         (["--model", "claude-opus-5-5"], ANTHROPIC),
         (["--model", "gpt-4o", "--json"], OPENAI),
         (["--for", "messages", "--json"], NEUTRAL),
@@ -124,6 +124,71 @@ def test_an_unknown_model_is_noted(cli: Command) -> None:
     """A model whose provider is not known is said, because its payload cannot be."""
     note = "model 'marvin-1' is not known: name its provider with --for\n"
     assert Done(0, TEXT, note) == cli("render", "support.py:GREETING", "--model", "marvin-1")
+
+
+def test_careful_defaults_are_noted(cli: Command) -> None:
+    """A model of which nothing is known gets its provider's careful defaults, and it is said."""
+    options = ("--for", "anthropic", "--model", "claude-99")
+    done = cli("render", "support.py:GREETING", *options)
+    assert "careful defaults of anthropic (model 'claude-99' is not known)\n" == done.err
+
+
+def test_bytes_are_base64(cli: Command, prompts: Path) -> None:
+    """Bedrock takes bytes, which JSON shows as base64."""
+    (prompts / "shown.png").write_bytes(PNG)
+    done = cli("render", "support.py:pictured", "--for", "bedrock", "--media-root", str(prompts))
+    (image,) = json.loads(done.out)["messages"][0]["content"]
+    assert {
+        "image": {"format": "png", "source": {"bytes": base64.b64encode(PNG).decode()}}
+    } == image
+
+
+def test_tools_are_data_for_programs(cli: Command) -> None:
+    """As JSON, the tools and the form of the answer stand beside the messages."""
+    done = cli("render", "support.py:equipped", "--for", "messages", "--json")
+    said = json.loads(done.out)
+    schema = {"type": "object"}
+    tool = {"name": "find", "description": None, "input_schema": schema}
+    assert ([tool], {"name": "output", "schema": schema}) == (said["tools"], said["output"])
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "value"),
+    [
+        (
+            ("--tool-choice", "find"),
+            "tool_choice",
+            {"type": "function", "function": {"name": "find"}},
+        ),
+        (("--tool-choice", "none"), "tool_choice", "none"),
+    ],
+)
+def test_the_choice_of_tools(
+    cli: Command, options: tuple[str, ...], key: str, value: object
+) -> None:
+    """``--tool-choice`` says which tool has to be called."""
+    done = cli("render", "support.py:equipped", "--for", "openai", *options)
+    assert value == json.loads(done.out)[key]
+
+
+def test_marks_are_placed(cli: Command) -> None:
+    """``--cache auto`` places cache marks."""
+    done = cli("render", "support.py:GREETING", "--model", "claude-opus-5", "--cache", "auto")
+    assert 2 == done.out.count("cache_control")
+
+
+def test_a_chat_template(cli: Command, tmp_path: Path) -> None:
+    """``--chat-template`` is a file; the payload holds the text it comes to."""
+    template = tmp_path / "chat.jinja"
+    template.write_text("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}")
+    done = cli("render", "support.py:GREETING", "--chat-template", str(template))
+    assert json.loads(done.out)["prompt"].startswith("<|system|>Be brief.")
+
+
+def test_a_chat_template_that_is_not_there(cli: Command) -> None:
+    """A file that cannot be read is a wrong call."""
+    done = cli("render", "support.py:GREETING", "--chat-template", "nowhere.jinja")
+    assert (2, True) == (done.code, "the chat template nowhere.jinja cannot be read" in done.err)
 
 
 def test_strict_fails_for_what_cannot_be_said(cli: Command) -> None:

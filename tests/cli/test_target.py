@@ -115,8 +115,8 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
         pytest.param(
             "support.py:x",
             "support.py has no name 'x'; there is GREETING, RULES, anything, clicked, corrected, "
-            "demo, failing, later, leaving, loud, misplaced, needs, nothing, pictured, unknown, "
-            "waiting",
+            "demo, equipped, failing, later, leaving, loud, misplaced, needs, nothing, pictured, "
+            "unknown, waiting",
             id="far name",
         ),
         pytest.param("support.py:__name", "support.py has no name '__name'", id="private name"),
@@ -152,8 +152,8 @@ def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None
     assert (
         2,
         f"promptdsl render: error: TARGET is file.py:name or module:name: which name of {place}; "
-        "there is GREETING, RULES, anything, clicked, corrected, demo, failing, later, leaving, "
-        "loud, misplaced, needs, nothing, pictured, unknown, waiting?\n",
+        "there is GREETING, RULES, anything, clicked, corrected, demo, equipped, failing, later, "
+        "leaving, loud, misplaced, needs, nothing, pictured, unknown, waiting?\n",
     ) == (done.code, done.err)
 
 
