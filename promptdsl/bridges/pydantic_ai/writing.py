@@ -1,0 +1,207 @@
+"""Writing: messages become requests and responses."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, get_args
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from promptdsl.bridges import Bridged
+from promptdsl.bridges.crossing import Crossing
+from promptdsl.bridges.foreign import foreign
+from promptdsl.bridges.pydantic_ai.media import written_media
+from promptdsl.bridges.pydantic_ai.words import DEVELOPER, PROVIDERS, REDACTED, pydantic_ai
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+# Parts have a time, and the same prompt has the same bytes at any.
+_TIME = {"timestamp": datetime(1970, 1, 1, tzinfo=UTC)}
+_MEDIA = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
+
+
+class _Writing(Crossing):
+    """A crossing to Pydantic AI.
+
+    ``ai`` is its module of messages, ``provider`` the render's target, ``called`` the name of the
+    tool that each call was made to.
+    """
+
+    ai: Any
+    provider: str | None
+    called: dict[str, str]
+
+
+def to_pydantic_ai(
+    rendered: Rendered, *, strict: bool = False
+) -> "Bridged[tuple[ModelMessage, ...]]":
+    """Return a ``message_history``, and tools as ``ExternalToolset`` takes them.
+
+    Every part has the same ``timestamp``, so that the same prompt is the same history. Raises
+    :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
+    :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    """
+    w = _Writing.of("Pydantic AI", rendered)
+    w.ai, w.provider, w.called = pydantic_ai(), rendered.facts.provider, {}
+    messages: list[Any] = []
+    asked: list[Any] = []
+    for w.index, w.message in enumerate(rendered.messages):
+        if w.message.role != "assistant":
+            asked.extend(_asked(w, w.message))
+        elif parts := list(_replied(w, w.message)):
+            messages += [w.ai.ModelRequest(asked)] if asked else []
+            messages.append(_response(w, w.message, parts))
+            asked = []
+    messages += [w.ai.ModelRequest(asked)] if asked else []
+    tools = tuple(_tools(w, rendered))
+    return Bridged(tuple(messages), w.checked(strict=strict), tools)
+
+
+def _asked(w: _Writing, said: Message) -> Iterator[Any]:
+    """Yield the parts of a message that is not the model's, results first."""
+    rest: list[Block] = []
+    for block in said.content:
+        if type(block) is ToolResultBlock and said.role in ("tool", "user"):
+            yield _returned(w, block)
+        elif said.role == "tool":
+            w.lose_block(block)
+        else:
+            rest.append(block)
+    if said.role == "user":
+        content = list(_contents(w, rest))
+        plain = len(content) == 1 and type(content[0]) is str
+        written = [w.ai.UserPromptPart(content[0] if plain else content, **_TIME)]
+        yield from written if content else ()
+    else:
+        yield from _instructions(w, said, rest)
+    if said.name is not None and said.role != "tool":
+        w.lose("hint", f"the name {said.name!r}")
+
+
+def _instructions(w: _Writing, said: Message, blocks: Sequence[Block]) -> Iterator[Any]:
+    developer = said.role == "developer" and said.kind != "recorded_system"
+    for block in blocks:
+        if type(block) is not TextBlock:
+            w.lose_block(block)
+            continue
+        w.lose_hints(block)
+        metadata = dict(DEVELOPER) if developer else None
+        text = w.clean(block.text, "a text")
+        yield from [w.ai.SystemPromptPart(text, metadata=metadata, **_TIME)] if text else ()
+
+
+def _contents(w: _Writing, blocks: Sequence[Block]) -> Iterator[Any]:
+    """Yield what a user said, a cache point behind what has a mark."""
+    for block in blocks:
+        content = _content(w, block)
+        cache = getattr(block, "cache", None)
+        if content is not None:
+            yield content
+            yield from [w.ai.CachePoint(ttl="1h" if cache == "1h" else "5m")] if cache else ()
+        elif cache:
+            w.lose("hint", "a cache mark", "it stands behind nothing")
+
+
+def _content(w: _Writing, block: Block) -> Any:
+    if isinstance(block, TextBlock):
+        w.lose_hints(block, "cache")
+        return w.clean(block.text, "a text") or None
+    if isinstance(block, _MEDIA):
+        return written_media(w.ai, w, block, w.provider)
+    w.lose_block(block)
+    return None
+
+
+def _returned(w: _Writing, block: ToolResultBlock) -> Any:
+    interrupted = block.is_error and block.error_type == "interrupted"
+    w.lose_hints(block, *(("error_type",) if interrupted else ()))
+    contents = [_content(w, inner) for inner in block.content]
+    if any(getattr(inner, "cache", None) for inner in block.content):
+        w.lose("hint", "a cache mark", "a result has no cache points there")
+    text = "\n\n".join(content for content in contents if type(content) is str)
+    files = [content for content in contents if type(content) not in (str, type(None))]
+    failed = "interrupted" if interrupted else "failed"
+    id = w.id(block.tool_use_id)
+    return w.ai.ToolReturnPart(
+        w.clean(block.name or w.called.get(id) or id, "a tool's name"),
+        [*([text] if text else []), *files] if files else text,
+        id,
+        outcome=failed if block.is_error else "success",
+        **_TIME,
+    )
+
+
+def _replied(w: _Writing, said: Message) -> Iterator[Any]:
+    for block in said.content:
+        w.lose_hints(block, "title", "detail") if not isinstance(block, UnknownBlock) else None
+        match block:
+            case TextBlock():
+                text = w.clean(block.text, "a text")
+                yield from [w.ai.TextPart(text)] if text else ()
+            case ReasoningBlock():
+                yield _thought(w, block)
+            case ToolUseBlock():
+                id, name = w.id(block.id), w.clean(block.name, "a tool's name")
+                w.called[id] = name
+                yield w.ai.ToolCallPart(name, w.clean_json(block.arguments), id)
+            case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
+                yield from _file(w, block)
+            case _:
+                w.lose_block(block)
+
+
+def _file(w: _Writing, block: Block) -> Iterator[Any]:
+    content = written_media(w.ai, w, block, w.provider)
+    if isinstance(content, w.ai.BinaryContent):
+        yield w.ai.FilePart(content)
+    elif content is not None:
+        w.lose("content", f"a block of type {block.type!r}", "a response holds bytes alone")
+
+
+def _thought(w: _Writing, block: ReasoningBlock) -> Any:
+    """Return a thought; what is encrypted stands where the signature does."""
+    provider = PROVIDERS.get(block.origin or "", block.origin)
+    signature = block.signature if block.encrypted is None else block.encrypted
+    if block.signature not in (None, signature):
+        w.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+    redacted = block.encrypted is not None and provider == "anthropic"
+    return w.ai.ThinkingPart(
+        w.clean(block.text, "reasoning"),
+        id=REDACTED[0] if redacted else None,
+        signature=w.name(signature, "a signature"),
+        provider_name=w.name(provider, "a provider"),
+    )
+
+
+def _response(w: _Writing, said: Message, parts: list[Any]) -> Any:
+    if said.name is not None:
+        w.lose("hint", f"the name {said.name!r}")
+    usage = foreign("pydantic_ai.usage", "pydantic-ai").RequestUsage
+    counts = {key: (said.token_usage or {}).get(key) for key in ("input_tokens", "output_tokens")}
+    reason = said.finish_reason
+    return w.ai.ModelResponse(
+        parts,
+        usage=usage(**{key: count for key, count in counts.items() if type(count) is int}),
+        finish_reason=reason if reason in get_args(w.ai.FinishReason) else None,
+        **_TIME,
+    )
+
+
+def _tools(w: _Writing, rendered: Rendered) -> Iterator[Any]:
+    made = foreign("pydantic_ai.tools", "pydantic-ai").ToolDefinition
+    for tool in w.portable(rendered):
+        # As plain data that belongs to who asked for it.
+        schema = UnknownBlock({"type": "schema", "schema": tool.input_schema}).to_dict()["schema"]
+        yield made(name=tool.name, parameters_json_schema=schema, description=tool.description)
