@@ -1,0 +1,101 @@
+"""Running a chat template: messages and tools become the text that a model completes."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from promptdsl.adapters.chat_template.clock import told
+from promptdsl.chat_templates import ChatTemplate
+from promptdsl.errors import TemplateError
+from promptdsl.json_text import thawed
+from promptdsl.wire.request import Param
+
+_END = "END_OF_WHAT_IS_CONTINUED "
+"""Stands behind a text to be continued. A template that trims takes its last space."""
+
+
+def render(
+    template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
+) -> str:
+    """Return the text of a conversation, up to where the model begins to answer.
+
+    Raises :class:`TemplateError` with what the template said when it refuses.
+    """
+    return _run(template, messages, tools, add_generation_prompt=True)
+
+
+def render_open(
+    template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
+) -> str | None:
+    """Return the text of a conversation up to the end of its last message, to be continued there.
+
+    That is what ``continue_final_message`` of ``transformers`` does. ``None`` when the template
+    does not print that message. Raises :class:`TemplateError` when it refuses.
+    """
+    *before, last = messages
+    ended = {**last, "content": _ended(last["content"])}
+    text = _run(template, [*before, ended], tools, add_generation_prompt=False)
+    place = text.rfind(_END.strip())
+    if place < 0:
+        return None
+    return text[:place] if text.startswith(_END, place) else text[:place].rstrip()
+
+
+def _ended(content: Any) -> Any:
+    if isinstance(content, str):
+        return content + _END
+    *parts, last = content
+    return [*parts, {**last, "text": last["text"] + _END}]
+
+
+def _run(
+    template: ChatTemplate,
+    messages: Sequence[Param],
+    tools: Sequence[Param] | None,
+    *,
+    add_generation_prompt: bool,
+) -> str:
+    from promptdsl.adapters.chat_template.environment import compiled
+
+    given = _given(template)
+    try:
+        return compiled(template.source)(
+            {
+                "messages": [_aliased(entry) for entry in messages],
+                "tools": tools,
+                "documents": None,
+                "add_generation_prompt": add_generation_prompt,
+                **given,
+            }
+        )
+    except Exception as error:
+        raise _fault(template, error) from None
+
+
+def _given(template: ChatTemplate) -> dict[str, Any]:
+    now = template.now
+    clock = {} if now is None else {"strftime_now": partial(told, now)}
+    tokens = {"bos_token": template.bos_token, "eos_token": template.eos_token}
+    return {**tokens, **clock, **thawed(template.variables)}
+
+
+def _aliased(entry: Param) -> Param:
+    # As transformers does: the template of gpt-oss reads what was thought under another name.
+    thought = entry.get("reasoning_content")
+    return entry if thought is None else {"thinking": thought, **entry}
+
+
+def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
+    said = str(error)[:300] or type(error).__name__
+    if "strftime_now" in said and template.now is None:
+        return TemplateError(
+            "the chat template asks for the time",
+            fix="say which: ChatTemplate(source, now=datetime(2026, 11, 21))",
+        )
+    if isinstance(error, RecursionError):
+        said = "it goes too deep"
+    line = getattr(error, "lineno", None)
+    place = "the chat template" if line is None else f"the chat template, line {line}"
+    known: Mapping[str, Any] = template.variables
+    fix = f"it is given the variables {', '.join(known)}" if known else "variables= gives it more"
+    return TemplateError(f"{place}: {said}", fix=fix)

@@ -1,0 +1,25 @@
+"""A request for a chat template while it is being written."""
+
+import attrs
+
+from promptdsl.adapters.chat_template.abilities import CAREFUL, Abilities
+from promptdsl.adapters.chat_template.control_tokens import (
+    ControlTokens,
+    control_tokens,
+    neutralised,
+)
+from promptdsl.wire.turns import Turns
+
+ORIGIN = "chat_template"
+
+
+@attrs.define(eq=False)
+class Templated(Turns):
+    """A request of two sides, and what its template can say."""
+
+    abilities: Abilities = attrs.field(default=CAREFUL, kw_only=True)
+    tokens: ControlTokens = attrs.field(factory=lambda: control_tokens(None), kw_only=True)
+
+    def harmless(self, text: str) -> str:
+        """Return a text whose control tokens are broken."""
+        return neutralised(text, self.tokens)

@@ -1,0 +1,66 @@
+"""Tools, and what a template cannot say of them and of the answer's form."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from promptdsl.adapters.chat_template.request import ORIGIN, Templated
+from promptdsl.blocks import optional
+from promptdsl.json_text import thawed
+from promptdsl.losses import Loss
+from promptdsl.prompts import ToolDefinition
+from promptdsl.wire.entries import entry, mapping
+from promptdsl.wire.request import Param
+from promptdsl.wire.text import json_copy
+from promptdsl.wire.tools import write_tools
+
+_FUNCTION = ("name", "description", "parameters")
+
+
+def tools_of(request: Templated) -> list[Param]:
+    """Return the tools that a template shows."""
+    if not request.abilities.tools:
+        for tool in request.prompt.tools:
+            why = "the template shows no tools"
+            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+        return []
+    tools = write_tools(request, ORIGIN, _tool, inside=_function)
+    for mark in request.marks:
+        request.lose("hint", "cache mark", "a template has none", subject=mark.subject)
+    request.marks.clear()
+    return tools
+
+
+def _function(param: Param) -> Param:
+    return param.get("function", param)  # type: ignore[no-any-return]
+
+
+def _tool(tool: ToolDefinition) -> Param:
+    # Templates walk through these keys without asking whether they are there.
+    schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
+    said: Param = {"name": tool.name, "description": tool.description or "", "parameters": schema}
+    return json_copy({"type": "function", "function": thawed(said)})  # type: ignore[no-any-return]
+
+
+def lose_settings(request: Templated) -> None:
+    """Record what no template has a form for: which tool is to be called, and the answer's."""
+    choice, output = request.prompt.tool_choice, request.prompt.output
+    if choice not in (None, "auto"):
+        why = "a template cannot say it: the program that runs the model may"
+        request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
+    if output is not None:
+        why = "a template cannot say it: the program that runs the model may hold it to a grammar"
+        request.lose("content", "output schema", why, subject=output)
+
+
+def read_tool(data: object) -> ToolDefinition:
+    """Return the definition of a tool, bare or under ``function``."""
+    entries = mapping(data)
+    bare = "function" not in entries
+    function = entries if bare else mapping(entry(entries, "function"))
+    name = entry(function, "name", str)
+    schema: Mapping[str, Any] = mapping(function.get("parameters") or {})
+    extra = {key: value for key, value in function.items() if key not in _FUNCTION}
+    if bare:
+        extra.pop("type", None)
+    description = optional(function.get("description"), "description")
+    return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
