@@ -14,6 +14,7 @@ from promptdsl.wire.names import call_id, result_id, tool_name
 from promptdsl.wire.request import Mark, Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
 from promptdsl.wire.turns import Turns
+from promptdsl.wire.written import write_blocks
 
 
 def params_of(request: Turns) -> list[Param]:
@@ -32,15 +33,11 @@ def params_of(request: Turns) -> list[Param]:
 
 
 def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
-    writers, params = _WRITERS[place], list[Param]()
-    for block in content:
-        known = read_block(block.data) if block.type == "unknown" else block
-        if known.type in writers:
-            param = writers[known.type](request, known)
-            params += [param] if param else []
-        else:
-            request.lose("content", f"{known.type} block", f"there is none in {place} content")
-    return params
+    return write_blocks(request, content, place, writers=_WRITERS[place], known=_known)
+
+
+def _known(block: b.UnknownBlock) -> b.Block:
+    return read_block(block.data)
 
 
 def _finished(request: Turns, param: Param, extra: Mapping[str, Any], cache: str | None) -> Param:

@@ -1,7 +1,6 @@
 """Reading: a recorded conversation becomes messages."""
 
 from collections.abc import Mapping
-from itertools import takewhile
 from typing import Any, cast
 
 import attrs
@@ -9,10 +8,10 @@ import attrs
 from promptdsl.adapters.bedrock.reading_blocks import read_content
 from promptdsl.adapters.bedrock.tools import read_settings
 from promptdsl.blocks import optional
-from promptdsl.errors import DataError
 from promptdsl.messages import Details, Message, message
 from promptdsl.prompts import Prompt
 from promptdsl.wire.entries import entry, located, located_items, mapping
+from promptdsl.wire.recorded import read_turn
 from promptdsl.wire.replies import usage
 
 
@@ -65,16 +64,4 @@ _FINISHED = {
 
 
 def _said(data: object) -> list[Message]:
-    entries = mapping(data)
-    role = entry(entries, "role", str)
-    content = read_content(entry(entries, "content"))
-    if role == "system":
-        return [message("developer", content, kind="recorded_system")]
-    if role == "assistant":
-        return [message("assistant", content, kind="recorded")]
-    if role != "user":
-        raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
-    heads = list(takewhile(lambda block: block.type == "tool_result", content))
-    said = [message("tool", (block,), kind="recorded") for block in heads]
-    rest = content[len(heads) :]
-    return [*said, message("user", rest, kind="recorded")] if rest or not heads else said
+    return read_turn(data, read_content)

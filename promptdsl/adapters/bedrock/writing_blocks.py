@@ -20,6 +20,7 @@ from promptdsl.wire.names import call_id, result_id, tool_name
 from promptdsl.wire.request import Mark, Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
 from promptdsl.wire.turns import OPENING
+from promptdsl.wire.written import write_blocks
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "image": ("error",),
@@ -46,15 +47,7 @@ def params_of(request: Converse) -> list[Param]:
 
 
 def _params(request: Converse, content: Iterable[Any], place: str) -> list[Param]:
-    writers, params = _WRITERS[place], list[Param]()
-    for block in content:
-        known = _known(block) if block.type == "unknown" else block
-        if known.type in writers:
-            param = writers[known.type](request, known)
-            params += [param] if param else []
-        else:
-            request.lose("content", f"{known.type} block", f"there is none in {place} content")
-    return params
+    return write_blocks(request, content, place, writers=_WRITERS[place], known=_known)
 
 
 def _known(block: b.UnknownBlock) -> b.Block:

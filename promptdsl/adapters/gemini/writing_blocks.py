@@ -18,6 +18,7 @@ from promptdsl.wire.names import call_id, result_id
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
 from promptdsl.wire.turns import Turns
+from promptdsl.wire.written import write_blocks
 
 _OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
 """The parts that have no block of ours; of others no model or client knows the name."""
@@ -43,15 +44,11 @@ def params_of(request: Turns) -> list[Param]:
 
 
 def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
-    writers, params = _WRITERS[place], list[Param]()
-    for block in content:
-        known = read_part(block.data) if block.type == "unknown" else block
-        if known.type in writers:
-            param = writers[known.type](request, known)
-            params += [param] if param else []
-        else:
-            request.lose("content", f"{known.type} block", f"there is none in {place} content")
-    return params
+    return write_blocks(request, content, place, writers=_WRITERS[place], known=_known)
+
+
+def _known(block: b.UnknownBlock) -> b.Block:
+    return read_part(block.data)
 
 
 def _finished(request: Turns, param: Param, block: Any, keys: tuple[str, ...]) -> Param:

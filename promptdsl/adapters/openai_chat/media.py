@@ -6,6 +6,7 @@ from typing import Any
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_chat.entries import optional, string
 from promptdsl.sources import MediaSource, data_url
+from promptdsl.wire.media import file_name
 from promptdsl.wire.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
@@ -16,21 +17,6 @@ _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_SUFFIXES = {
-    "text/plain": "txt",
-    "text/markdown": "md",
-    "text/csv": "csv",
-    "text/html": "html",
-    "application/json": "json",
-    "application/rtf": "rtf",
-    "application/msword": "doc",
-    "application/vnd.ms-excel": "xls",
-    _OFFICE + "wordprocessingml.document": "docx",
-    _OFFICE + "spreadsheetml.sheet": "xlsx",
-    _OFFICE + "presentationml.presentation": "pptx",
-}
-"""How a document without a title is called: a wrong ending is read as another type."""
 _FETCHED = ("data:image/", "http://", "https://")
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
@@ -65,7 +51,7 @@ def _audio(block: b.MediaBlock) -> Param | None:
 
 def _document(block: b.MediaBlock) -> Param | None:
     source = block.source
-    name = block.title or f"document.{_SUFFIXES.get(source.media_type or '', 'pdf')}"
+    name = file_name(block.title, source.media_type or "")
     if source.kind == "file_id":
         return {"type": "file", "file": {"file_id": source.value}}
     if source.kind != "base64":

@@ -6,26 +6,12 @@ from typing import Any
 from promptdsl import blocks as b
 from promptdsl.blocks import optional
 from promptdsl.sources import MediaSource, data_url
+from promptdsl.wire.media import file_name
 from promptdsl.wire.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 _IMAGE_DETAILS = ("auto", "low", "high", "original")
 _FILE_DETAILS = ("low", "high")
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_SUFFIXES = {
-    "text/plain": "txt",
-    "text/markdown": "md",
-    "text/csv": "csv",
-    "text/html": "html",
-    "application/json": "json",
-    "application/rtf": "rtf",
-    "application/msword": "doc",
-    "application/vnd.ms-excel": "xls",
-    _OFFICE + "wordprocessingml.document": "docx",
-    _OFFICE + "spreadsheetml.sheet": "xlsx",
-    _OFFICE + "presentationml.presentation": "pptx",
-}
-"""How a document without a title is called: a wrong ending is read as another type."""
 
 
 def media_part(block: b.MediaBlock) -> Param | None:
@@ -57,7 +43,7 @@ def _document(block: b.MediaBlock) -> Param | None:
     if source.kind != "base64" or "," in kind:
         return None
     data = f"data:{kind};base64,{source.value}"
-    name = block.title or f"document.{_SUFFIXES.get(kind, 'pdf')}"
+    name = file_name(block.title, kind)
     return {"type": "input_file", "file_data": data, "filename": name, **detail}
 
 
