@@ -24,12 +24,14 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     if not facts.cache_marks or free <= 0:
         return prompt
     messages, tools = list(prompt.messages), list(prompt.tools)
+    # Five minutes may not stand before an hour, which covers what is before it anyway.
+    hour = _last_hour(prompt)
     for place in (_last_stable(messages, facts), _last_system(messages)):
-        marked = _marked(messages[place]) if place >= 0 and free else None
+        marked = _marked(messages[place]) if place > max(hour, -1) and free else None
         if marked is not None and marked is not messages[place]:
             messages[place] = marked
             free -= 1
-    if tools and free and tools[-1].cache is None:
+    if tools and free and hour < -1 and tools[-1].cache is None:
         tools[-1] = attrs.evolve(tools[-1], cache="default")
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
 
@@ -39,6 +41,14 @@ def _count(prompt: Prompt) -> int:
     blocks = [block for message in prompt.messages for block in message.content]
     asked: Any = (*blocks, *prompt.tools)
     return sum(getattr(one, "cache", None) is not None for one in asked)
+
+
+def _last_hour(prompt: Prompt) -> int:
+    """Return the place of the last message with a mark of an hour, -1 for a tool, -2 for none."""
+    for place in range(len(prompt.messages) - 1, -1, -1):
+        if any(getattr(block, "cache", None) == "1h" for block in prompt.messages[place].content):
+            return place
+    return -1 if any(tool.cache == "1h" for tool in prompt.tools) else -2
 
 
 def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:

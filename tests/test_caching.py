@@ -90,6 +90,23 @@ def test_a_mark_that_is_there_stays() -> None:
     assert HOUR == payload["messages"][0]["content"][0]["cache_control"]
 
 
+@pytest.mark.parametrize(
+    ("turns", "found"),
+    [
+        ((tool(), System("s"), CacheBreakpoint("1h"), User("a")), ["s", "a"]),
+        ((tool(), CacheBreakpoint("1h"), System("s"), User("a")), ["t", "s", "a"]),
+        (
+            (tool(), System("s"), User("a"), CacheBreakpoint("1h"), Assistant("b"), User("c")),
+            ["a", "c"],
+        ),
+    ],
+)
+def test_no_mark_before_one_of_an_hour(turns: tuple[Node, ...], found: list[str]) -> None:
+    """A mark of five minutes is not placed before one of an hour, which covers it."""
+    rendered = render(Timeline(*turns), model=MODEL, cache="auto")
+    assert (found, ()) == (marked(*turns), rendered.losses)
+
+
 @pytest.mark.parametrize("target", ["openai_compatible", "gemini", "chat_template"])
 def test_a_target_without_marks(target: str) -> None:
     """Where a target has no marks, nothing is placed and nothing is lost."""

@@ -1,0 +1,91 @@
+"""A tool loop: tools, replies that go back into the conversation, and a cache that stays warm.
+
+Run it:     python examples/tool_loop.py
+Change it:  promptdsl render examples/tool_loop.py:demo --for gemini --tool-choice charges
+"""
+
+import json
+from collections.abc import Sequence
+
+from promptdsl import (
+    CacheBreakpoint,
+    History,
+    Message,
+    Section,
+    System,
+    TextBlock,
+    Timeline,
+    Tool,
+    ToolResultBlock,
+    ToolUseBlock,
+    include,
+    render,
+)
+
+CHARGES = Tool(
+    name="charges",
+    description="List the charges of a month, in EUR.",
+    input_schema={
+        "type": "object",
+        "properties": {"month": {"type": "string"}},
+        "required": ["month"],
+        "additionalProperties": False,
+    },
+)
+
+REPLY = {
+    "type": "message",
+    "role": "assistant",
+    "content": [
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_use", "id": "toolu_1", "name": "charges", "input": {"month": "May"}},
+    ],
+    "stop_reason": "tool_use",
+    "usage": {"input_tokens": 312, "output_tokens": 41},
+}
+"""What ``client.messages.create(..., **rendered.to_anthropic())`` returned to the first request."""
+
+
+def billing(conversation: Sequence[Message]) -> Timeline:
+    """Return the prompt of a conversation so far; it only ever grows at its end."""
+    with Timeline() as timeline:
+        include(CHARGES)
+        with System():
+            Section("role", "You answer questions about invoices. Look things up, never guess.")
+            CacheBreakpoint("1h")
+        History(conversation)
+    return timeline
+
+
+def answer(call: ToolUseBlock) -> Message:
+    """Return what a tool says, as a message."""
+    charges = {"May": [49.0, 49.0]}
+    month = str((call.input or {}).get("month"))
+    found = month in charges
+    text = json.dumps(charges[month]) if found else f"no charges are known for {month}"
+    result = ToolResultBlock(call.id, (TextBlock(text),), call.name, is_error=not found)
+    return Message("tool", [result])
+
+
+def demo(question: str = "Why was I charged twice?") -> Timeline:
+    """Return the second request of the loop: a question, a call, and what the tool said."""
+    said = Message.from_response(REPLY)
+    calls = [block for block in said.content if isinstance(block, ToolUseBlock)]
+    return billing([Message("user", question), said, *map(answer, calls)])
+
+
+def main() -> None:
+    """Print what is sent to one provider, its parts, and what others would lose of it."""
+    rendered = render(demo(), model="claude-opus-5-5", cache="auto")
+    print(json.dumps(rendered.to_anthropic(), indent=2))
+    print()
+    print(rendered.outline())
+    for provider in ("openai_responses", "gemini", "bedrock", "chat_template"):
+        rendered = render(demo(), provider=provider)
+        print(f"\n{provider}: {', '.join(rendered.payload())}")
+        for loss in rendered.losses:
+            print(f"  {loss.kind}: {loss.what}: {loss.why}")
+
+
+if __name__ == "__main__":
+    main()
