@@ -17,7 +17,7 @@ from promptdsl.blocks import (
     text_block,
 )
 from promptdsl.errors import DataError, nearest
-from promptdsl.json_text import exact, frozen, plain, thawed
+from promptdsl.json_text import ABSENT, exact, frozen, plain, read_any_depth, thawed
 from promptdsl.sources import Position, Source, source_of
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
@@ -233,17 +233,19 @@ class Message:
         return cls(**given)
 
     @classmethod
-    def from_response(cls, response: object) -> "Message":
+    def from_response(cls, response: object, *, structured: bool = False) -> "Message":
         """Return the assistant message of a response: an SDK's object, or its dictionary form.
 
         It holds what the model said, why it stopped (``finish_reason``: ``stop``, ``length``,
         ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word), what was
         counted (``token_usage``, in tokens: ``input`` with what came from a cache, ``output``,
         ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK
-        parsed the answer. Raises :class:`DataError` for what is a response of none of the
-        providers.
+        parsed the answer. With ``structured=True`` the answer's text is read as JSON instead.
+        Raises :class:`DataError` for what is a response of none of the providers, and for an answer
+        that is no JSON.
         """
-        return _responses[-1](response)
+        said = _responses[-1](response)
+        return said.replace(structured_output=_structured(said)) if structured else said
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
@@ -280,6 +282,18 @@ class Message:
         fields = attrs.asdict(self.details, recurse=False)
         fields |= {"role": self.role, "content": self.content, "kind": self.kind}
         return _restored, ({**fields, "origins": places},)
+
+
+def _structured(said: Message) -> Any:
+    """Return the value an answer is the JSON text of; :class:`DataError` when it is none."""
+    text = "".join(block.text for block in said.content if isinstance(block, TextBlock))
+    value = read_any_depth(text)
+    if value is ABSENT:
+        why = f" (finish_reason {said.finish_reason!r})" if said.finish_reason else ""
+        raise DataError(
+            f"the answer is no JSON{why}: {text[:60]!r}", fix="render with an Output(schema)"
+        )
+    return value
 
 
 _responses: list[Callable[[object], Message]] = []

@@ -223,6 +223,29 @@ def test_what_the_sdk_parsed() -> None:
     assert {"name": "Oslo"} == said.structured_output
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        chat(content='{"name": "Oslo"}'),
+        {**MESSAGES_REPLY, "content": [{"type": "text", "text": '{"name": "Oslo"}'}]},
+        {
+            **CONVERSE_REPLY,
+            "output": {"message": {"role": "assistant", "content": [{"text": '{"name": "Oslo"}'}]}},
+        },
+    ],
+)
+def test_an_answer_in_a_form(reply: object) -> None:
+    """Where no SDK parsed an answer, its text is read as JSON."""
+    said = Message.from_response(reply, structured=True)
+    assert {"name": "Oslo"} == said.structured_output
+
+
+def test_an_answer_in_no_form() -> None:
+    """An answer that is no JSON is refused, with why the model stopped."""
+    with pytest.raises(DataError, match=r"no JSON \(finish_reason 'length'\): '\{\"name'"):
+        Message.from_response(chat("length", content='{"name'), structured=True)
+
+
 def test_only_the_first_choice() -> None:
     """Of several choices it is the first."""
     data = chat().model_dump()
