@@ -38,7 +38,7 @@ def check_gemini(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     Raises :class:`pydantic.ValidationError` for what the types refuse and :class:`AssertionError`
     for what the service is known to refuse beyond them.
     """
-    assert set(payload) <= {"contents", "config"}, f"unknown keys {set(payload)}"
+    assert set(payload) == {"contents", "config"}, f"keys {set(payload)}"
     json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     normal(payload)
     contents = payload["contents"]
@@ -49,7 +49,7 @@ def check_gemini(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     _check_results(contents, facts)
     for content in contents:
         _check_signatures(content, needed=facts.signatures)
-    _check_config(payload.get("config"))
+    _check_config(payload["config"])
 
 
 def _check_content(content: Mapping[str, Any]) -> None:
@@ -117,11 +117,23 @@ def _check_pairing(contents: list[dict[str, Any]]) -> None:
 
 def _check_results(contents: Iterable[Mapping[str, Any]], facts: ModelFacts) -> None:
     for result in (result for content in contents for result in _results(content)):
-        assert [*map(type, result["response"].values())] == [str], "a response is one text"
-        assert set(result["response"]) <= {"output", "error"}, f"keys {set(result['response'])}"
+        assert result["response"], "a response says something"
+        names = [
+            media.get("display_name") for part in result.get("parts", ()) for media in _media(part)
+        ]
+        assert _references(result["response"]) <= {*names}, "a name of no attachment"
         assert facts.result_media or "parts" not in result, "media in a result"
         for media in (media for part in result.get("parts", ()) for media in _media(part)):
             assert _matches(RESULT_MEDIA, media["mime_type"]), f"type of {media}"
+
+
+def _references(response: Mapping[str, Any]) -> set[Any]:
+    text = json.dumps(response)
+    found: set[Any] = set()
+    json.loads(
+        text, object_pairs_hook=lambda pairs: found.update(v for k, v in pairs if k == "$ref")
+    )
+    return found
 
 
 def _check_signatures(content: dict[str, Any], *, needed: bool) -> None:
@@ -131,9 +143,7 @@ def _check_signatures(content: dict[str, Any], *, needed: bool) -> None:
     assert SUBSTITUTE not in signatures[1:], "a substitute on another call than the first"
 
 
-def _check_config(config: Mapping[str, Any] | None) -> None:
-    assert config != {}, "an empty config is left out"
-    found = config or {}
+def _check_config(found: Mapping[str, Any]) -> None:
     parts = found.get("system_instruction", {"parts": [{"text": "x"}]})["parts"]
     assert parts, "an empty system instruction is left out"
     assert all(set(part) == {"text"} and part["text"] for part in parts), "texts only"

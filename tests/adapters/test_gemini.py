@@ -74,7 +74,7 @@ def sent(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
 
 def config(prompt: Prompt, facts: ModelFacts = OLDER) -> Any:
     """Return the configuration on the wire."""
-    return write(prompt, facts)[0].get("config")
+    return write(prompt, facts)[0]["config"]
 
 
 def lost(*messages: Message, facts: ModelFacts = OLDER) -> list[tuple[str, str]]:
@@ -179,7 +179,7 @@ _sources = st.builds(
 _extras = st.sampled_from(
     [
         *(EMPTY, EMPTY, {"x": 1}, {"y": None}, {"part_metadata": {"a": "\ud800"}}, SIGNED),
-        *({"thought_signature": "c2l"}, {"thought_signature": 7}, {"thought": True}),
+        *({"thought_signature": "c2l"}, {"thought_signature": 7}, {"thought": True}, SUBSTITUTE),
     ]
 )
 _texts = st.builds(TextBlock, _any_text, _caches, _extras)
@@ -203,15 +203,26 @@ _unknown = st.sampled_from(
         UnknownBlock({"tool_call": {"id": "a"}, "thought_signature": "c2ln"}),
         UnknownBlock({"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}),
         UnknownBlock({"inline_data": {"data": "", "x": 1}}),
+        UnknownBlock({"tool_call": {"id": "a"}}, "anthropic"),
+        UnknownBlock({"function_call": {"name": "f", "args": "{bad"}}),
     ]
 )
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "x", "\ud800", "a.png"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["output", "error", "$ref", "n"]), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+_objects = _values.map(lambda value: TextBlock(json.dumps(value), extra={"json": True}))
 _results = st.builds(
     ToolResultBlock,
     _wild_text,
-    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
+    st.lists(_texts | _objects | _attachments | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
-    st.sampled_from([None, "timeout_error", " "]),
+    st.sampled_from([None, "timeout_error"]),
     _caches,
     _extras | st.just({"scheduling": "SILENT"}),
 )
@@ -221,11 +232,11 @@ _blocks: st.SearchStrategy[Block] = st.one_of(
 _kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
 _messages = st.builds(
     Message,
-    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
+    st.sampled_from(["system", "developer", "user", "assistant"]),
     st.lists(_blocks, max_size=4).map(tuple),
     name=st.sampled_from([None, None, "Ada"]),
     kind=_kinds,
-)
+) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
 _facts = st.builds(
     ModelFacts,
     prefill=st.booleans(),
@@ -484,8 +495,8 @@ def test_system() -> None:
 
 
 def test_no_config() -> None:
-    """Without anything to say in it there is no ``config``."""
-    assert {"contents"} == set(write(whole([say("system", ""), HELLO]), BARE)[0])
+    """Without anything to say in it ``config`` is there, for settings of one's own."""
+    assert {} == write(whole([say("system", ""), HELLO]), BARE)[0]["config"]
 
 
 @pytest.mark.parametrize("kind", ["written", "recorded", "recorded_system"])
@@ -556,7 +567,11 @@ def test_mended_name_is_a_hint() -> None:
     [
         ("{}", {}, []),
         ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
-        ('{"a": "\\ud800"}', {"a": "\ufffd"}, []),
+        (
+            '{"a": "\\ud800"}',
+            {"a": "\ufffd"},
+            [("hint", "a lone surrogate in arguments of f")],
+        ),
         ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
     ],
 )
@@ -585,9 +600,45 @@ def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
     ],
 )
 def test_results(block: ToolResultBlock, response: object) -> None:
-    """A result is one text, under a key that tells whether it is an error."""
+    """A written result is one text, under a key that tells whether it is an error."""
     wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
     assert response == wire[2][1][0]["function_response"]["response"]
+
+
+def as_json(text: str) -> TextBlock:
+    """Return a text that was an object when it was recorded."""
+    return TextBlock(text, extra={"json": True})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error", "response"),
+    [
+        ('{"temp": 3}', False, {"temp": 3}),
+        ('{"temp": 3}', True, {"error": {"temp": 3}}),
+        ('{"error": "x", "code": 3}', True, {"error": "x", "code": 3}),
+        ('{"error": "x", "code": 3}', False, {"output": {"error": "x", "code": 3}}),
+        ('{"error": null, "n": 3}', False, {"error": None, "n": 3}),
+        ("[1]", False, {"output": [1]}),
+        ("null", True, {"error": "null"}),
+        ("{}", False, {"output": {}}),
+        ('"x"', False, {"output": '"x"'}),
+        ("{bad", False, {"output": "{bad"}),
+    ],
+)
+def test_objects_as_results(text: str, is_error: bool, response: object) -> None:
+    """A result that was recorded as an object is one again."""
+    block = ToolResultBlock("a", (as_json(text),), is_error=is_error)
+    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
+    assert response == wire[2][1][0]["function_response"]["response"]
+
+
+def test_reference_in_a_result() -> None:
+    """An object that names something it does not hold stays text, a hint."""
+    block = ToolResultBlock("a", (as_json('{"a": [{"$ref": "x"}]}'),))
+    messages = (HELLO, say("assistant", call("a")), say("tool", block))
+    response = sent(*messages)[2][1][0]["function_response"]["response"]
+    expected = ({"output": '{"a": [{"$ref": "x"}]}'}, [("hint", "a result as an object")])
+    assert expected == (response, lost(*messages))
 
 
 def test_result_of_no_call() -> None:
@@ -606,6 +657,15 @@ def test_media_of_a_result() -> None:
     """A model that takes them gets the pictures of a result in it, beside its text."""
     wire = sent(HELLO, say("assistant", call("a")), answer("a", "x", PICTURE), facts=CONTINUING)
     assert [result("a", "x", parts=[INLINE])] == wire[2][1]
+
+
+def test_title_in_a_result() -> None:
+    """An attachment of a result has its title, by which its object may name it."""
+    titled = ImageBlock(PICTURE.source, title="dot.png")
+    messages = (HELLO, say("assistant", SIGNED_CALL), answer("b", titled))
+    (part,) = sent(*messages, facts=CONTINUING)[2][1][0]["function_response"]["parts"]
+    shown = {"inline_data": {**INLINE["inline_data"], "display_name": "dot.png"}}
+    assert (shown, []) == (part, lost(*messages, facts=CONTINUING))
 
 
 @pytest.mark.parametrize(
@@ -684,7 +744,7 @@ def test_choice_without_functions(choice: str) -> None:
     """Only functions can be chosen, the service's own tools cannot."""
     payload, losses = write(Prompt((HELLO,), (SEARCH,), choice), OLDER)
     found: Any = ({"tools": [{"google_search": {}}]}, [("hint", f"tool_choice {choice!r}")])
-    assert found == (payload.get("config"), named(losses))
+    assert found == (payload["config"], named(losses))
 
 
 def test_output() -> None:
@@ -697,7 +757,20 @@ def test_output() -> None:
 def test_output_is_lost() -> None:
     """A model that takes no schema loses it."""
     payload, losses = write(Prompt((HELLO,), output=OutputSchema({})), BARE)
-    assert ({"contents"}, [("content", "output schema")]) == (set(payload), named(losses))
+    assert ({}, [("content", "output schema")]) == (payload["config"], named(losses))
+
+
+@pytest.mark.parametrize(
+    ("output", "what"),
+    [
+        (OutputSchema({}, "report"), "output name 'report'"),
+        (OutputSchema({}, description="Rain."), "output description 'Rain.'"),
+        (OutputSchema({}, strict=False), "output strict False"),
+    ],
+)
+def test_lost_words_of_output(output: OutputSchema, what: str) -> None:
+    """What is said of a schema beside itself has no word here: a hint each."""
+    assert [("hint", what)] == named(write(Prompt((HELLO,), output=output), OLDER)[1])
 
 
 # Media.
@@ -907,11 +980,29 @@ def test_no_substitute() -> None:
     assert [use("a")] == sent(HELLO, say("assistant", call("a")), answer("a", "x"))[1][1]
 
 
-def test_substitute_is_kept_when_read() -> None:
-    """A substitute that was sent once is sent again, and is no hint any more."""
-    messages = (HELLO, say("assistant", call("a")), answer("a", "x"))
-    payload, _ = write(whole(messages), SIGNING)
-    assert (payload, ()) == write(read(payload), SIGNING)
+WORD = "skip_thought_signature_validator"
+
+
+@pytest.mark.parametrize("signature", [*SUBSTITUTE.values(), WORD, WORD.encode()])
+def test_substitute_is_dropped_when_read(signature: object) -> None:
+    """A substitute is no signature: what is read has none, and another model is sent none."""
+    (said,) = read([{"role": "model", "parts": [use("a", thoughtSignature=signature)]}]).messages
+    assert (call("a", "look_up", '{"q": "x"}'),) == said.content
+
+
+def test_substitute_comes_back() -> None:
+    """A model that needs one is sent a substitute again, with the same hint."""
+    written = write(whole((HELLO, say("assistant", call("a")), answer("a", "x"))), SIGNING)
+    again = write(read(written[0]), SIGNING)
+    assert (written[0], named(written[1])) == (again[0], named(again[1]))
+
+
+@pytest.mark.parametrize("block", [TextBlock("x", extra=SUBSTITUTE)])
+def test_no_substitute_on_other_parts(block: Block) -> None:
+    """A substitute stands on calls only: on another part it is a hint."""
+    messages = (HELLO, say("assistant", block), HELLO)
+    expected = ([{"text": "x"}], [("hint", "key 'thought_signature'")])
+    assert expected == (sent(*messages)[1][1], lost(*messages))
 
 
 # The last turn.
@@ -1110,13 +1201,21 @@ def test_loss_names_its_place() -> None:
         ),
         (
             [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}],
-            (say("assistant", UnknownBlock({"executable_code": {"code": "1"}}), kind="recorded"),),
+            (
+                say(
+                    "assistant",
+                    UnknownBlock({"executable_code": {"code": "1"}}, "gemini"),
+                    kind="recorded",
+                ),
+            ),
         ),
         (
             [{"parts": [{"inline_data": {"data": "AA==", "x": 1}}]}],
             (
                 say(
-                    "user", UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}), kind="recorded"
+                    "user",
+                    UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}, "gemini"),
+                    kind="recorded",
                 ),
             ),
         ),
@@ -1144,14 +1243,45 @@ def responded(response: object, **keys: Any) -> list[Any]:
         ({"output": "x"}, ToolResultBlock("a", (TextBlock("x"),), name="f")),
         ({"output": ""}, ToolResultBlock("a", name="f")),
         ({"error": "x"}, ToolResultBlock("a", (TextBlock("x"),), name="f", is_error=True)),
-        ({"output": [1]}, ToolResultBlock("a", (TextBlock("[1]"),), name="f")),
-        ({"celsius": 7}, ToolResultBlock("a", (TextBlock('{"celsius": 7}'),), name="f")),
+        ({"output": [1]}, ToolResultBlock("a", (as_json("[1]"),), name="f")),
+        ({"celsius": 7}, ToolResultBlock("a", (as_json('{"celsius": 7}'),), name="f")),
+        ({"error": 5}, ToolResultBlock("a", (as_json("5"),), name="f", is_error=True)),
+        ({"error": None}, ToolResultBlock("a", (as_json('{"error": null}'),), name="f")),
+        (
+            {"error": "x", "code": 3},
+            ToolResultBlock("a", (as_json('{"error": "x", "code": 3}'),), name="f", is_error=True),
+        ),
         ({}, ToolResultBlock("a", name="f")),
     ],
 )
 def test_read_result(response: object, block: ToolResultBlock) -> None:
     """A response is the text of its only key, or its JSON text."""
     assert (say("tool", block, kind="recorded"),) == read(responded(response)).messages
+
+
+@pytest.mark.parametrize(
+    ("response", "keys"),
+    [
+        ({"temp": 3}, {}),
+        ({"error": "x", "code": 3}, {}),
+        ({"error": {"code": 3}}, {}),
+        ({"error": None}, {}),
+        ({"output": None}, {}),
+        ({"output": {"temp": 3}}, {}),
+        (
+            {"image": {"$ref": "a.png"}},
+            {"parts": [{"inline_data": {**INLINE["inline_data"], "display_name": "a.png"}}]},
+        ),
+    ],
+)
+def test_results_come_back(response: object, keys: dict[str, Any]) -> None:
+    """A result that was an object is written as it was, and loses nothing."""
+    called = {"role": "model", "parts": [use("a", "f", **SIGNED)]}
+    data = [{"role": "user", "parts": [{"text": "x"}]}, called, *responded(response, **keys)]
+    payload, losses = write(read(data), SIGNING)
+    contents: Any = payload["contents"]
+    expected = {"id": "a", "name": "f", "response": response, **keys}
+    assert (expected, ()) == (contents[-1]["parts"][0]["function_response"], losses)
 
 
 def test_read_media_of_a_result() -> None:
@@ -1205,6 +1335,55 @@ def test_rounds_without_ids() -> None:
     assert ["call_0", "call_0_2"] == ids
 
 
+def ids_of(messages: tuple[Message, ...]) -> tuple[list[str], list[str]]:
+    """Return the ids of all calls, and those their results have."""
+    blocks = [block for message in messages for block in message.content]
+    calls = [block.id for block in blocks if isinstance(block, ToolUseBlock)]
+    return calls, [block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)]
+
+
+F, G = (unnamed("function_call", name) for name in "fg")
+OF_F, OF_G = (unnamed("function_response", name) for name in "fg")
+
+
+@pytest.mark.parametrize(
+    ("data", "ids"),
+    [
+        pytest.param(
+            [
+                *({"role": "model", "parts": [F]}, {"role": "model", "parts": [G]}),
+                {"role": "user", "parts": [OF_F, OF_G]},
+            ],
+            (["call_0", "call_1"], ["call_0", "call_1"]),
+            id="calls in two contents",
+        ),
+        pytest.param(
+            [{"role": "model", "parts": [F]}, {"role": "user", "parts": [{"text": "x"}, OF_F]}],
+            (["call_0"], ["call_0"]),
+            id="a result behind a text",
+        ),
+        pytest.param(
+            [
+                {"role": "model", "parts": [F, use("call_0", "g")]},
+                {"role": "user", "parts": [OF_F, result("call_0", "y", "g")]},
+            ],
+            (["call_1", "call_0"], ["call_1", "call_0"]),
+            id="an id that is taken",
+        ),
+    ],
+)
+def test_ids_that_are_given(data: list[Any], ids: Any) -> None:
+    """Calls of one turn have different ids, and each result that of its call, wherever it is."""
+    messages = read([{"parts": [{"text": "x"}]}, *data]).messages
+    assert ids == ids_of(messages)
+
+
+def test_calls_in_two_contents_are_one_turn() -> None:
+    """Calls that follow one another are of one turn, so that their results answer all."""
+    data = [{"role": "model", "parts": [F]}, {"role": "model", "parts": [{"text": "x"}, G]}]
+    assert ["assistant"] == [message.role for message in read(data).messages]
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -1251,7 +1430,7 @@ REST = {
             ]
         },
     ],
-    "toolConfig": {"functionCallingConfig": {"mode": "validated"}},
+    "toolConfig": {"functionCallingConfig": {"mode": "auto"}},
     "generationConfig": {"responseSchema": {"type": "INTEGER"}, "temperature": 1},
 }
 
@@ -1279,7 +1458,6 @@ def test_read_body() -> None:
         ({"mode": types.FunctionCallingConfigMode.NONE}, "none"),
         ({"mode": "ANY"}, "required"),
         ({"mode": "ANY", "allowedFunctionNames": ["f"]}, "f"),
-        ({"mode": "ANY", "allowedFunctionNames": ["f", "g"]}, "required"),
     ],
 )
 def test_read_choice(calling: object, choice: str | None) -> None:
@@ -1292,9 +1470,8 @@ def test_read_choice(calling: object, choice: str | None) -> None:
     ("data", "what"),
     [
         (7, "'contents' is a list, not int"),
-        ("x", "'contents' is a list, not str"),
         ({}, "'contents' is needed"),
-        ({"contents": {}}, "'contents' is a list, not dict"),
+        ({"contents": {"content": "x"}}, "contents[0]: 'parts' is needed"),
         ({"contents": [], "config": [7]}, "a dictionary is needed, not list"),
         (
             {"contents": [], "system_instruction": 7},
@@ -1304,7 +1481,10 @@ def test_read_choice(calling: object, choice: str | None) -> None:
         (["x", {"role": "tool"}], "contents[1]: unknown 'role' 'tool'"),
         ([{"role": 7}], "contents[0]: unknown 'role' 7"),
         ([{"parts": 7}], "contents[0]: 'parts' is a list, not int"),
-        ([{"parts": [{"text": "x"}, {"text": 7}]}], "contents[0]: parts[1]: 'text' is needed"),
+        (
+            [{"parts": [{"text": "x"}, {"text": 7}]}],
+            "contents[0]: parts[1]: 'text' is a string, not int",
+        ),
         ([{"parts": [{"functionCall": {}}]}], "contents[0]: parts[0]: 'name' is needed"),
         (
             [{"parts": [{"functionCall": {"name": "f", "args": [1]}}]}],
@@ -1324,6 +1504,36 @@ def test_read_choice(calling: object, choice: str | None) -> None:
             {"contents": [], "tool_config": {"function_calling_config": {"mode": "SOME"}}},
             "unknown 'mode' 'SOME'",
         ),
+        (
+            {"contents": [], "tool_config": {"function_calling_config": {"mode": "VALIDATED"}}},
+            "unknown 'mode' 'VALIDATED'",
+        ),
+        (
+            {
+                "contents": [],
+                "tool_config": {
+                    "function_calling_config": {
+                        "mode": "ANY",
+                        "allowed_function_names": ["f", "g"],
+                    }
+                },
+            },
+            "several functions are allowed, not all",
+        ),
+        (
+            {"contents": [], "config": {"response_mime_type": "application/json"}},
+            "'response_mime_type' 'application/json' without a schema",
+        ),
+        (
+            {
+                "contents": [],
+                "config": {
+                    "response_mime_type": "text/x.enum",
+                    "response_schema": {"type": "STRING", "enum": ["a"]},
+                },
+            },
+            "unknown 'response_mime_type' 'text/x.enum'",
+        ),
     ],
 )
 def test_read_error(data: object, what: str) -> None:
@@ -1331,6 +1541,206 @@ def test_read_error(data: object, what: str) -> None:
     with pytest.raises(DataError) as caught:
         read(data)
     assert what == caught.value.what
+
+
+OTHERS = (
+    "it looks like a message of another provider: History.from_openai, from_anthropic, from_bedrock"
+)
+
+
+@pytest.mark.parametrize(
+    ("item", "fix"),
+    [
+        ({"role": "user", "content": "hi"}, OTHERS),
+        ({"role": "assistant", "tool_calls": []}, OTHERS),
+        (
+            {"type": "text", "text": "hi"},
+            "it looks like a block or an item of another provider: History.from_openai_responses",
+        ),
+        ({"candidates": []}, "it looks like a response: Message.from_response(it)"),
+        ({"contents": []}, "it looks like a payload, which stands alone"),
+        ({"words": "hi"}, "give {'role': 'user', 'parts': [...]}"),
+    ],
+)
+def test_no_content(item: object, fix: str) -> None:
+    """What is no content is an error that says what it looks like, and is never an empty turn."""
+    with pytest.raises(DataError) as caught:
+        read([item])
+    assert ("contents[0]: 'parts' is needed", fix) == (caught.value.what, caught.value.fix)
+
+
+ONE = (say("user", "One.", kind="recorded"),)
+PICTURED = (say("user", "One.", PICTURE, kind="recorded"),)
+FILM = MediaSource("url", "https://www.youtube.com/watch?v=x")
+FILE = types.File(uri=UPLOADED, mime_type="image/png")
+BYTES = types.Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
+
+
+@pytest.mark.parametrize(
+    ("contents", "messages"),
+    [
+        pytest.param("One.", ONE, id="a text"),
+        pytest.param({"parts": [{"text": "One."}]}, ONE, id="a content"),
+        pytest.param({"text": "One."}, ONE, id="a part"),
+        pytest.param(types.UserContent("One."), ONE, id="a content of the SDK"),
+        pytest.param([{"text": "One."}], ONE, id="a part in a list"),
+        pytest.param([types.Part.from_text(text="One.")], ONE, id="a part of the SDK"),
+        pytest.param([{"parts": {"text": "One."}}], ONE, id="a content of one part"),
+        pytest.param([{"parts": ["One."]}], ONE, id="a text for a part"),
+        pytest.param(["One.", BYTES], PICTURED, id="a text and a picture"),
+        pytest.param([["One.", BYTES]], PICTURED, id="a list in the list"),
+        pytest.param(
+            [FILE, {"file_uri": UPLOADED, "mime_type": "image/png"}],
+            (
+                say(
+                    "user",
+                    *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2,
+                    kind="recorded",
+                ),
+            ),
+            id="files",
+        ),
+        pytest.param(
+            ["One.", F, OF_F, "Two."],
+            (
+                *ONE,
+                say("assistant", call("call_0", "f", "{}"), kind="recorded"),
+                say("tool", ToolResultBlock("call_0", name="f"), kind="recorded"),
+                say("user", "Two.", kind="recorded"),
+            ),
+            id="a call and its result",
+        ),
+        pytest.param(
+            ["One.", {"parts": [{"text": "One."}]}, "One."], ONE * 3, id="a content between"
+        ),
+    ],
+)
+def test_read_contents(contents: object, messages: tuple[Message, ...]) -> None:
+    """All that the SDK takes for contents is read; parts on their own are one content."""
+    assert messages == read({"contents": contents}).messages
+
+
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        ("One.", ["One."]),
+        (["One.", "Two."], ["One.", "Two."]),
+        ({"text": "One."}, ["One."]),
+        ({"parts": {"text": "One."}}, ["One."]),
+        (types.UserContent("One."), ["One."]),
+    ],
+)
+def test_read_system(given: object, texts: list[str]) -> None:
+    """A system instruction is a content, its parts, or one of them."""
+    (said,) = read({"contents": [], "system_instruction": given}).messages
+    assert say("system", *texts, kind="recorded") == said
+
+
+@pytest.mark.parametrize(
+    ("data", "block"),
+    [
+        ({"file_uri": FILM.value}, VideoBlock(FILM)),
+        ({"file_uri": FILM.value, "mime_type": "video/*"}, VideoBlock(FILM)),
+        (
+            {"file_uri": "https://e.org/a.png?x"},
+            ImageBlock(MediaSource("url", "https://e.org/a.png?x")),
+        ),
+        (
+            {"file_uri": "http://e.org/a", "mime_type": "image/png"},
+            ImageBlock(MediaSource("url", "http://e.org/a", "image/png")),
+        ),
+    ],
+)
+def test_read_address(data: object, block: Block) -> None:
+    """Where no type tells what an address leads to, the address does."""
+    assert (block,) == read([{"file_data": data}]).messages[0].content
+
+
+def test_films_come_back() -> None:
+    """A film at YouTube, which need not tell its type, is sent."""
+    data = [{"parts": [{"file_data": {"file_uri": FILM.value}}]}]
+    payload, losses = write(read(data), OLDER)
+    contents: Any = payload["contents"]
+    assert ([file(FILM.value, "video/mp4")], ()) == (contents[0]["parts"], losses)
+
+
+@pytest.mark.parametrize("key", ["partialArgs", "willContinue"])
+def test_streamed_call(key: str) -> None:
+    """A call whose arguments are not whole yet is a loss of content."""
+    call = {"name": "f", key: [{"jsonPath": "$.a", "stringValue": "x"}]}
+    losses = write(read(["x", {"function_call": call}, "x"]), OLDER)[1]
+    assert [("content", "unknown block")] == named(losses)
+
+
+def test_broken_arguments() -> None:
+    """Arguments that are no object but text are kept as they came."""
+    data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": "{bad"}}]}]
+    assert (call("call_0", "f", "{bad"),) == read(data).messages[0].content
+
+
+def test_both_configurations() -> None:
+    """A body's own settings are read beside a ``config``."""
+    data = {
+        "contents": [],
+        "config": {"system_instruction": "One."},
+        "generation_config": {"response_json_schema": {"type": "object"}},
+    }
+    assert OutputSchema({"type": "object"}) == read(data).output
+
+
+def test_all_functions_are_allowed() -> None:
+    """Where one of all functions has to be called, any may be."""
+    choice = {"mode": "ANY", "allowed_function_names": ["g", "f"]}
+    declared = [{"function_declarations": [{"name": "f"}, {"name": "g"}]}]
+    tool_config = {"function_calling_config": choice}
+    data = {"contents": [], "tools": declared, "tool_config": tool_config}
+    assert "required" == read(data).tool_choice
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+        ({"type": "STRING", "nullable": False}, {"type": "string"}),
+        (
+            {"type": "STRING", "format": "enum", "enum": ["A"], "nullable": True},
+            {"type": ["string", "null"], "enum": ["A", None]},
+        ),
+        (
+            {"any_of": [{"type": "STRING"}], "nullable": True},
+            {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        ),
+        (
+            {"type": "ARRAY", "minItems": "1", "max_items": 3, "items": {"maxLength": "9"}},
+            {"type": "array", "minItems": 1, "maxItems": 3, "items": {"maxLength": 9}},
+        ),
+        (
+            {"properties": {"any_of": {}, "b": {"type": "STRING"}}, "propertyOrdering": ["b"]},
+            {"properties": {"b": {"type": "string"}, "any_of": {}}},
+        ),
+        (
+            {"enum": [{"type": "A"}], "default": {"type": "A"}, "example": {"type": "A"}},
+            {"enum": [{"type": "A"}], "default": {"type": "A"}, "examples": [{"type": "A"}]},
+        ),
+        (
+            {"defs": {"a": {"type": "STRING"}}, "ref": "#/$defs/a"},
+            {"$defs": {"a": {"type": "string"}}, "$ref": "#/$defs/a"},
+        ),
+        (
+            {"type": "TYPE_UNSPECIFIED", "additional_properties": {"type": "STRING"}},
+            {"additionalProperties": {"type": "string"}},
+        ),
+        (
+            {"type": ["STRING", "NULL"], "format": "date-time"},
+            {"type": ["string", "null"], "format": "date-time"},
+        ),
+    ],
+)
+def test_read_schema(schema: Any, expected: Any) -> None:
+    """A schema of Gemini's own dialect is read as a JSON schema, the same for every provider."""
+    tools = [{"function_declarations": [{"name": "f", "parameters": schema}]}]
+    (tool,) = read({"contents": [], "tools": tools}).tools
+    assert json.dumps(expected) == json.dumps(tool.input_schema)
 
 
 def test_payload_is_its_own() -> None:
@@ -1428,19 +1838,37 @@ def test_finish_reason(reason: object, word: str | None) -> None:
     assert word == read_response({"candidates": [{"finish_reason": reason}]}).finish_reason
 
 
-def test_blocked_response() -> None:
+@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", types.BlockedReason.JAILBREAK])
+def test_blocked_response(reason: object) -> None:
     """A request that was blocked has no candidate, and nothing was said."""
-    found = read_response({"promptFeedback": {"blockReason": "SAFETY"}})
+    found = read_response({"promptFeedback": {"blockReason": reason}})
     assert ((), "filtered", None) == (found.content, found.finish_reason, found.token_usage)
+
+
+@pytest.mark.parametrize("candidates", [{}, {"candidates": None}, {"candidates": []}])
+def test_response_without_candidates(candidates: dict[str, Any]) -> None:
+    """A response that only counts is an empty message with what was counted."""
+    found = read_response({**candidates, "usageMetadata": USAGE, "modelVersion": "x"})
+    assert ((), None, COUNTED) == (found.content, found.finish_reason, found.token_usage)
+
+
+def test_calls_of_a_response_have_ids() -> None:
+    """Calls without ids get some where they are read."""
+    data = {"candidates": [{"content": {"role": "model", "parts": [F, G]}}]}
+    assert (["call_0", "call_1"], []) == ids_of((read_response(data),))
 
 
 @pytest.mark.parametrize(
     ("data", "what"),
     [
         (7, "a dictionary is needed, not int"),
-        ({}, "'block_reason' is needed"),
+        ({}, "'candidates' is needed"),
+        ({"choices": []}, "'candidates' is needed"),
         ({"candidates": 7}, "'candidates' is a list, not int"),
-        ({"candidates": [{"content": {"parts": [{"text": 7}]}}]}, "parts[0]: 'text' is needed"),
+        (
+            {"candidates": [{"content": {"parts": [{"text": 7}]}}]},
+            "parts[0]: 'text' is a string, not int",
+        ),
     ],
 )
 def test_response_error(data: object, what: str) -> None:

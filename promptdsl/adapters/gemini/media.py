@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptdsl import blocks as b
-from promptdsl.adapters.gemini.spelling import base64_text, entries_of, is_base64
+from promptdsl.adapters.gemini.spelling import base64_text, entries_of, is_base64, standard
 from promptdsl.sources import MediaSource, SourceKind, data_url
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import utf8
@@ -40,7 +40,7 @@ _ADDRESSES: Mapping[str, tuple[str, ...]] = {
 _UPLOADED = "https://generativelanguage.googleapis.com/"
 """Where files that were uploaded before are; the service knows their types."""
 
-_YOUTUBE = re.compile(r"https://(www\.|m\.)?(youtube\.com|youtu\.be)/", re.IGNORECASE)
+_YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/", re.IGNORECASE)
 _CLASSES: Mapping[str, Any] = {"image": b.ImageBlock, "audio": b.AudioBlock, "video": b.VideoBlock}
 
 
@@ -51,7 +51,7 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
     media_type = _media_type(kind, source.media_type or _told(kind, value))
     if source.kind == "base64":
         fits = bool(media_type and value) and is_base64(value)
-        return {"inline_data": {"mime_type": media_type, "data": value}} if fits else None
+        return {"inline_data": {"mime_type": media_type, "data": standard(value)}} if fits else None
     if media_type is None or not value.lower().startswith(_ADDRESSES.get(source.kind, ("\0",))):
         return None
     typed = {"mime_type": media_type} if media_type else {}
@@ -78,6 +78,12 @@ def _told(kind: str, address: str) -> str | None:
     return found or ("" if address.lower().startswith(_UPLOADED) else None)
 
 
+def _family(media_type: str | None, address: str) -> str:
+    """Return what an attachment is, as its media type tells it, or else its address."""
+    told = media_type or (_told("video" if _YOUTUBE.match(address) else "", address) or "")
+    return told.partition("/")[0].lower()
+
+
 def read_media(key: str, data: object, extra: Mapping[str, Any]) -> b.Block | None:
     """Return the block of ``inline_data`` or ``file_data``, ``None`` for what is no known one."""
     held = entries_of(data)
@@ -88,8 +94,11 @@ def read_media(key: str, data: object, extra: Mapping[str, Any]) -> b.Block | No
         return None
     address = b.string(value, key)
     kind = "base64" if key == "inline_data" else _address_kind(address.lower())
-    family = (media_type or "").partition("/")[0].lower()
-    source = MediaSource(kind, address, media_type, from_data=True)
+    family = _family(media_type, "" if kind == "base64" else address)
+    # One for any film says no more than that it is one.
+    told = None if (media_type or "").endswith("/*") else media_type
+    value = standard(address) if kind == "base64" else address
+    source = MediaSource(kind, value, told, from_data=True)
     block: b.Block = _CLASSES.get(family, b.DocumentBlock)(source, title, extra=extra)
     return block
 
@@ -97,5 +106,5 @@ def read_media(key: str, data: object, extra: Mapping[str, Any]) -> b.Block | No
 def _address_kind(address: str) -> SourceKind:
     if address.startswith("gs://"):
         return "gcs"
-    other = address.startswith("https://") and not address.startswith(_UPLOADED)
+    other = address.startswith(("https://", "http://")) and not address.startswith(_UPLOADED)
     return "url" if other else "file_id"

@@ -1,15 +1,15 @@
 """Reading: a recorded conversation becomes messages."""
 
 from collections.abc import Mapping
-from itertools import takewhile
 from typing import Any, cast
 
 import attrs
 
 from promptdsl import blocks as b
-from promptdsl.adapters.gemini.reading_blocks import read_parts
+from promptdsl.adapters.gemini.contents import read_contents, read_system
+from promptdsl.adapters.gemini.pairing import named, paired
+from promptdsl.adapters.gemini.settings import read_settings
 from promptdsl.adapters.gemini.spelling import entries_of
-from promptdsl.adapters.gemini.tools import read_settings
 from promptdsl.errors import DataError
 from promptdsl.json_text import exact
 from promptdsl.messages import Details, Message, message
@@ -21,21 +21,18 @@ from promptdsl.wire.replies import usage
 def read(data: object) -> Prompt:
     """Return the prompt of a payload or of a list of contents, which are recorded ones.
 
-    A payload is the arguments of ``generate_content`` or the body that the service takes. Raises
-    :class:`DataError` that names the index and the key of what cannot be read.
+    A payload is the arguments of ``generate_content`` or the body that the service takes; contents
+    are all that the SDK takes for them. Raises :class:`DataError` that names the index and the key
+    of what cannot be read.
     """
     payload: dict[str, Any] = {"contents": data}
     if isinstance(data, Mapping):
         payload = entries_of(cast("Mapping[str, Any]", data))
-    config = entries_of(payload.get("config") or payload.get("generation_config") or {})
-    settings = {**payload, **config}
-    leading = located("system_instruction", _parts_of, settings.get("system_instruction"))
+    configs = [entries_of(payload.get(key) or {}) for key in ("generation_config", "config")]
+    settings = {**payload, **configs[0], **configs[1]}
+    leading = located("system_instruction", read_system, settings.get("system_instruction"))
     found = [message("system", leading, kind="recorded")] if leading else []
-    waiting: list[b.Block] = []
-    for index, content in enumerate(items(entry(payload, "contents"), "contents")):
-        said = located(f"contents[{index}]", _said, content)
-        found += [_paired(item, waiting) for item in said]
-        waiting = _calls(said) or waiting
+    found += paired(read_contents(entry(payload, "contents")))
     return attrs.evolve(read_settings(settings), messages=tuple(found))
 
 
@@ -45,17 +42,23 @@ def read_response(data: object) -> Message:
     It is the first candidate's. Raises :class:`DataError` for what is no response of Gemini.
     """
     entries = entries_of(data)
+    if not entries.keys() & _TOLD:
+        raise DataError("'candidates' is needed", fix="give the object the client returned")
     candidates = items(entries.get("candidates", ()), "candidates")
-    blocked = entries_of(entries.get("prompt_feedback") or {})
-    if not candidates:
-        candidates = [{"finish_reason": entry(blocked, "block_reason", str)}]
-    candidate = entries_of(candidates[0])
-    content = _parts_of(candidate.get("content"))
+    # A prompt may have been blocked, for whatever reason; some parts of a stream only count.
+    blocked = entries_of(entries.get("prompt_feedback") or {}).get("block_reason")
+    candidate = entries_of(candidates[0] if candidates else {})
+    content = named(read_system(candidate.get("content")))
+    reason = _finished(candidate.get("finish_reason"), content)
     details = Details(
-        finish_reason=_finished(candidate.get("finish_reason"), content),
+        finish_reason="filtered" if blocked and not candidates else reason,
         token_usage=_counted(entries_of(entries.get("usage_metadata") or {})),
     )
     return message("assistant", content, kind="recorded", details=details)
+
+
+_TOLD = {"candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id"}
+"""The keys of a response."""
 
 
 def _counted(counts: Mapping[str, Any]) -> Mapping[str, int] | None:
@@ -96,48 +99,3 @@ _FINISHED = {
         "filtered",
     ),
 }
-
-
-def _said(data: object) -> list[Message]:
-    if isinstance(data, str):
-        return [message("user", b.contents(data), kind="recorded")]
-    entries = entries_of(data)
-    role, content = entries.get("role", "user"), read_parts(entries.get("parts"))
-    if role == "model":
-        return [message("assistant", content, kind="recorded")]
-    # Older ones have results in contents of a role of their own.
-    if role not in ("user", "function"):
-        raise DataError(f"unknown 'role' {role!r}", fix="one of user, model")
-    heads = list(takewhile(lambda block: block.type == "tool_result", content))
-    said = [message("tool", (block,), kind="recorded") for block in heads]
-    rest = content[len(heads) :]
-    return [*said, message("user", rest, kind="recorded")] if rest or not heads else said
-
-
-def _parts_of(data: object) -> tuple[b.Block, ...]:
-    """Return the blocks of a content, or of its parts alone."""
-    if data is None or isinstance(data, str | list | tuple):
-        return read_parts(cast("object", data))
-    return read_parts(entries_of(data).get("parts"))
-
-
-def _calls(said: list[Message]) -> list[b.Block]:
-    return [block for item in said for block in item.content if block.type == "tool_use"]
-
-
-def _paired(said: Message, waiting: list[b.Block]) -> Message:
-    """Return a tool message whose result has the id of its call, found by name where it had none.
-
-    Before Gemini 3 neither calls nor results had to have ids.
-    """
-    result = said.content[0] if said.role == "tool" else None
-    if not isinstance(result, b.ToolResultBlock):
-        return said
-    calls = [block for block in waiting if isinstance(block, b.ToolUseBlock)]
-    known = [call for call in calls if call.id == result.tool_use_id]
-    named = [call for call in calls if not result.tool_use_id and call.name == result.name]
-    for call in [*known, *named][:1]:
-        waiting.remove(call)
-        answer = attrs.evolve(result, tool_use_id=call.id)
-        return message("tool", (answer,), kind="recorded")
-    return said

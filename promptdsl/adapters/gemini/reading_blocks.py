@@ -1,51 +1,57 @@
 """Parts of the wire as blocks: what each part of a recorded content was."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl import blocks as b
 from promptdsl.adapters.gemini.media import read_media
-from promptdsl.adapters.gemini.reasoning import SIGNATURE, read_thought
-from promptdsl.adapters.gemini.spelling import base64_text, entries_of
+from promptdsl.adapters.gemini.objects import read_response_value
+from promptdsl.adapters.gemini.reasoning import SIGNATURE, SUBSTITUTES, read_thought
+from promptdsl.adapters.gemini.spelling import base64_text, entries_of, several
 from promptdsl.json_text import write_json
 from promptdsl.wire.entries import entry, items, located, mapping
 
 _DATA = ("text", "function_call", "function_response", "inline_data", "file_data")
 
+OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
+"""The parts that have no block of ours; of others no model or client knows the name."""
+
+PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
+"""The keys that tell a part."""
+
 
 def read_parts(value: object) -> tuple[b.Block, ...]:
-    """Return the blocks of the parts of a content; a string is one text."""
+    """Return the blocks of the parts of a content; a string is one text, one part a list of it."""
     if value is None or isinstance(value, str):
         return b.contents(value)
-    found = enumerate(items(value, "parts"))
-    return tuple(located(f"parts[{n}]", partial(read_part, number=n), part) for n, part in found)
+    found = enumerate(several(value, "parts"))
+    return tuple(located(f"parts[{n}]", read_part, part) for n, part in found)
 
 
-def read_part(data: object, number: int = 0) -> b.Block:
-    """Return the block a part describes, what nobody knows as it came.
-
-    A call without an id, as models before Gemini 3 made them, gets one of its ``number``.
-    """
-    entries = entries_of(data)
+def read_part(data: object) -> b.Block:
+    """Return the block a part describes, what nobody knows as it came; a string is a text."""
+    entries = entries_of({"text": data} if isinstance(data, str) else data)
     if SIGNATURE in entries:
         entries[SIGNATURE] = base64_text(entries[SIGNATURE])
     if entries.get("thought") is False:
         del entries["thought"]
     if not (set(entries) - {"thought", SIGNATURE}) and SIGNATURE in entries:
         entries["text"] = ""
+    # It stands for none, and is put back where a model needs it.
+    if str(entries.get(SIGNATURE)) in SUBSTITUTES:
+        del entries[SIGNATURE]
     kinds = [key for key in _DATA if key in entries]
     if len(kinds) != 1 or "type" in entries:
-        return b.UnknownBlock(entries)
+        return b.UnknownBlock(entries, "gemini")
     (kind,) = kinds
     if kind == "text":
         return _text(entries)
     if kind == "function_call":
-        return _call(entries, number)
+        return _call(entries)
     if kind == "function_response":
         return _result(entries)
     rest = {key: value for key, value in entries.items() if key != kind}
-    return read_media(kind, entries[kind], rest) or b.UnknownBlock(entries)
+    return read_media(kind, entries[kind], rest) or b.UnknownBlock(entries, "gemini")
 
 
 def _text(entries: dict[str, Any]) -> b.Block:
@@ -56,38 +62,38 @@ def _text(entries: dict[str, Any]) -> b.Block:
     return b.TextBlock(text, extra=entries)
 
 
-def _call(entries: dict[str, Any], number: int) -> b.Block:
-    call = entries_of(entries.pop("function_call"))
+def _call(entries: dict[str, Any]) -> b.Block:
+    call = entries_of(entries["function_call"])
+    # Of one that was still being streamed, the arguments are not whole.
+    if call.get("partial_args") or call.pop("will_continue", None):
+        return b.UnknownBlock(entries, "gemini")
     name = entry(call, "name", str)
     id = b.optional(call.pop("id", None), "id")
-    arguments = write_json(mapping(call.pop("args", None) or {}))
+    arguments = _arguments(call.pop("args", None) or {})
+    further = {key: entries[key] for key in entries if key != "function_call"}
     del call["name"]
-    return b.ToolUseBlock(id or f"call_{number}", name, arguments, extra={**call, **entries})
+    return b.ToolUseBlock(id or "", name, arguments, extra={**call, **further})
+
+
+def _arguments(value: object) -> str:
+    """Return the JSON text of arguments: text that came as such, however broken, as it came."""
+    return value if isinstance(value, str) else write_json(mapping(value))
 
 
 def _result(entries: dict[str, Any]) -> b.Block:
     result = entries_of(entries.pop("function_response"))
     id = b.optional(result.pop("id", None), "id")
     name = b.optional(result.pop("name", None), "name")
-    is_error, said = _response(mapping(result.pop("response", None) or {}))
+    is_error, said = read_response_value(mapping(result.pop("response", None) or {}))
     found = enumerate(items(result.pop("parts", ()), "parts"))
     media = tuple(located(f"parts[{n}]", _within, part) for n, part in found)
-    content = (*b.contents(said), *media)
+    content = (*said, *media)
     extra = {**result, **entries}
     return b.ToolResultBlock(id or "", content, name=name, is_error=is_error, extra=extra)
-
-
-def _response(response: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return whether a response tells an error, and its text: JSON for what is none."""
-    keys = list(response)
-    if keys not in (["output"], ["error"]):
-        return False, write_json(response) if response else ""
-    value = response[keys[0]]
-    return keys == ["error"], value if isinstance(value, str) else write_json(value)
 
 
 def _within(data: object) -> b.Block:
     """Return an attachment of a result, which holds nothing else."""
     block = read_part(data)
     media = block.type in ("image", "audio", "video", "document")
-    return block if media else b.UnknownBlock(cast("Mapping[str, Any]", entries_of(data)))
+    return block if media else b.UnknownBlock(cast("Mapping[str, Any]", entries_of(data)), "gemini")

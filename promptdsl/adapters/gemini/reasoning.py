@@ -16,10 +16,16 @@ SIGNATURE = "thought_signature"
 UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
 """What stands for a signature that is missing, as Google's documentation of them has it."""
 
+_WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+SUBSTITUTES = frozenset(
+    {*_WORDS, *(base64.b64encode(word.encode()).decode() for word in _WORDS)},
+)
+"""All that is documented to stand for one, as text and as bytes."""
+
 
 def thought_param(request: Turns, block: ReasoningBlock) -> Param | None:
     """Return a thought as a part, ``None`` (a hint) where it cannot be replayed."""
-    signature = block.signature or ""
+    signature = "" if block.signature in SUBSTITUTES else block.signature or ""
     mine = request.message.role == "assistant" and block.origin == "gemini"
     if not (mine and is_whole(block.text) and is_base64(signature)):
         request.lose("hint", "reasoning", "not of this provider, or it cannot be sent as it came")
@@ -66,5 +72,7 @@ def _substitute(request: Turns, part: Param, said: Message, *, first: bool) -> N
 
 
 def kept_signature(value: object) -> str | None:
-    """Return a signature as it came, ``None`` for what the SDK would refuse."""
-    return value if isinstance(value, str) and value and is_base64(value) else None
+    """Return a signature as it came, ``None`` for a substitute and what the SDK would refuse."""
+    if not isinstance(value, str) or value in SUBSTITUTES:
+        return None
+    return value if value and is_base64(value) else None

@@ -1,27 +1,23 @@
-"""Tools, which of them has to be called, and the form of the answer, both ways."""
+"""Tools, both ways: functions, and what only the service has."""
 
 import re
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
+from promptdsl.adapters.gemini.schemas import json_schema
 from promptdsl.adapters.gemini.spelling import entries_of
 from promptdsl.blocks import optional
-from promptdsl.errors import DataError
 from promptdsl.json_text import exact
-from promptdsl.losses import Loss
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
+from promptdsl.prompts import ToolDefinition
 from promptdsl.wire.entries import entry, items, located, mapping
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param, Request
 from promptdsl.wire.text import json_copy
-from promptdsl.wire.tools import chosen, write_tools
+from promptdsl.wire.tools import write_tools
 
 NO_MARKS = "a request has none: caching is implicit, or an object of its own"
 
 _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
-_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
-_CHOICES = {"AUTO": "auto", "VALIDATED": "auto", "NONE": "none", "ANY": "required"}
 
 
 def sent_name(request: Request, name: str, definition: ToolDefinition | None = None) -> str:
@@ -53,41 +49,10 @@ def _tool(request: Request, tool: ToolDefinition) -> Param:
     return cast("Param", json_copy(param))
 
 
-def settings_of(request: Request, tools: list[Param]) -> Param:
-    """Return the keys for the choice of tools and the form of the answer, where it says them.
-
-    Only functions can be chosen: without one that fits the choice is a hint.
-    """
-    settings: Param = {}
-    choice, name = chosen(request)
-    functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
-    if choice and functions and name in (None, *functions):
-        named = {} if name is None else {"allowed_function_names": [name]}
-        settings["tool_config"] = {"function_calling_config": {"mode": _MODES[choice], **named}}
-    elif choice:
-        what = f"tool_choice {request.prompt.tool_choice!r}"
-        request.losses.append(Loss("hint", what, "there is no such function to call"))
-    output = request.prompt.output
-    if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
-    elif output is not None:
-        settings["response_mime_type"] = "application/json"
-        settings["response_json_schema"] = json_copy(dict(output.schema))
-    return settings
-
-
-def read_settings(settings: Mapping[str, Any]) -> Prompt:
-    """Return what a payload says beside its contents."""
-    found = enumerate(items(settings.get("tools", ()), "tools"))
-    tools = [tool for n, data in found for tool in located(f"tools[{n}]", _read_tools, data)]
-    schema = settings.get("response_json_schema")
-    if schema is None:
-        schema = _json_schema(settings.get("response_schema"))
-    return Prompt(
-        tools=tuple(tools),
-        tool_choice=_read_choice(entries_of(settings.get("tool_config") or {})),
-        output=None if schema is None else OutputSchema(json_copy(mapping(schema))),
-    )
+def read_tools(data: object) -> list[ToolDefinition]:
+    """Return the tools of a list on the wire."""
+    found = enumerate(items(data, "tools"))
+    return [tool for n, item in found for tool in located(f"tools[{n}]", _read_tools, item)]
 
 
 def _read_tools(data: object) -> list[ToolDefinition]:
@@ -105,40 +70,9 @@ def _read_function(data: object) -> ToolDefinition:
     description = optional(entries.get("description"), "description")
     given: Any = entries.get("parameters_json_schema")
     if given is None:
-        given = _json_schema(entries.get("parameters"))
+        own = entries.get("parameters")
+        given = None if own is None else json_schema(own)
     known = ("name", "description", "parameters_json_schema")
     extra = json_copy({key: value for key, value in entries.items() if key not in known})
     schema = json_copy(mapping({} if given is None else given))
     return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
-
-
-def _json_schema(schema: object) -> Any:
-    """Return a schema of Gemini's own dialect, whose types are in capitals, as a JSON schema."""
-    found = None if schema is None else json_copy(mapping(schema))
-    waiting: list[Any] = [found]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            entries = cast("dict[str, Any]", item)
-            kind = entries.get("type")
-            if isinstance(kind, str):
-                entries["type"] = kind.lower()
-            waiting += entries.values()
-        elif isinstance(item, list):
-            waiting += item
-    return found
-
-
-def _read_choice(entries: Mapping[str, Any]) -> str | None:
-    config = entries_of(entries.get("function_calling_config") or {})
-    if "mode" not in config:
-        return None
-    mode = str(exact(entry(config, "mode", str))).upper()
-    if mode == "MODE_UNSPECIFIED":
-        return None
-    names = items(config.get("allowed_function_names", ()), "allowed_function_names")
-    if mode == "ANY" and len(names) == 1:
-        return optional(names[0], "allowed_function_names")
-    if mode not in _CHOICES:
-        raise DataError(f"unknown 'mode' {mode!r}", fix="AUTO, ANY, NONE or VALIDATED")
-    return _CHOICES[mode]

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from promptdsl.adapters.gemini.reasoning import settle_signatures
-from promptdsl.adapters.gemini.tools import settings_of, tools_of
+from promptdsl.adapters.gemini.settings import settings_of
+from promptdsl.adapters.gemini.tools import tools_of
 from promptdsl.adapters.gemini.writing_blocks import params_of
 from promptdsl.losses import Loss
 from promptdsl.models import ModelFacts
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Payload(TypedDict):
-    """What ``client.models.generate_content`` takes of a prompt; ``config`` may be left out."""
+    """What ``client.models.generate_content`` takes of a prompt; ``config`` may be empty."""
 
     contents: "list[ContentDict]"
-    config: "NotRequired[GenerateContentConfigDict]"
+    config: "GenerateContentConfigDict"
 
 
 def _is_result(param: Param) -> bool:
@@ -48,7 +49,7 @@ def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]
     contents = [{"role": _ROLES[turn["role"]], "parts": turn["content"]} for turn in request.turns]
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings_of(request, tools)}
-    payload = {"contents": contents, **({"config": config} if config else {})}
+    payload = {"contents": contents, "config": config}
     return cast("Payload", payload), tuple(request.losses)
 
 

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
+import attrs
+
 from promptdsl import blocks as b
 from promptdsl.adapters.gemini.media import RESULT_TYPES, source_param
-from promptdsl.adapters.gemini.reading_blocks import read_part
+from promptdsl.adapters.gemini.objects import MARK, marked_value, misnames, response_param
+from promptdsl.adapters.gemini.reading_blocks import OPAQUE, read_part
 from promptdsl.adapters.gemini.reasoning import (
     SIGNATURE,
     ask_signature,
@@ -14,14 +17,12 @@ from promptdsl.adapters.gemini.reasoning import (
     thought_param,
 )
 from promptdsl.adapters.gemini.tools import NO_MARKS, sent_name
+from promptdsl.json_text import ABSENT
 from promptdsl.wire.names import call_id, result_id
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
 from promptdsl.wire.turns import Turns
 from promptdsl.wire.written import write_blocks
-
-_OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
-"""The parts that have no block of ours; of others no model or client knows the name."""
 
 _ANY = ("part_metadata",)
 _TEXTUAL = (*_ANY, "speech_metadata")
@@ -44,7 +45,9 @@ def params_of(request: Turns) -> list[Param]:
 
 
 def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
-    return write_blocks(request, content, place, writers=_WRITERS[place], known=_known)
+    return write_blocks(
+        request, content, place, origin="gemini", writers=_WRITERS[place], known=_known
+    )
 
 
 def _known(block: b.UnknownBlock) -> b.Block:
@@ -58,16 +61,18 @@ def _finished(request: Turns, param: Param, block: Any, keys: tuple[str, ...]) -
         if value is not None and key in keys:
             param[key] = json_copy(value)
         elif given is not None:
-            request.lose("hint", f"key {key!r}", f"a {block.type} part has none here")
+            request.lose("hint", f"key {key!r}", f"there is none in {block.type} parts here")
     if block.cache:
         request.lose("hint", "cache mark", NO_MARKS)
     return param
 
 
 def _text(request: Turns, block: b.TextBlock, keys: tuple[str, ...]) -> Param | None:
-    param = _finished(request, {"text": block.text}, block, keys)
     # An empty text is taken only to carry a signature.
-    return param if block.text or SIGNATURE in param else None
+    signed = SIGNATURE in keys and kept_signature(block.extra.get(SIGNATURE))
+    if not (block.text or signed):
+        return None
+    return _finished(request, {"text": block.text}, block, keys)
 
 
 def _media(request: Turns, block: b.MediaBlock, keys: tuple[str, ...]) -> Param | None:
@@ -80,7 +85,7 @@ def _media(request: Turns, block: b.MediaBlock, keys: tuple[str, ...]) -> Param 
         return None
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value:
-            request.lose("hint", key, f"a {block.type} part has none")
+            request.lose("hint", key, f"there is none in {block.type} parts")
     return _finished(request, source, block, keys)
 
 
@@ -100,15 +105,30 @@ def _result(request: Turns, block: b.ToolResultBlock) -> Param:
     name = request.called.get(id) or sent_name(request, block.name or "_")
     place = "media result" if request.facts.result_media else "result"
     params = _params(request, block.content, place)
-    text = "\n\n".join(param["text"] for param in params if "text" in param)
     media = [param for param in params if "text" not in param]
-    # A result that is JSON stays text: a key "$ref" in it would be taken for a name of a part.
-    said = {"error": _error(block, text)} if block.is_error else {"output": text}
-    answer: Param = {"id": id, "name": name, "response": said}
+    answer: Param = {"id": id, "name": name, "response": _response(request, block, params)}
     answer |= {"parts": media} if media else {}
     param = _finished(request, {"function_response": answer}, block, (*_ANY, *_RESULT))
     answer |= {key: param.pop(key) for key in _RESULT if key in param}
     return param
+
+
+def _response(request: Turns, block: b.ToolResultBlock, params: list[Param]) -> Param:
+    """Return what a result says: an object that was recorded as one, otherwise one text."""
+    texts = [param for param in params if "text" in param]
+    named = [source.get("display_name") for param in params for source in _sources(param)]
+    value = marked_value(texts, is_error=block.is_error)
+    if value is not ABSENT and not misnames(value, named):
+        return response_param(value, is_error=block.is_error)
+    if value is not ABSENT:
+        why = "its key '$ref' would be taken for the name of an attachment: sent as text"
+        request.lose("hint", "a result as an object", why)
+    text = "\n\n".join(param["text"] for param in texts)
+    return {"error": _error(block, text)} if block.is_error else {"output": text}
+
+
+def _sources(param: Param) -> list[Param]:
+    return [param[key] for key in ("inline_data", "file_data") if key in param]
 
 
 def _error(block: b.ToolResultBlock, text: str) -> str:
@@ -116,24 +136,29 @@ def _error(block: b.ToolResultBlock, text: str) -> str:
 
 
 def _result_media(request: Turns, block: b.MediaBlock) -> Param | None:
-    param = _media(request, block, ())
-    sources: Iterable[Param] = param.values() if param else ()
+    param = _media(request, attrs.evolve(block, title=None, cache=None), ())
+    sources = _sources(param or {})
     if any(source.get("mime_type") not in RESULT_TYPES for source in sources):
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
         request.lose("content", what, "not a media type that a result may hold")
         return None
+    if block.cache and param:
+        request.lose("hint", "cache mark", NO_MARKS)
+    for source in sources if block.title else ():
+        source["display_name"] = utf8(block.title or "")
     return param
 
 
 def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
-    kinds = [key for key in block.data if key in _OPAQUE]
-    if len(kinds) == 1 and set(block.data) <= {*_OPAQUE, *_ANY, "thought", SIGNATURE}:
+    kinds = [key for key in block.data if key in OPAQUE]
+    if len(kinds) == 1 and set(block.data) <= {*OPAQUE, *_ANY, "thought", SIGNATURE}:
         return cast("Param", json_copy(dict(block.data)))
     request.lose("content", "unknown block", "no part that is known here")
     return None
 
 
 _PLAIN: Mapping[str, Any] = {"text": partial(_text, keys=()), "reasoning": thought_param}
+_RESULT_TEXT = {**_PLAIN, "text": partial(_text, keys=(MARK,))}
 _KINDS = ("image", "audio", "video", "document")
 _USER: Mapping[str, Any] = {
     "text": partial(_text, keys=_TEXTUAL),
@@ -154,7 +179,7 @@ _WRITERS: Mapping[str, Mapping[str, Any]] = {
         "unknown": _unknown,
         **dict.fromkeys(_KINDS[:2], partial(_media, keys=(*_MEDIAL, SIGNATURE, "thought"))),
     },
-    "result": _PLAIN,
-    "media result": {**_PLAIN, **dict.fromkeys(_KINDS, _result_media)},
+    "result": _RESULT_TEXT,
+    "media result": {**_RESULT_TEXT, **dict.fromkeys(_KINDS, _result_media)},
 }
 """By place, what writes each type of block that may stand there."""
