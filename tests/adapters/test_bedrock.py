@@ -160,12 +160,22 @@ _sources = st.builds(
     st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain", "video/mp4"]),
 )
 _extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
+_cited = {"citationsContent": [{"title": "T"}]}
 _texts = st.builds(
-    TextBlock, _any_text, _caches, _extras | st.sampled_from([{"citations": []}, {"json": True}])
+    TextBlock,
+    _any_text,
+    _caches,
+    _extras | st.sampled_from([{"citations": []}, {"json": True}, _cited]),
 )
+_as_text = st.sampled_from([{"text": True}, {"content": [{"text": "Hello"}]}])
 _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
     lambda kind: st.builds(
-        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
+        kind,
+        _sources,
+        st.none() | _wild_text,
+        st.sampled_from([None, "low"]),
+        _caches,
+        _extras | _as_text,
     )
 )
 _calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
@@ -183,6 +193,13 @@ _unknown = st.sampled_from(
         UnknownBlock({"guardContent": {"text": {"text": "x"}}, **HOUR}),
         UnknownBlock({"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}),
         UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}),
+        UnknownBlock({"document": {"name": "a.b", "source": {"text": "\ud800"}}}),
+        UnknownBlock({"document": {"name": "D", "source": {"content": [{"text": "x"}]}}}),
+        UnknownBlock({"citationsContent": {"citations": [{"title": "T"}]}}, "bedrock"),
+        UnknownBlock({"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f"}}),
+        UnknownBlock({"toolUse": {"toolUseId": "a", "name": "f", "input": "{bad"}}),
+        UnknownBlock({"json": {"n": 1}}),
+        UnknownBlock({"fileData": {"fileUri": "f"}}, "gemini"),
     ]
 )
 _results = st.builds(
@@ -191,7 +208,7 @@ _results = st.builds(
     st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
-    st.sampled_from([None, "timeout_error", " "]),
+    st.sampled_from([None, "timeout_error"]),
     _caches,
     _extras,
 )
@@ -201,11 +218,11 @@ _blocks: st.SearchStrategy[Block] = st.one_of(
 _kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
 _messages = st.builds(
     Message,
-    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
+    st.sampled_from(["system", "developer", "user", "assistant"]),
     st.lists(_blocks, max_size=4).map(tuple),
     name=st.sampled_from([None, None, "Ada"]),
     kind=_kinds,
-)
+) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
 _tools = st.builds(
     ToolDefinition,
     _wild_text,
@@ -612,6 +629,7 @@ FOUND = {
     }
 }
 CODE = {"systemTool": {"name": "nova_code_interpreter"}}
+CLOSED = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def config(*tools: ToolDefinition, choice: str | None = None, facts: ModelFacts = ABLE) -> Any:
@@ -636,7 +654,31 @@ def config(*tools: ToolDefinition, choice: str | None = None, facts: ModelFacts 
             id="mended",
         ),
         pytest.param(
-            ToolDefinition("f", "", extra={"strict": True, "x": 1}),
+            ToolDefinition("f", "", CLOSED, extra={"strict": True, "x": 1}),
+            {"toolSpec": {"name": "f", "inputSchema": {"json": CLOSED}, "strict": True}},
+            [("hint", "key 'x' of tool 'f'")],
+            id="further keys",
+        ),
+        pytest.param(
+            ToolDefinition("f", extra={"strict": True}),
+            {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}},
+            [("hint", "key 'strict' of tool 'f'")],
+            id="strict with an open schema",
+        ),
+        pytest.param(
+            ToolDefinition("f", extra={"strict": False}),
+            {
+                "toolSpec": {
+                    "name": "f",
+                    "inputSchema": {"json": {"type": "object"}},
+                    "strict": False,
+                }
+            },
+            [],
+            id="not strict",
+        ),
+        pytest.param(
+            ToolDefinition("f", extra={"strict": True}, origin="bedrock"),
             {
                 "toolSpec": {
                     "name": "f",
@@ -644,8 +686,8 @@ def config(*tools: ToolDefinition, choice: str | None = None, facts: ModelFacts 
                     "strict": True,
                 }
             },
-            [("hint", "key 'x' of tool 'f'")],
-            id="further keys",
+            [],
+            id="strict where it was recorded",
         ),
         pytest.param(
             ToolDefinition("nova_code_interpreter", raw=CODE, origin="bedrock"),
@@ -703,6 +745,15 @@ def test_output() -> None:
         payload.get("outputConfig"),
         losses,
         read(payload).output,
+    )
+
+
+def test_output_that_is_not_strict() -> None:
+    """Every answer is held to its schema: that it need not be is a hint."""
+    payload, losses = write(Prompt((HELLO,), output=attrs.evolve(FORM, strict=False)), ABLE)
+    assert (write(Prompt((HELLO,), output=FORM), ABLE)[0], [("hint", "strict=False")]) == (
+        payload,
+        [(loss.kind, loss.what) for loss in losses],
     )
 
 
@@ -1046,7 +1097,7 @@ def test_marks_of_a_model_without() -> None:
         pytest.param([say("user", "x", name="Ada")], [("hint", "name 'Ada'")], id="a name"),
         pytest.param([say("user", " ", "x")], [("hint", "text block")], id="white space"),
         pytest.param([HELLO, say("user", " ")], [("hint", "text block")], id="only white space"),
-        pytest.param([say("user", marked(""), "x")], [("hint", "text block")], id="its mark"),
+        pytest.param([say("user", marked(""), "x")], [("hint", "cache mark")], id="its mark"),
         pytest.param(
             [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
             [("content", "image block"), ("content", "image block")],
@@ -1172,7 +1223,7 @@ def test_trailing_white_space() -> None:
             (
                 say(
                     "user",
-                    UnknownBlock({"guardContent": {"text": {"text": "x"}}, **POINT}),
+                    UnknownBlock({"guardContent": {"text": {"text": "x"}}, **POINT}, "bedrock"),
                     kind="recorded",
                 ),
             ),
@@ -1198,9 +1249,32 @@ CITED = {"title": "T", "location": {"documentPage": {"documentIndex": 0, "start"
             "assistant",
             {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}},
         ),
+        ("assistant", {"citationsContent": {"citations": [CITED]}}),
+        ("assistant", {"citationsContent": {"content": [], "citations": [CITED]}}),
+        (
+            "assistant",
+            {
+                "toolUse": {
+                    "toolUseId": "a",
+                    "name": "f",
+                    "input": {"source": {"bytes": "eA=="}},
+                    "type": "server_tool_use",
+                }
+            },
+        ),
         (
             "assistant",
             {"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f_result"}},
+        ),
+        (
+            "assistant",
+            {
+                "toolResult": {
+                    "toolUseId": "a",
+                    "content": [{"image": {"format": "png", "source": {"bytes": b"\0"}}}],
+                    "type": "f_result",
+                }
+            },
         ),
         ("user", {"guardContent": {"text": {"text": "x", "qualifiers": ["query"]}}}),
         ("user", {"guardContent": {"image": GUARDED}}),
@@ -1208,6 +1282,17 @@ CITED = {"title": "T", "location": {"documentPage": {"documentIndex": 0, "start"
         (
             "user",
             {"document": {"name": "D", "format": "txt", "source": {"text": "x"}}},
+        ),
+        (
+            "user",
+            {
+                "document": {
+                    "name": "D",
+                    "format": "md",
+                    "source": {"content": [text("x"), text("é")]},
+                    "citations": {"enabled": True},
+                }
+            },
         ),
         (
             "user",
@@ -1242,6 +1327,52 @@ def test_blocks_come_back(role: str, block: dict[str, Any]) -> None:
     assert content == payload["messages"][-1]["content"][-2:]
 
 
+SEARCH = {"searchResult": {"source": "s", "title": "t", "content": [text("x")]}}
+SERVED = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}}
+GUARD = {"guardContent": {"text": {"text": "x"}}}
+
+
+@pytest.mark.parametrize("origin", [None, "bedrock"])
+@pytest.mark.parametrize(
+    ("role", "data"),
+    [
+        ("user", {"inline_data": {"mime_type": "image/png"}}),
+        ("user", SERVED),
+        ("user", {"citationsContent": {"citations": []}}),
+        ("user", {"json": {}}),
+        ("assistant", {"inline_data": {"mime_type": "image/png"}}),
+    ],
+)
+def test_blocks_of_another_place(role: Any, data: dict[str, Any], origin: str | None) -> None:
+    """A block that Converse does not have in this place is a content loss."""
+    said = say(role, "x", UnknownBlock(data, origin))
+    assert [("content", "unknown block")] == lost(HELLO, said, HELLO)
+
+
+@pytest.mark.parametrize("data", [SEARCH, SERVED, {"inline_data": {"mime_type": "image/png"}}])
+def test_blocks_of_another_place_in_system_text(data: dict[str, Any]) -> None:
+    """So is one that the system text may not hold."""
+    said = say("system", "x", UnknownBlock(data, "bedrock"))
+    assert ([text("x")], [("content", "unknown block")]) == (
+        write(whole([said, HELLO]), ABLE)[0].get("system"),
+        lost(said, HELLO),
+    )
+
+
+@pytest.mark.parametrize("data", [GUARD, SERVED, {"audio": {"format": "?"}}])
+def test_blocks_of_another_place_in_results(data: dict[str, Any]) -> None:
+    """So is one that a result may not hold."""
+    block = ToolResultBlock("a", (TextBlock("x"), UnknownBlock(data, "bedrock")))
+    told = [loss for loss in lost(HELLO, CALLED, say("tool", block)) if loss[0] == "content"]
+    assert ([result("a", "x")], 1) == (sent(HELLO, CALLED, say("tool", block))[2][1], len(told))
+
+
+def test_blocks_of_another_provider() -> None:
+    """A block of another provider is a content loss, whatever it looks like."""
+    said = say("user", "x", UnknownBlock(SEARCH, "anthropic"))
+    assert ([("user", [text("x")])], [("content", "unknown block")]) == (sent(said), lost(said))
+
+
 def test_guarded_system_comes_back() -> None:
     """What a guardrail is to assess in the system text is read and written as it was."""
     payload = {
@@ -1259,6 +1390,83 @@ def test_formats_of_two_names(kind: str, format: str) -> None:
     block = {kind: {"format": format, "source": {"bytes": b"\0"}}}
     found = read([{"role": "user", "content": [block]}]).messages[0].content[0]
     assert f"{kind}/" in str(found.source.media_type)  # type: ignore[union-attr]
+
+
+def test_a_format_that_cannot_be_sent() -> None:
+    """A picture that is called ``jpg`` is known elsewhere, too, and sent as ``jpeg``."""
+    block = {"image": {"format": "jpg", "source": {"bytes": b"\0"}}}
+    messages = read([{"role": "user", "content": [block]}]).messages
+    wire = [("user", [{"image": {"format": "jpeg", "source": {"bytes": b"\0"}}}])]
+    assert (ImageBlock(media("base64", "AA==", "image/jpeg")), wire) == (
+        messages[0].content[0],
+        sent(*messages),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "source"),
+    [
+        ({"source": {"text": "é"}}, media("base64", "w6k=", "text/plain")),
+        ({"source": {"text": "x"}, "format": "pdf"}, media("base64", "eA==", "text/plain")),
+        ({"source": {"text": "x"}, "format": "csv"}, media("base64", "eA==", "text/csv")),
+        (
+            {"source": {"content": [text("x"), text("y")]}},
+            media("base64", "eAoKeQ==", "text/plain"),
+        ),
+    ],
+)
+def test_documents_of_text(given: dict[str, Any], source: MediaSource) -> None:
+    """A document that holds its text is one of bytes, which other providers take, too."""
+    data = [{"role": "user", "content": [{"document": {"name": "D", **given}}]}]
+    assert source == read(data).messages[0].content[0].source  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("source", "extra", "format"),
+    [
+        (media("base64", "eQ==", "text/plain"), {"content": [{"text": "x"}]}, "txt"),
+        (media("base64", "/w==", "text/plain"), {"text": True}, "txt"),
+        (media("base64", PDF, "application/pdf"), {"text": True}, "pdf"),
+    ],
+)
+def test_documents_of_text_that_were_changed(
+    source: MediaSource, extra: dict[str, Any], format: str
+) -> None:
+    """Where the bytes are not the text that was read, the bytes are sent."""
+    held = {"bytes": base64.b64decode(source.value)}
+    wire = {"document": {"name": "Document", "format": format, "source": held}}
+    assert [wire] == attached(DocumentBlock(source, extra=extra))
+
+
+@pytest.mark.parametrize("content", [[], [{"text": 7}], [{"text": "x", "a": 1}], "x", 7])
+def test_documents_of_no_text(content: object) -> None:
+    """A source that is of neither kind is kept as it came."""
+    block = {"document": {"name": "D", "source": {"content": content}}}
+    found = read([{"role": "user", "content": [block]}]).messages[0].content
+    assert (UnknownBlock(block, "bedrock"),) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "blocks"),
+    [
+        ([{"json": {}}], {}, ()),
+        ([{"json": {}}], {"status": "error"}, (TextBlock("{}", extra={"json": True}),)),
+        ([{"json": {}}, text("x")], {}, (TextBlock("{}", extra={"json": True}), TextBlock("x"))),
+    ],
+)
+def test_an_empty_result(content: object, status: dict[str, Any], blocks: object) -> None:
+    """What is sent for a result without content is read as one without content."""
+    wire = {"toolResult": {"toolUseId": "a", "content": content, **status}}
+    (found,) = read([{"role": "user", "content": [wire]}]).messages[0].content
+    assert blocks == found.content  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_citations_without_text(said: str) -> None:
+    """Citations are sent without a text, where there is none to send."""
+    block = TextBlock(said, extra={"citationsContent": [CITED]})
+    wire = ("assistant", [text("x"), {"citationsContent": {"citations": [CITED]}}])
+    assert wire == sent(HELLO, say("assistant", "x", block), HELLO)[1]
 
 
 def test_citations_are_text_elsewhere() -> None:
@@ -1287,7 +1495,10 @@ def test_citations_are_text_elsewhere() -> None:
             [{"role": "user", "content": [{}]}],
             "messages[0]: content[0]: a block has one key, not none",
         ),
-        ([{"role": "user", "content": [{"text": 7}]}], "messages[0]: content[0]: 'text' is needed"),
+        (
+            [{"role": "user", "content": [{"text": 7}]}],
+            "messages[0]: content[0]: 'text' is a string, not int",
+        ),
         (
             [{"role": "user", "content": [POINT, text("x")]}],
             "messages[0]: content[0]: a 'cachePoint' with nothing before it",
@@ -1318,8 +1529,8 @@ def test_citations_are_text_elsewhere() -> None:
             "messages[0]: content[0]: content[0]: a 'toolResult' block holds no 'toolResult' block",
         ),
         (
-            [{"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "f"}}]}],
-            "messages[0]: content[0]: 'input' is needed",
+            [{"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}],
+            "messages[0]: content[0]: 'toolUseId' is needed",
         ),
         (
             [{"role": "assistant", "content": [{"reasoningContent": {}}]}],
@@ -1398,6 +1609,22 @@ def test_response() -> None:
     expected = say("assistant", SIGNED, "Let me see.", call("a"), kind="recorded")
     assert (expected.content, "tool_use") == (found.content, found.finish_reason)
     assert ("assistant", content) == sent(HELLO, found)[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ({"input": '{"q": '}, '{"q": '),
+        ({"input": None}, "null"),
+        ({}, "null"),
+        ({"input": [1]}, "[1]"),
+    ],
+)
+def test_a_malformed_call(given: dict[str, Any], arguments: str) -> None:
+    """A call whose arguments are no object keeps them as text, and the reply with it."""
+    made = {"toolUse": {"toolUseId": "a", "name": "look_up", **given}}
+    found = read_response(response(text("x"), made, reason="malformed_tool_use"))
+    assert say("assistant", "x", call("a", arguments=arguments)).content == found.content
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.adapters.bedrock.entries import decoded, encoded
 from promptdsl.adapters.bedrock.request import Converse
@@ -10,6 +10,7 @@ from promptdsl.blocks import MediaBlock
 from promptdsl.media.pixels import image_size
 from promptdsl.sources import MediaSource, data_url
 from promptdsl.wire.request import Param
+from promptdsl.wire.text import json_copy, utf8
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 FORMATS: Mapping[str, Mapping[str, str]] = {
@@ -43,6 +44,7 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
 """By kind and media type, what Converse calls it (botocore's enumerations)."""
 
 _ALIASES: Mapping[str, Mapping[str, str]] = {
+    "image": {"jpg": "image/jpeg"},
     "video": {"mpg": "video/mpeg"},
     "audio": {
         **{"mkv": "audio/x-matroska", "x-aac": "audio/aac", "m4a": "audio/mp4"},
@@ -83,8 +85,9 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     if not isinstance(form, str):
         return f"not one of the formats {', '.join(FORMATS[kind].values())}"
     place = _object(block, source) if source.kind == "s3" else _held(kind, source)
-    why = place if isinstance(place, str) else _too_many(request, kind)
-    return why or {"format": form, "source": place}
+    if isinstance(place, str):
+        return place
+    return _too_many(request, kind) or {"format": form, "source": _as_read(block, place)}
 
 
 def _format(kind: str, source: MediaSource) -> str | None:
@@ -118,6 +121,40 @@ def _held(kind: str, source: MediaSource) -> Param | str:
     return {"bytes": data}
 
 
+def _as_read(block: MediaBlock, place: Param) -> Param:
+    """Return the source of a document that was read as text as that text, any other as it is."""
+    is_text = block.is_document and (block.source.media_type or "").startswith("text/")
+    text = _decoded_text(place) if is_text else None
+    if text is None:
+        return place
+    if block.extra.get("text") is True:
+        return {"text": text}
+    parts = block.extra.get("content")
+    return {"content": json_copy(parts)} if text == utf8(_joined(parts) or "") else place
+
+
+def _decoded_text(place: Param) -> str | None:
+    try:
+        return str(place["bytes"], "utf-8") if "bytes" in place else None
+    except UnicodeDecodeError:
+        return None
+
+
+def _joined(parts: object) -> str | None:
+    """Return what a list of texts says, ``None`` for another value."""
+    texts = [_only_text(part) for part in cast("Any", parts)] if isinstance(parts, list) else []
+    known = [text for text in texts if text is not None]
+    return "\n\n".join(known) if known and len(known) == len(texts) else None
+
+
+def _only_text(part: Any) -> str | None:
+    match part:
+        case {"text": str(text)} if len(part) == 1:
+            return text
+        case _:
+            return None
+
+
 def _too_many(request: Converse, kind: str) -> str:
     """Count an attachment of the turn at hand; return why it is one too many, if it is."""
     turn = len(request.turns) + (request.role != "user")
@@ -140,5 +177,18 @@ def read_source(kind: str, form: object, source: object) -> tuple[MediaSource, P
         case {"s3Location": {"uri": str(uri)} as place} if len(given) == 1:
             owner = {key: place[key] for key in place if key != "uri"}
             return MediaSource("s3", uri, media_type), further | owner
+        case {"text": str(text)} if kind == "document" and len(given) == 1:
+            return _text_source(text, media_type), {"text": True}
+        case {"content": parts} if kind == "document" and len(given) == 1:
+            said = _joined(parts)
+            return None if said is None else (_text_source(said, media_type), {"content": parts})
         case _:
             return None
+
+
+def _text_source(text: str, media_type: str | None) -> MediaSource:
+    """Return a text as bytes, which other providers take, too."""
+    is_text = media_type is not None and media_type.startswith("text/")
+    return MediaSource(
+        "base64", encoded(utf8(text).encode(), "text"), media_type if is_text else "text/plain"
+    )

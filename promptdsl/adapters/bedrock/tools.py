@@ -11,6 +11,7 @@ from promptdsl.errors import DataError
 from promptdsl.json_text import read_json, write_json
 from promptdsl.losses import Loss
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
+from promptdsl.schemas import is_closed
 from promptdsl.wire.entries import entry, located, mapping
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param
@@ -35,13 +36,22 @@ _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request."""
     tools = write_tools(request, "bedrock", partial(_tool, request), inside=_specification)
-    for tool in tools:
-        spec = _specification(tool)
-        for key in sorted(spec.keys() - _KEYS if spec is not tool else ()):
-            del spec[key]
-            what = f"key {key!r} of tool {spec['name']!r}"
-            request.losses.append(Loss("hint", what, "a toolSpec has none"))
+    sent = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == "bedrock")
+    for tool, param in zip(sent, tools, strict=True):
+        if tool.raw is None:
+            _settle_keys(request, tool, param["toolSpec"])
     return tools
+
+
+def _settle_keys(request: Converse, tool: ToolDefinition, spec: Param) -> None:
+    """Take out the further keys that cannot be sent; what was recorded here was taken once."""
+    lost = dict.fromkeys(sorted(spec.keys() - _KEYS), "a toolSpec has none")
+    strict = spec.get("strict") is True and tool.origin != "bedrock"
+    if strict and not is_closed(spec["inputSchema"]["json"]):
+        lost["strict"] = "its schema is not closed: not every object requires all it has"
+    for key, why in lost.items():
+        del spec[key]
+        request.lose("hint", f"key {key!r} of tool {spec['name']!r}", why, subject=tool)
 
 
 def _specification(tool: Param) -> Param:
@@ -77,6 +87,9 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         request.lose("content", "output schema", "this model takes none", subject=output)
     elif output is not None:
         settings["outputConfig"] = {"textFormat": _format(output)}
+        if not output.strict:
+            why = "Converse holds every answer to its schema"
+            request.lose("hint", "strict=False", why, subject=output)
     return settings
 
 

@@ -1,16 +1,17 @@
 """Blocks on the wire: what each block of a message is there."""
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, cast
 
 import attrs
 
 from promptdsl import blocks as b
-from promptdsl.adapters.bedrock.entries import decoded
+from promptdsl.adapters.bedrock.entries import put_bytes
 from promptdsl.adapters.bedrock.marks import POINT, read_mark
 from promptdsl.adapters.bedrock.media import media_param
 from promptdsl.adapters.bedrock.names import document_name
-from promptdsl.adapters.bedrock.reading_blocks import read_block
+from promptdsl.adapters.bedrock.reading_blocks import NOTHING, read_block
 from promptdsl.adapters.bedrock.reasoning import reasoning_param
 from promptdsl.adapters.bedrock.request import Converse
 from promptdsl.adapters.bedrock.tools import LONGEST_NAME
@@ -28,6 +29,21 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
     "document": ("context", "citations"),
 }
 """By kind of block, the keys that it keeps as they came."""
+
+_TAKEN = ("bucketOwner", "format")
+_TAKEN_AS_TEXT = (*_TAKEN, "text", "content")
+"""The keys of an attachment that are written in its source, and those of a document."""
+
+_SAID = frozenset(
+    {
+        *("image", "document", "video", "audio", "toolResult"),
+        *("guardContent", "searchResult", "toolAddition", "toolRemoval"),
+    }
+)
+_ANSWERED = _SAID | {"toolUse", "citationsContent"}
+_RESULTS = frozenset({"json", "image", "document", "video", "searchResult"})
+_GUARDED = frozenset({"guardContent"})
+"""By place, the blocks that are sent as they came (botocore's unions)."""
 
 
 def params_of(request: Converse) -> list[Param]:
@@ -47,7 +63,9 @@ def params_of(request: Converse) -> list[Param]:
 
 
 def _params(request: Converse, content: Iterable[Any], place: str) -> list[Param]:
-    return write_blocks(request, content, place, writers=_WRITERS[place], known=_known)
+    return write_blocks(
+        request, content, place, origin="bedrock", writers=_WRITERS[place], known=_known
+    )
 
 
 def _known(block: b.UnknownBlock) -> b.Block:
@@ -78,16 +96,16 @@ def _finished(request: Converse, param: Param, block: Any, *, used: Collection[s
 
 
 def _text(request: Converse, block: TextBlock) -> Param | None:
-    if not block.text or block.text.isspace():
-        if block.text or block.cache:
-            _lose_blank(request)
-        return None
-    cited = block.extra.get("citationsContent")
-    if cited is not None and request.message.role == "assistant":
-        content = {"content": [{"text": block.text}], "citations": json_copy(cited)}
-        param: Param = {"citationsContent": content}
+    said = [] if not block.text or block.text.isspace() else [{"text": block.text}]
+    answers = request.message.role == "assistant"
+    cited = block.extra.get("citationsContent") if answers else None
+    if block.text and not said:
+        _lose_blank(request)
+    if cited or (said and cited is not None):
+        content = {"content": said} if said else {}
+        param: Param = {"citationsContent": {**content, "citations": json_copy(cited)}}
         return _finished(request, param, block, used=("citationsContent",))
-    return _finished(request, {"text": block.text}, block)
+    return _finished(request, said[0], block) if said else None
 
 
 def _text_of_result(request: Converse, block: TextBlock) -> Param | None:
@@ -100,7 +118,7 @@ def _text_of_result(request: Converse, block: TextBlock) -> Param | None:
 
 
 def _lose_blank(request: Converse) -> None:
-    request.lose("hint", "text block", "only white space, or empty under a cache mark")
+    request.lose("hint", "text block", "only white space")
 
 
 def _media(request: Converse, block: b.MediaBlock) -> Param | None:
@@ -115,7 +133,8 @@ def _media(request: Converse, block: b.MediaBlock) -> Param | None:
         request.lose("hint", "title", f"a {block.type} block has none")
     if block.detail:
         request.lose("hint", "detail", f"a {block.type} block has none")
-    return _finished(request, {block.type: value}, block, used=("bucketOwner", "format"))
+    taken = _TAKEN_AS_TEXT if block.is_document else _TAKEN
+    return _finished(request, {block.type: value}, block, used=taken)
 
 
 def _call(request: Converse, block: ToolUseBlock) -> Param:
@@ -146,25 +165,20 @@ def _result(request: Converse, block: ToolResultBlock) -> Param:
 
 
 def _nothing(block: ToolResultBlock) -> Param:
-    """Return what a result without content says: some models refuse an empty list, all a blank."""
+    """Return what a result without content says."""
     error = utf8((block.error_type or "").strip()) or "error"
-    return {"text": error} if block.is_error else {"json": {}}
+    return {"text": error} if block.is_error else json_copy(NOTHING)
 
 
-def _unknown(request: Converse, block: b.UnknownBlock) -> Param | None:
+def _unknown(request: Converse, block: b.UnknownBlock, *, kinds: Collection[str]) -> Param | None:
     param: Param = json_copy(dict(block.data))
     point = param.pop(POINT, None)
     kind, value = next(iter(param.items()), ("", cast("object", None)))
-    # A boto3 that was too old for a block names it so, and refuses to send it.
-    if len(param) != 1 or not isinstance(value, dict) or kind == "SDK_UNKNOWN_MEMBER":
-        request.lose("content", "unknown block", "not a block of Converse, which has one key")
+    if len(param) != 1 or not isinstance(value, dict) or kind not in kinds:
+        request.lose("content", "unknown block", "not a block that Converse has in this place")
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
-    match param:
-        case {"guardContent": {"image": {"source": {"bytes": str(data)} as held}}}:
-            held["bytes"] = decoded(data) or data
-        case _:
-            pass
+    put_bytes(param)
     if point:
         request.marks.append(Mark(param, read_mark(point), request.index, request.message))
     return param
@@ -176,18 +190,18 @@ _USER: Mapping[str, Any] = {
     **_TEXT,
     **_MEDIA,
     "audio": _media,
-    "unknown": _unknown,
+    "unknown": partial(_unknown, kinds=_SAID),
     "tool_result": _result,
 }
 _ERROR: Mapping[str, Any] = {**_TEXT, "text": _text_of_result}
 _WRITERS: Mapping[str, Mapping[str, Any]] = {
-    "leading": {**_TEXT, "unknown": _unknown},
+    "leading": {**_TEXT, "unknown": partial(_unknown, kinds=_GUARDED)},
     "system": _TEXT,
     "developer": _TEXT,
     "user": _USER,
     "tool": _USER,
-    "assistant": {**_TEXT, "tool_use": _call, "unknown": _unknown},
-    "result": {**_ERROR, **_MEDIA, "unknown": _unknown},
+    "assistant": {**_TEXT, "tool_use": _call, "unknown": partial(_unknown, kinds=_ANSWERED)},
+    "result": {**_ERROR, **_MEDIA, "unknown": partial(_unknown, kinds=_RESULTS)},
     "error result": _ERROR,
 }
 """By place, what writes each type of block that may stand there."""
