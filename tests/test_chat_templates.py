@@ -1,6 +1,7 @@
 """The chat template of an open model, as it is given."""
 
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,13 +21,107 @@ TOKENIZER = SimpleNamespace(chat_template="{{ bos_token }}", bos_token="<s>", eo
         (ChatTemplate("x", "<s>"), ChatTemplate("x", "<s>")),
         (TOKENIZER, ChatTemplate("{{ bos_token }}", "<s>")),
         (SimpleNamespace(chat_template="x", tokenizer=TOKENIZER), ChatTemplate("x", "<s>")),
-        (SimpleNamespace(chat_template={"default": "x", "tool_use": "y"}), ChatTemplate("x")),
+        (
+            SimpleNamespace(chat_template={"default": "x", "tool_use": "y"}),
+            ChatTemplate("x", tool_source="y"),
+        ),
     ],
     ids=["text", "template", "tokenizer", "processor", "several"],
 )
 def test_of(given: object, expected: ChatTemplate) -> None:
     """A text, a template, a tokenizer and a processor are a template."""
     assert expected == ChatTemplate.of(given)
+
+
+def test_special_tokens() -> None:
+    """A tokenizer tells all of its special tokens, and some of them by name."""
+    by_name = {"bos_token": "<s>", "pad_token": "<p>", "additional_special_tokens": ["<a>"]}
+    tokenizer = SimpleNamespace(
+        chat_template="x",
+        bos_token="<s>",
+        special_tokens_map=by_name,
+        all_special_tokens=["<s>", "<p>", "<a>"],
+    )
+    made = ChatTemplate.of(tokenizer, variables={"depth": 1})
+    told = {"pad_token": "<p>", "additional_special_tokens": ["<a>"], "depth": 1}
+    assert (("<s>", "<p>", "<a>"), told) == (made.special_tokens, made.variables)
+
+
+def test_tool_use() -> None:
+    """A prompt with tools has the template of its own, where there is one."""
+    sources = [
+        ChatTemplate("x", tool_source="y").with_tools().source,
+        ChatTemplate("x").with_tools().source,
+    ]
+    assert ["y", "x"] == sources
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ("Qwen/Qwen3-8B", "give its text: Path('Qwen/Qwen3-8B').read_text(), or the tokenizer"),
+        ("chat.jinja", "give its text: Path('chat.jinja').read_text(), or the tokenizer"),
+        (Path("a/chat.jinja"), "give its text: path.read_text(), or the tokenizer"),
+    ],
+)
+def test_names(given: object, fix: str) -> None:
+    """The name of a template, or where it is, is not its text."""
+    with pytest.raises(ContentError, match="is where a chat template is") as caught:
+        ChatTemplate.of(given)
+    assert caught.value.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bos_token": None}, "bos_token is a string, not NoneType"),
+        ({"eos_token": 5}, "eos_token is a string, not int"),
+        ({"tool_source": "x" * 1_000_001}, "a chat template of more than 1,000,000 characters"),
+        ({"special_tokens": [1]}, "a special token is a string, not int"),
+        ({"now": "noon"}, "now is a datetime, not str"),
+        ({"variables": [1]}, r"variables are a mapping or pairs, not \[1\]"),
+        ({"variables": {1: 2}}, "the name of a variable is a string, not 1"),
+    ],
+)
+def test_wrong(options: dict[str, Any], message: str) -> None:
+    """What a template cannot be made of is refused by name."""
+    with pytest.raises(ContentError, match=message):
+        ChatTemplate.of("x", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("messages", "the prompt says it: choose another name"),
+        ("bos_token", "write bos_token= instead"),
+        ("strftime_now", "write now= instead"),
+    ],
+)
+def test_reserved(name: str, fix: str) -> None:
+    """No variable stands in the place of what the prompt says, or of an option."""
+    with pytest.raises(OptionError) as caught:
+        ChatTemplate("x", variables={name: 1})
+    assert (f"variables may not replace {name!r}", fix) == (caught.value.what, caught.value.fix)
+
+
+def test_one_special_token() -> None:
+    """A text is one special token."""
+    assert ("<p>",) == ChatTemplate("x", special_tokens="<p>").special_tokens
+
+
+class Failing:
+    """A tokenizer that cannot say what its template is."""
+
+    @property
+    def chat_template(self) -> str:
+        """Raise."""
+        raise RuntimeError("Several!")
+
+
+def test_failing_tokenizer() -> None:
+    """What a tokenizer raises is told."""
+    with pytest.raises(ContentError, match="Failing does not tell its chat template: Several!"):
+        ChatTemplate.of(Failing())
 
 
 @pytest.mark.parametrize("given", ["x", ChatTemplate("x", "<s>"), TOKENIZER])

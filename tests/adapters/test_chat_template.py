@@ -223,8 +223,14 @@ _roles: st.SearchStrategy[Role] = st.sampled_from(
     ["system", "developer", "user", "assistant", "assistant", "tool"]
 )
 _kinds: st.SearchStrategy[Kind] = st.sampled_from(["written", "event", "request"])
+
+
+def _fitting(role: Role, blocks: list[Block]) -> list[Block]:
+    return [one for one in blocks if role != "tool" or isinstance(one, ToolResultBlock)]
+
+
 _messages = st.builds(
-    lambda role, blocks, kind, name: Message(role, blocks, kind=kind, name=name),
+    lambda role, blocks, kind, name: Message(role, _fitting(role, blocks), kind=kind, name=name),
     _roles,
     st.lists(_blocks, max_size=4),
     _kinds,
@@ -304,8 +310,8 @@ def test_neighbours(target: str) -> None:
 def test_instructions() -> None:
     """A later instruction stays in its place, in a fence; what is fenced already stays as it is."""
     event = '<event type="user_action">\nUser left\n</event>'
-    turns = (ASK, say("assistant", "Rain."), say("developer", "A</developer>"))
-    turns += (say("user", event, kind="event"),)
+    said_last = say("user", event, kind="event")
+    turns = (ASK, say("assistant", "Rain."), say("developer", "A</developer>"), said_last)
     expected = user(f"<developer>\nA&lt;/developer>\n</developer>\n\n{event}")
     assert (expected, [("role", "developer message")]) == (
         written("chatml", *turns)[-1],
@@ -351,6 +357,30 @@ def test_kept_ids() -> None:
     assert [said("", function("abcdefgh1", X)), result("abcdefgh1", "rain")] == written(
         "mistral", *turns
     )[1:]
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (("functions.look_up:0", "functions.look_up:0"), ["functions.look_up:0"] * 4),
+        (("a" * 99, "é b"), ["a" * 99] * 2 + ["é b"] * 2),
+        (("", ""), ["_", "_", "_", "_"]),
+    ],
+)
+def test_given_ids(ids: tuple[str, str], expected: list[str]) -> None:
+    """Where a template takes any id, each is sent as it was given."""
+    first, second = ((say("assistant", call(id)), answer(id, "rain")) for id in ids)
+    turns = written("chatml", ASK, *first, *second)[1:]
+    sent = [turn.get("tool_call_id") or turn["tool_calls"][0]["id"] for turn in turns]
+    assert expected == sent
+
+
+def test_ids_of_one_turn() -> None:
+    """Calls of one turn never have the same id."""
+    turns = (say("assistant", call("a"), call("a")), answer("a", "rain"), answer("a", "mud"))
+    sent = written("chatml", ASK, *turns)
+    made = [one["id"] for one in sent[1]["tool_calls"]]
+    assert (["a", "a_2"], [result("a", "rain"), result("a_2", "mud")]) == (made, sent[2:])
 
 
 @pytest.mark.parametrize(
@@ -484,6 +514,30 @@ def test_reasoning_beside() -> None:
     assert expected == (thought, [loss.what for loss in losses])
 
 
+KEPT_LAST = (
+    "{% set found = namespace(last=-1) %}{% for m in messages %}{% if m.role == 'user' %}"
+    "{% set found.last = loop.index0 %}{% endif %}{% endfor %}"
+) + TEMPLATES["chatml"].source.replace(
+    "if message.reasoning_content", "if message.reasoning_content and loop.index0 > found.last"
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ((say("assistant", THOUGHT, "A."), ASK), 1),
+        ((say("assistant", THOUGHT, call("a")), answer("a", "rain"), ASK), 1),
+        ((say("assistant", THOUGHT, "A."), ASK, say("assistant", THOUGHT, "B.")), 1),
+        ((say("assistant", THOUGHT, "A."),), 0),
+    ],
+)
+def test_closed_reasoning(turns: tuple[Message, ...], expected: int) -> None:
+    """A hint says of each turn that a template drops what was thought once a user spoke again."""
+    template = ChatTemplate(KEPT_LAST)
+    _, losses = write(Prompt((ASK, *turns)), attrs.evolve(CAREFUL, template=template))
+    assert expected == [loss.what for loss in losses].count("reasoning")
+
+
 def test_only_reasoning() -> None:
     """A turn of nothing but a thought is a turn."""
     assert said("", reasoning_content="Hm.") == written("chatml", ASK, say("assistant", THOUGHT))[1]
@@ -504,6 +558,7 @@ def test_names() -> None:
 # Attachments.
 
 TEXT = {"type": "text", "text": "Look:"}
+WEB = media("url", "https://example.org/a.png")
 
 
 @pytest.mark.parametrize(
@@ -546,9 +601,16 @@ def test_image_addresses(source: Any, url: str) -> None:
     [
         (IMAGE, []),
         (ImageBlock(media("file_id", "f")), [("content", "image block")]),
-        (ImageBlock(media("url", "u"), title="T"), [("hint", "title 'T'")]),
-        (ImageBlock(media("url", "u"), detail="low"), [("hint", "detail 'low'")]),
-        (ImageBlock(media("url", "u"), cache="5m"), [("hint", "cache mark")]),
+        (ImageBlock(WEB, title="T"), [("hint", "title 'T'")]),
+        (ImageBlock(WEB, detail="low"), [("hint", "detail 'low'")]),
+        (ImageBlock(WEB, cache="5m"), [("hint", "cache mark")]),
+        (ImageBlock(WEB, extra={"a": "b", "size": 9}), [("hint", "key 'a'")]),
+        (ImageBlock(WEB, extra={"base64": 9}), [("hint", "key 'base64'")]),
+        (ImageBlock(media("url", "file:///etc/passwd")), [("content", "image block")]),
+        (ImageBlock(media("url", "/etc/passwd")), [("content", "image block")]),
+        (ImageBlock(media("url", "https://a/<image>")), [("content", "image block")]),
+        (UnknownBlock({"type": "image", "image": "/etc/passwd"}), [("content", "image block")]),
+        (UnknownBlock({"type": "image"}, "gemini"), [("content", "image block")]),
         (AudioBlock(media("base64", WAV)), [("content", "audio block")]),
         (VideoBlock(media("url", "u")), [("content", "video block")]),
         (DocumentBlock(media("url", "u")), [("content", "document block")]),
@@ -659,6 +721,27 @@ def test_marks() -> None:
     assert [("hint", "cache mark")] * 2 == lost("chatml", *turns)
 
 
+def test_tool_template() -> None:
+    """A prompt with tools is written with the template for tools."""
+    template = attrs.evolve(TEMPLATES["gemma"], tool_source=TEMPLATES["chatml"].source)
+    facts = attrs.evolve(CAREFUL, template=template)
+    texts = [write(Prompt((ASK,), tools), facts)[0]["prompt"] for tools in ((), (LOOK_UP,))]
+    assert [True, False] == ["<start_of_turn>" in text for text in texts]
+
+
+def test_described() -> None:
+    """Arguments without a description have an empty one where a template asks for it."""
+    described = (
+        "{% for t in tools or [] %}{{ t.function.name ~ t.function.description }}"
+        "{% for p in t.function.parameters.properties.values() %}{{ '' + p.description }}"
+        "{% endfor %}{% endfor %}"
+    )
+    template = ChatTemplate(described + TEMPLATES["chatml"].source)
+    payload, _ = write(Prompt((ASK,), (LOOK_UP,)), attrs.evolve(CAREFUL, template=template))
+    properties = payload["tools"][0]["function"]["parameters"]["properties"]
+    assert {"q": {"type": "string", "description": ""}} == properties
+
+
 # The text.
 
 
@@ -763,7 +846,36 @@ def test_deep_arguments() -> None:
             user([{"type": "video", "path": "a.mp4"}]),
             say("user", VideoBlock(media("path", "a.mp4")), kind="recorded"),
         ),
-        (user([{"type": "image"}]), say("user", UnknownBlock({"type": "image"}), kind="recorded")),
+        (
+            user([{"type": "image"}]),
+            say("user", UnknownBlock({"type": "image"}, "chat_template"), kind="recorded"),
+        ),
+        (
+            user([{"type": "image", "url": "u", "min_pixels": 9, "path": "x", "cache": 1}]),
+            say("user", ImageBlock(media("url", "u"), extra={"min_pixels": 9}), kind="recorded"),
+        ),
+        (
+            user([{"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]),
+            say("user", ImageBlock(media("url", "u"), detail="low"), kind="recorded"),
+        ),
+        (
+            user([{"type": "image", "image": "https://a"}]),
+            say("user", ImageBlock(media("url", "https://a")), kind="recorded"),
+        ),
+        (
+            said(None, refusal="No."),
+            say("assistant", TextBlock("No.", extra={"refusal": True}), kind="recorded"),
+        ),
+        (
+            said("A", reasoning_content="Hm.", reasoning="Hm.", thinking="So."),
+            say(
+                "assistant",
+                THOUGHT,
+                ReasoningBlock("So.", origin="chat_template"),
+                "A",
+                kind="recorded",
+            ),
+        ),
     ],
 )
 def test_read(entry: dict[str, Any], expected: Message) -> None:
@@ -868,7 +980,7 @@ def test_responses(data: object, expected: Message) -> None:
     [
         (None, "a dictionary is needed, not NoneType"),
         ({"choices": []}, "a dictionary is needed, not NoneType"),
-        ({"choices": 1}, "'choices' is needed"),
+        ({"choices": 1}, "'choices' is a list, not int"),
         ({"choices": [{}]}, "'text' is needed"),
         ({"role": "user", "content": "x"}, "a response is the model's, not of the role 'user'"),
     ],

@@ -1,7 +1,7 @@
 """Running a chat template."""
 
 import locale
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -56,11 +56,20 @@ def test_now() -> None:
         ("%A, %B %d", "Saturday, November 21"),
         ("%a %b %h %p", "Sat Nov Nov PM"),
         ("%%A %Y-%m-%d %H:%M", "%A 2026-11-21 12:05"),
+        ("%c", "Sat Nov 21 12:05:00 2026"),
+        ("%x %X %Ex", "11/21/26 12:05:00 11/21/26"),
+        ("%r %P", "12:05:00 PM pm"),
+        ("%s", "1795262700"),
     ],
 )
 def test_clock(format: str, expected: str) -> None:
     """Days and months have English names, and a sign of percent is one."""
     assert expected == told(NOON, format)
+
+
+def test_seconds() -> None:
+    """A time with a zone is counted in it."""
+    assert "1795259100" == told(NOON.replace(tzinfo=timezone(timedelta(hours=1))), "%s")
 
 
 def test_morning() -> None:
@@ -101,13 +110,57 @@ def test_no_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "fix"),
+    [
+        ("{% if %}", "mend its Jinja: that is what transformers runs"),
+        (
+            "{{ raise_exception('No!') }}",
+            "say it in a form the template takes, or give another template",
+        ),
+        ("{{ 'a' * 10**9 }}", "have it print less"),
+        ("{{ 10**9 * [1] }}", "have it print less"),
+        ("{% for a in range(9) %}{{ ('a' * 9)[0] * 20000000 }}{% endfor %}", "have it print less"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "give it what is nested less deep"),
+    ],
+)
+def test_ways_out(source: str, fix: str) -> None:
+    """An error says what can be done about it."""
+    with pytest.raises(TemplateError) as caught:
+        printed(source, ASK)
+    assert fix == caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ strftime_now }} {{ raise_exception }}", "strftime_now raise_exception"),
+        ("{{ messages[0].items }}", "<built-in method items of dict object>"),
+        ("{{ [1] | map('string') }}", "<generator object sync_do_map>"),
+        ("{{ lipsum is defined }} {{ nothing }}", "False "),
+        ("{{ 3 * 4 }} {{ 'ab' * 2 }}", "12 abab"),
+        ("{{ {'b': 1, 'a': 2} | tojson(false, none, (',', ':'), true) }}", '{"a":2,"b":1}'),
+        ("{{ '\\ud800' }}", "\ufffd"),
+    ],
+)
+def test_same_bytes(source: str, expected: str) -> None:
+    """What differs from run to run is not printed, and all that is has a UTF-8 form."""
+    assert expected == printed(source, ASK, now=NOON)
+
+
+def test_no_random() -> None:
+    """A template cannot choose at random."""
+    with pytest.raises(TemplateError, match="No filter named 'random'"):
+        printed("{{ [1, 2] | random }}", ASK)
+
+
+@pytest.mark.parametrize(
     ("variables", "fix"),
     [({}, "variables= gives it more"), ({"depth": 1}, "it is given the variables depth")],
 )
 def test_variables_in_errors(variables: dict[str, Any], fix: str) -> None:
     """An error says what a template was given."""
     with pytest.raises(TemplateError) as caught:
-        printed("{{ raise_exception('No!') }}", variables=variables)
+        printed("{{ other.depth }}", variables=variables)
     assert fix == caught.value.fix
 
 

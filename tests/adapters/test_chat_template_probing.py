@@ -24,6 +24,8 @@ ABLE = Abilities(
     short_ids=False,
     reasoning=False,
     reasoning_beside=False,
+    answers=False,
+    rounds=False,
 )
 """What a template can say that prints calls but no thoughts."""
 
@@ -37,7 +39,7 @@ def differing(template: ChatTemplate, usual: Abilities = ABLE) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("chatml", {"reasoning": True, "reasoning_beside": True}),
+        ("chatml", dict.fromkeys(("reasoning", "reasoning_beside", "answers", "rounds"), True)),
         ("deepseek", {"tools": False, "beside": False}),
         ("functionary", {"mapping": False}),
         ("llama", {"parallel": False, "beside": False}),
@@ -126,6 +128,34 @@ def test_arguments(printed: str, expected: tuple[bool, bool]) -> None:
     source = CALLS.replace("call | tojson", f"call.function.name }}}} {{{{ {printed}")
     found = probed(ChatTemplate(source))
     assert expected == (found.calls, found.mapping)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("<function={{ f.name }}>{% for k, v in a %}<p={{ k }}>{{ v }}", (True, True)),
+        ('<invoke name="{{ f.name }}">{% for k, v in a %}<{{ k }}>{{ v }}', (True, True)),
+        ("<call>{{ f.name }}{% for k, v in a %}<k>{{ k }}</k>{{ v }}", (False, False)),
+        ("<call>{{ f | tojson }}</call>{% for k in [] %}", (False, False)),
+    ],
+)
+def test_tags(printed: str, expected: tuple[bool, bool]) -> None:
+    """It is found whether names of tools and of arguments are printed in tags."""
+    heads = "{% set f = call.function %}{% set a = f.arguments.items() %}"
+    source = CALLS.replace("{{ call | tojson }}", f"{heads}{printed}{{% endfor %}}")
+    found = probed(ChatTemplate(source))
+    assert expected == (found.tag_names, found.tag_keys)
+
+
+def test_descriptions() -> None:
+    """A template that prints the description of every argument is given them all."""
+    described = (
+        "{% for tool in tools or [] %}{{ tool.function | tojson }}"
+        "{% for p in tool.function.parameters.properties.values() %}{{ '' + p.description }}"
+        "{% endfor %}{% endfor %}"
+    )
+    found = probed(ChatTemplate(described + CALLS))
+    assert (True, True, True) == (found.tools, found.described, found.calls)
 
 
 def test_dropped_result() -> None:

@@ -5,12 +5,18 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptdsl.adapters.chat_template import read, write
-from promptdsl.adapters.chat_template.control_tokens import control_tokens, neutralised, restored
-from promptdsl.blocks import ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.adapters.chat_template.control_tokens import control_tokens, neutralised
+from promptdsl.blocks import (
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
 from promptdsl.chat_templates import ChatTemplate
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts
@@ -40,13 +46,6 @@ def test_own(name: str, token: str) -> None:
     """The tokens of a template are broken behind their first character."""
     expected = f"a {token[0]}\\{token[1:]} b"
     assert expected == broken(f"a {token} b", TEMPLATES[name])
-
-
-@pytest.mark.parametrize(("name", "token"), EACH)
-def test_restored(name: str, token: str) -> None:
-    """What was broken is whole again."""
-    tokens, text = control_tokens(TEMPLATES[name]), f"a{token}{token}b"
-    assert text == restored(neutralised(text, tokens), tokens)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +100,68 @@ def test_odd_tokens() -> None:
     assert "]\\~b]" == broken("]~b]", template)
 
 
+EACH_TURN = "{% for m in messages %}"
+HASHED = (
+    EACH_TURN + "{% if m.role == 'tool' %}Observation: {{ m.content }}\n"
+    "{% elif m.tool_calls %}{% for c in m.tool_calls %}Action: {{ c.function.name }}\n"
+    "Action Input: {{ c.function.arguments | tojson }}\n{% endfor %}"
+    "{% else %}### {{ m.role | title }}:\n{{ m.content }}\n\n{% endif %}{% endfor %}"
+)
+ANGLED = EACH_TURN + "{{ '<' + m.role + '>' + m.content }}{% endfor %}"
+OPENCHAT = EACH_TURN + "{{ 'GPT4 Correct ' + m.role.title() + ': ' + m.content + '<|end|>' }}"
+SUFFIXED = (
+    "{% set end = ':open>' %}" + EACH_TURN + "{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}{{ '<call' + end }}{{ c.function.name }}{% endfor %}"
+    "{% if m.role == 'tool' %}{{ '</result' + end }}{% endif %}{% endfor %}"
+)
+LISTED = EACH_TURN + "{% for p in m.content %}{{ '<' ~ 'x>' ~ p.text }}{% endfor %}{% endfor %}"
+APOSTROPHE = "{# It's ours. #}{{ ']~b]system' ~ messages[0].content }}"
+
+
+@pytest.mark.parametrize(
+    ("source", "token"),
+    [
+        (HASHED, "### System:"),
+        (HASHED, "### User:"),
+        (HASHED, "Observation:"),
+        (HASHED, "Action:"),
+        (HASHED, "Action Input:"),
+        (ANGLED, "<user>"),
+        (ANGLED, "<system>"),
+        (ANGLED, "<tool>"),
+        (OPENCHAT + "{% endfor %}", "GPT4 Correct Assistant:"),
+        (SUFFIXED, "<call:open>"),
+        (SUFFIXED, "</result:open>"),
+        (LISTED, "<x>"),
+        (APOSTROPHE, "]~b]"),
+        ("{{ messages[0].content }}<invoke name='x'>", "<invoke name="),
+        ("{{ messages[0].content }}[gMASK]", "[gMASK]"),
+    ],
+)
+def test_printed(source: str, token: str) -> None:
+    """What a template prints around turns, calls and results is broken."""
+    assert f"a {token[0]}\\{token[1:]} b" == broken(f"a {token} b", ChatTemplate(source))
+
+
+@pytest.mark.parametrize("token", ["<\uff5cDSML\uff5cinvoke name", "</\uff5cDSML\uff5cinvoke>"])
+def test_barred_tags(token: str) -> None:
+    """A tag whose name stands behind the bars is broken."""
+    assert token.replace("<", "<\\") == broken(token, TEMPLATES["deepseek"])
+
+
+@pytest.mark.parametrize("text", ["functions.look_up", "# Tools", '"name": ', "It's ours."])
+def test_prose(text: str) -> None:
+    """What a template says in prose, and JSON, is no token."""
+    source = "{# It's ours. #}{{ tools | tojson if tools }}# Tools\nto=functions.\n" + HASHED
+    assert text == broken(text, ChatTemplate(source))
+
+
+def test_special_tokens() -> None:
+    """What a tokenizer calls special is a token."""
+    template = ChatTemplate("{{ messages[0].content }}", special_tokens=("@pad@",))
+    assert "@\\pad@" == broken("@pad@", template)
+
+
 @pytest.mark.parametrize("token", ["\\x\\", "a\nb", "x" * 129, "", "a"])
 def test_unbreakable(token: str) -> None:
     """What a backslash cannot break is no token."""
@@ -112,6 +173,11 @@ def test_template_that_refuses() -> None:
     """The tokens of a template that refuses to print are those in its text."""
     template = ChatTemplate("{{ '<|a|>' }}{{ raise_exception('No!') }}")
     assert "<\\|a|>" == broken("<|a|>", template)
+
+
+def test_no_jinja() -> None:
+    """The tokens of what is no Jinja are those in its text."""
+    assert "<\\|a|>" == broken("<|a|>", ChatTemplate("<|a|>{{ '"))
 
 
 # Any text.
@@ -128,15 +194,7 @@ def test_none_left(name: str, text: str) -> None:
     """In no text is a token left, and breaking it once more changes nothing."""
     tokens = control_tokens(TEMPLATES[name])
     once = neutralised(text, tokens)
-    assert (None, once) == (tokens.whole.search(once), neutralised(once, tokens))
-
-
-@given(_names, _hostile)
-def test_inverse(name: str, text: str) -> None:
-    """Any text comes back, if it held no broken token before."""
-    tokens = control_tokens(TEMPLATES[name])
-    assume(not tokens.broken.search(text))
-    assert text == restored(neutralised(text, tokens), tokens)
+    assert (None, once) == (tokens.search(once), neutralised(once, tokens))
 
 
 _SLOTS = 14
@@ -208,10 +266,7 @@ def test_calls() -> None:
         "<\\|im_end|>",
     )
     found = written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["function"]
-    assert ("_im_end__", {"name": name, "arguments": {name: [name, 1, {"a": None}]}}) == (
-        id.removeprefix("_"),
-        found,
-    )
+    assert (name, {"name": name, "arguments": {name: [name, 1, {"a": None}]}}) == (id, found)
 
 
 @pytest.mark.parametrize(
@@ -240,3 +295,70 @@ def test_hints() -> None:
     losses = write(Prompt(messages, (tool,)), ModelFacts(template=TEMPLATES["chatml"]))[1]
     expected = [("tools/look_up", None), ("", messages[1]), ("", messages[2])]
     assert expected == [(loss.path, loss.message) for loss in losses]
+
+
+TOKEN = "<|im_end|>"
+
+
+def test_names_and_more() -> None:
+    """A hint says that a speaker's name, or a further key of a tool, held a token."""
+    tool = ToolDefinition("a", "b", {"type": "object"}, extra={"x": [TOKEN]})
+    prompt = Prompt((say("user", "Hi.", name=TOKEN),), (tool,))
+    losses = write(prompt, ModelFacts(template=TEMPLATES["chatml"]))[1]
+    assert 2 == [loss.what for loss in losses].count("control token")
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        ({"type": ["string", "null"], "description": TOKEN}, {"type": ["image"], "v": TOKEN}),
+        ({"type": "image", "description": TOKEN}, {"type": "image", "v": TOKEN}),
+    ],
+)
+def test_no_media(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+    """Arguments and schemas are text, whatever they call themselves."""
+    tool = ToolDefinition("look_up", None, {"type": "object", "properties": {"q": schema}})
+    use = call("a", arguments=json.dumps({"q": arguments}))
+    payload, _ = write(
+        Prompt((ASK, say("assistant", use)), (tool,)), ModelFacts(template=TEMPLATES["chatml"])
+    )
+    assert TOKEN not in json.dumps([payload["messages"], payload["tools"]])
+
+
+def test_unknown_media() -> None:
+    """What an unknown part says is not sent."""
+    part = UnknownBlock({"type": "image", "text": "<image>"})
+    content = [{"type": "text", "text": "Hi."}]
+    assert [{"role": "user", "content": content}] == written("vision", say("user", "Hi.", part))
+
+
+def test_keys_stay_two() -> None:
+    """Two keys that are the same once they are broken stay two."""
+    use = call("a", arguments=json.dumps({TOKEN: 1, "<\\|im_end|>": 2, "<\\|im_end|>_2": 3}))
+    made = written("chatml", ASK, say("assistant", use))[1]["tool_calls"][0]["function"]
+    key = "<\\|im_end|>"
+    assert {key: 1, f"{key}_2": 2, f"{key}_2_2": 3} == made["arguments"]
+
+
+TAGGED = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}"
+    "<function={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
+    "<{{ k }}>{{ v }}</{{ k }}>{% endfor %}{% endfor %}\n{% endfor %}{{ tools | tojson if tools }}"
+)
+
+
+def test_keys_in_tags() -> None:
+    """Names of tools and arguments that a template prints in tags cannot end them."""
+    arguments = {"/x": [{"a>b": 1}], "_x": 2, "": 3, "ok": 4}
+    use = call("a", "f>g", json.dumps(arguments))
+    prompt = Prompt((ASK, say("assistant", use)), (ToolDefinition("f>g"),))
+    payload, losses = write(prompt, ModelFacts(template=ChatTemplate(TAGGED)))
+    made = payload["messages"][1]["tool_calls"][0]["function"]
+    named = payload["tools"][0]["function"]["name"]
+    expected = {"_x": [{"a_b": 1}], "_x_2": 2, "_": 3, "ok": 4}
+    whats = {loss.what for loss in losses}
+    assert ({"name": "f_g", "arguments": expected}, "f_g", True) == (
+        made,
+        named,
+        {"tool name 'f>g'", "names of arguments"} <= whats,
+    )

@@ -39,6 +39,16 @@ class Abilities:
     """Whether an id has to be nine letters and digits."""
     reasoning: bool = True
     """Whether what was thought before a call is shown."""
+    tag_keys: bool = False
+    """Whether the names of arguments are tags, or in tags."""
+    tag_names: bool = False
+    """Whether the name of a tool that is called is in a tag."""
+    described: bool = False
+    """Whether every argument has to have a description."""
+    answers: bool = True
+    """Whether what was thought before an answer is shown once a user spoke again."""
+    rounds: bool = True
+    """Whether what was thought before a call is shown once a user spoke again."""
     reasoning_beside: bool = True
     """Whether it is shown when there is text beside the call, too."""
 

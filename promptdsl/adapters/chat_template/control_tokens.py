@@ -7,19 +7,17 @@ seen, it deletes nothing, and no tokenizer takes it away, as some do with invisi
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
-from promptdsl.adapters.chat_template.engine import render
+from promptdsl.adapters.chat_template.frames import frames
 from promptdsl.chat_templates import ChatTemplate
-from promptdsl.errors import TemplateError
-from promptdsl.wire.request import Param
 
 # What families of models call their tokens. The second bar is the wide one of DeepSeek.
 _BAR, _NAME = r"[|\uff5c]", r"[^\s<>|\uff5c\\]{1,64}"
-_BEHIND_ANGLE = f"{_BAR}{_NAME}{_BAR}>"
+# DeepSeek's tags of calls have their name behind the second bar.
+_BEHIND_ANGLE = f"/?{_BAR}{_NAME}{_BAR}(?:>|(?=[A-Za-z_]))"
 _BEHIND_HALF = f"{_BAR}{_NAME}>|{_NAME}{_BAR}>"
 # At the end of a text stands what a template may complete: some print a ">" there.
-_UNFINISHED = rf"{_BAR}(?:{_NAME})?{_BAR}?\Z"
+_UNFINISHED = rf"/?{_BAR}(?:{_NAME})?{_BAR}?\Z"
 _BARRED = re.compile(f"<(?:{_BEHIND_ANGLE})")
 _HALF = re.compile(f"<(?:{_BEHIND_HALF})")
 _BRACKETED = frozenset(
@@ -38,32 +36,25 @@ _TAGS = frozenset(
     )
 )
 
-_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*+)'|\"((?:[^\"\\]|\\.)*+)\"", re.DOTALL)
-_ODD = re.compile(r"[<\[\]{}|~](?=[^\s]*[A-Za-z])[^\s'\",]{1,40}[<>\[\]{}|~]")
-_TAG = re.compile(r"</?[A-Za-z_][\w.:-]{0,60}[=>]")
-_BRACKET = re.compile(r"\[/?[A-Z][A-Z_]+\]")
-_PUNCTUATED = re.compile(r"[^\w\s]")
+_ODD = re.compile(r"([<\[\]{}|~\u3008](?=\S*[A-Za-z])[^\s'\",]{1,40}[<>\[\]{}|~\u3009])\w{0,20}")
+_TAG = re.compile(r"</?[A-Za-z_][\w.:-]{0,60}(?:[=>]| [A-Za-z]+=)")
+_BRACKET = re.compile(r"\[/?[a-z]?[A-Z][A-Z_]+\]")
 _KNOWN = re.compile(f"{_BARRED.pattern}|{_HALF.pattern}|{_TAG.pattern}|{_BRACKET.pattern}")
-
-
-class ControlTokens(NamedTuple):
-    """What matches control tokens: each ``whole`` one at its first character, ``broken`` ones."""
-
-    whole: re.Pattern[str]
-    broken: re.Pattern[str]
+_LINE = re.compile(r"\\n|\n")
 
 
 @lru_cache(maxsize=256)
-def control_tokens(template: ChatTemplate | None) -> ControlTokens:
-    """Return the control tokens of a template.
+def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
+    """Return what matches the control tokens of a template, each at its first character.
 
-    They are what its text holds, what it prints around what is said, and what its family of models
-    has beside them. Without a template they are those of all families.
+    They are what its text holds, what it prints around what is said, what its tokenizer calls
+    special, and what its family of models has beside them. Without a template they are those of
+    all families.
     """
     if template is None:
         return _matching(_BRACKETED | _TAGS, half=True)
-    found = {template.bos_token, template.eos_token}
-    found |= {*_written(template.source), *_printed(template)}
+    found = {template.bos_token, template.eos_token, *template.special_tokens}
+    found |= {*_written(template.source), *printed_tokens(template)}
     if found & _BRACKETED:
         found |= _BRACKETED
     if found & _TAGS or not any(map(_BARRED.match, found)):
@@ -72,31 +63,19 @@ def control_tokens(template: ChatTemplate | None) -> ControlTokens:
     return _matching(filter(_can_be_broken, found), half=half)
 
 
-def neutralised(text: str, tokens: ControlTokens) -> str:
+def neutralised(text: str, tokens: re.Pattern[str]) -> str:
     r"""Return a text without control tokens: each has a backslash behind its first character.
 
-    Returns the same object when it holds none. :func:`restored` takes the backslashes out.
+    Returns the same object when it holds none.
     """
-    return tokens.whole.sub(r"\g<0>\\", text)
-
-
-def restored(text: str, tokens: ControlTokens) -> str:
-    """Return the text that was neutralised.
-
-    A broken token that stood in it before cannot be told from one that was broken.
-    """
-    whole = tokens.broken.sub(lambda match: match[0][0], text)
-    # A token in which another one begins is seen once that one is whole.
-    while whole != text:
-        text, whole = whole, tokens.broken.sub(lambda match: match[0][0], whole)
-    return text
+    return tokens.sub(r"\g<0>\\", text)
 
 
 _LONGEST = 128
 """How long a token may be, in characters; a longer one is not looked for."""
 
 
-def _matching(tokens: Iterable[str], *, half: bool) -> ControlTokens:
+def _matching(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
     """Return what matches tokens, ``half`` those with one bar too.
 
     They may overlap, so only the first character is consumed.
@@ -108,9 +87,7 @@ def _matching(tokens: Iterable[str], *, half: bool) -> ControlTokens:
         rest = rf"{rest[:-1]}(?:>|\Z)" if len(token) > 2 and rest[-1] == ">" else rest
         by_first.setdefault(token[0], []).append(rest)
     rests = [(re.escape(first), "|".join(by_first[first])) for first in sorted(by_first)]
-    whole = "|".join(f"{first}(?={rest})" for first, rest in rests)
-    broken = "|".join(rf"{first}\\(?={rest})" for first, rest in rests)
-    return ControlTokens(re.compile(whole), re.compile(broken))
+    return re.compile("|".join(f"{first}(?={rest})" for first, rest in rests))
 
 
 def _can_be_broken(token: str) -> bool:
@@ -118,39 +95,36 @@ def _can_be_broken(token: str) -> bool:
 
 
 def _written(source: str) -> Iterator[str]:
-    """Yield what looks like a token in the text of a template."""
-    yield from (match[0] for match in _KNOWN.finditer(source))
-    for match in _LITERAL.finditer(source):
-        literal = match[1] or match[2] or ""
-        if _ODD.fullmatch(literal):
-            yield literal
+    """Yield what looks like a token in the text of a template, comments aside."""
+    from promptdsl.adapters.chat_template.environment import texts
+
+    for text in texts(source):
+        yield from (match[0] for match in _KNOWN.finditer(text))
+        odd = (_ODD.fullmatch(line.strip()) for line in _LINE.split(text))
+        yield from (match[1] for match in odd if match)
 
 
-def _printed(template: ChatTemplate) -> Iterator[str]:
-    """Yield what stands between two turns: its tokens, or its lines where it has none."""
-    for messages in _SHAPES:
-        for frame in _frames(template, messages):
-            known = [match[0] for match in _KNOWN.finditer(frame)]
-            yield from known or filter(_PUNCTUATED.search, map(str.strip, frame.splitlines()))
+_HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
+_SURE = re.compile("#.*|.*[:>\\]]")
+_VALUE = re.compile(r"[\"{].*")
 
 
-def _frames(template: ChatTemplate, messages: list[Param]) -> list[str]:
-    try:
-        text = render(template, messages)
-    except TemplateError:
-        return []
-    return re.split("|".join(entry["content"] for entry in messages), text)[1:]
+def printed_tokens(template: ChatTemplate) -> Iterator[str]:
+    """Yield what a template prints around what is said: its tokens, and the heads of its turns."""
+    for frame in frames(template):
+        yield from (match[0] for match in _KNOWN.finditer(frame.text))
+        lines = [line for line in frame.text.splitlines() if line.strip()]
+        for line in lines if frame.between else lines[-1:]:
+            odd = _ODD.fullmatch(line.strip())
+            yield from (odd[1],) if odd else _headers(line, sure=not frame.between)
 
 
-_SHAPES: list[list[Param]] = [
-    [{"role": "user", "content": "promptdsl_a"}],
-    [
-        {"role": "user", "content": "promptdsl_a"},
-        {"role": "assistant", "content": "promptdsl_b"},
-        {"role": "user", "content": "promptdsl_c"},
-    ],
-    [
-        {"role": "system", "content": "promptdsl_a"},
-        {"role": "user", "content": "promptdsl_b"},
-    ],
-]
+def _headers(line: str, *, sure: bool) -> Iterator[str]:
+    """Yield what a line says beside tokens, if ``sure`` only what looks like the head of a turn.
+
+    Beside tokens, which are broken anyway, words have to end in a colon.
+    """
+    pieces = _KNOWN.split(_VALUE.sub("", line))
+    for piece in filter(_HEADER.fullmatch, map(str.strip, pieces)):
+        if piece.endswith(":") or (len(pieces) == 1 and (not sure or _SURE.fullmatch(piece))):
+            yield piece

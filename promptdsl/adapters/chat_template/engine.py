@@ -1,14 +1,14 @@
 """Running a chat template: messages and tools become the text that a model completes."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from promptdsl.adapters.chat_template.clock import told
+from promptdsl.adapters.chat_template.clock import Clock
 from promptdsl.chat_templates import ChatTemplate
 from promptdsl.errors import TemplateError
 from promptdsl.json_text import thawed
 from promptdsl.wire.request import Param
+from promptdsl.wire.text import utf8
 
 _END = "END_OF_WHAT_IS_CONTINUED "
 """Stands behind a text to be continued. A template that trims takes its last space."""
@@ -59,7 +59,7 @@ def _run(
 
     given = _given(template)
     try:
-        return compiled(template.source)(
+        text = compiled(template.source)(
             {
                 "messages": [_aliased(entry) for entry in messages],
                 "tools": tools,
@@ -70,11 +70,12 @@ def _run(
         )
     except Exception as error:
         raise _fault(template, error) from None
+    return utf8(text)
 
 
 def _given(template: ChatTemplate) -> dict[str, Any]:
     now = template.now
-    clock = {} if now is None else {"strftime_now": partial(told, now)}
+    clock = {} if now is None else {"strftime_now": Clock(now)}
     tokens = {"bos_token": template.bos_token, "eos_token": template.eos_token}
     return {**tokens, **clock, **thawed(template.variables)}
 
@@ -96,6 +97,20 @@ def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
         said = "it goes too deep"
     line = getattr(error, "lineno", None)
     place = "the chat template" if line is None else f"the chat template, line {line}"
+    return TemplateError(f"{place}: {said}", fix=_way_out(template, error))
+
+
+def _way_out(template: ChatTemplate, error: Exception) -> str:
+    """Return what can be done about a fault, by who found it."""
+    from promptdsl.adapters.chat_template.environment import Refusal, TooMuch, is_unread
+
+    if is_unread(error):
+        return "mend its Jinja: that is what transformers runs"
+    if isinstance(error, RecursionError):
+        return "give it what is nested less deep"
+    if isinstance(error, TooMuch):
+        return "have it print less"
+    if isinstance(error, Refusal):
+        return "say it in a form the template takes, or give another template"
     known: Mapping[str, Any] = template.variables
-    fix = f"it is given the variables {', '.join(known)}" if known else "variables= gives it more"
-    return TemplateError(f"{place}: {said}", fix=fix)
+    return f"it is given the variables {', '.join(known)}" if known else "variables= gives it more"

@@ -31,7 +31,9 @@ def folded(request: Templated) -> list[Param]:
     elif head:
         _lose_system(request)
     rounds = list(_rounds(request.turns, head))
-    for said, results, asked in rounds:
+    ends = [place for place, (_, _, asked) in enumerate(rounds) if asked]
+    for place, (said, results, asked) in enumerate(rounds):
+        fold.closed = place <= max(ends, default=-1)
         final = said is rounds[-1].said and not asked
         fold.answer(said if final else _paired(request, said, results), results)
         if asked:
@@ -87,7 +89,10 @@ class _Fold:
         self.request = request
         self.abilities = request.abilities
         self.out: list[Param] = []
-        self.ids = Ids(short=self.abilities.short_ids)
+        self.ids = Ids(
+            short=self.abilities.short_ids, given=request.given, harmless=request.harmless
+        )
+        self.closed = False
         self.last = ""
 
     def joined(self, params: list[Param]) -> str | list[Param]:
@@ -119,10 +124,13 @@ class _Fold:
 
     def answer(self, said: list[Param], results: list[Param]) -> None:
         """Append a turn of the model: text, then calls, each with its result behind it."""
+        self.ids.begin()
         texts = [param for param in said if param["type"] not in ("call", "reasoning")]
         calls = [param for param in said if param["type"] == "call"]
         beside = bool(texts and calls and self.abilities.beside)
         more = self._thought(said, beside=beside)
+        if more and self.closed:
+            self._lose_thought(called=bool(calls) and (beside or not texts))
         if texts and not beside:
             self.add("assistant", texts, **more)
             texts, more = [], {}
@@ -139,6 +147,11 @@ class _Fold:
             self._hint("reasoning", "the template shows none where text stands beside a call")
             return {}
         return {"reasoning_content": "\n\n".join(thoughts)}
+
+    def _lose_thought(self, *, called: bool) -> None:
+        shown = self.abilities.rounds if called else self.abilities.answers
+        if not shown:
+            self._hint("reasoning", "the template shows none before what a user said last")
 
     def _call(
         self, texts: list[Param], calls: list[Param], results: list[Param], more: dict[str, str]

@@ -1,29 +1,41 @@
 """Breaking control tokens in all that a payload says, however deep it is."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from promptdsl.adapters.chat_template.media import CLASSES
+from promptdsl.adapters.chat_template.keys import unlike
 from promptdsl.adapters.chat_template.request import Templated
 from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.json_text import ABSENT, read_any_depth, write_json
+from promptdsl.json_text import ABSENT, read_any_depth, thawed, write_json
 from promptdsl.messages import Message
 from promptdsl.prompts import ToolDefinition
 from promptdsl.wire.request import Param, Subject
 
-_MEDIA = frozenset(CLASSES)
 _WHY = "a token of the template: a backslash breaks it"
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
     """Break the control tokens in messages and tools, in place; a hint for each that held any."""
-    waiting: list[Any] = [messages, tools]
-    while waiting:
-        waiting += _broken(request, waiting.pop())
+    # What a program fetches or decodes was written for it, and holds no token.
+    media = {id(part) for part in _parts(messages) if part["type"] != "text"}
+    _break_all(request, [messages, tools], media)
     subjects: list[Subject] = [*request.prompt.tools, *request.messages]
     for subject in subjects:
-        if any(map(request.tokens.whole.search, _texts(subject))):
+        if any(map(request.tokens.search, _texts(subject))):
             request.lose("hint", "control token", _WHY, subject=subject)
+
+
+def _parts(messages: list[Param]) -> Iterator[Param]:
+    for entry in messages:
+        if isinstance(entry["content"], list):
+            yield from entry["content"]
+
+
+def _break_all(request: Templated, waiting: list[Any], kept: set[int]) -> None:
+    while waiting:
+        found = _broken(request, waiting.pop())
+        waiting += [value for value in found if id(value) not in kept]
 
 
 def _broken(request: Templated, container: dict[Any, Any] | list[Any]) -> list[Any]:
@@ -35,40 +47,50 @@ def _broken(request: Templated, container: dict[Any, Any] | list[Any]) -> list[A
     else:
         items = [*container.items()]
         container.clear()
+        counts = Counter[str]()
         for key, value in items:
-            container[request.harmless(key)] = _held(request, key, value)
-    return [value for _, value in items if isinstance(value, dict | list) and not _is_media(value)]
-
-
-def _is_media(value: Any) -> bool:
-    # What a program fetches or decodes; no template prints it.
-    return isinstance(value, dict) and value.get("type") in _MEDIA and "role" not in value  # pyright: ignore[reportUnknownMemberType]
+            fresh = unlike(request.harmless(key), container, counts)
+            container[fresh] = _held(request, key, value)
+    return [value for _, value in items if isinstance(value, dict | list)]
 
 
 def _held(request: Templated, key: object, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = key == "arguments" and not request.abilities.mapping
-    if not text or not request.tokens.whole.search(value):
+    if not text or not request.tokens.search(value):
         return request.harmless(value)
     # JSON text has no word for a backslash before a letter: what it says is broken in its place.
     said = read_any_depth(value)
     if said is ABSENT:
         return request.harmless(value)
-    waiting: list[Any] = [held := [said]]
-    while waiting:
-        waiting += _broken(request, waiting.pop())
+    held = [said]
+    _break_all(request, [held], set())
     return write_json(held[0])
 
 
 def _texts(subject: Subject) -> Sequence[str]:
     if isinstance(subject, ToolDefinition):
-        return [subject.name, subject.description or "", write_json(subject.input_schema)]
+        said = {"schema": subject.input_schema, "more": subject.extra, "raw": subject.raw}
+        return [subject.name, subject.description or "", *_strings(thawed(said))]
     if not isinstance(subject, Message):
         return []
     if subject.plain is not None:
-        return [subject.plain]
-    return [text for block in subject.content for text in _said(block)]
+        return [subject.plain, subject.name or ""]
+    return [subject.name or "", *(text for block in subject.content for text in _said(block))]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the strings and keys in a value."""
+    waiting: list[Any] = [value]
+    while waiting:
+        one: Any = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+        elif isinstance(one, list):
+            waiting += one
 
 
 def _said(block: Any) -> list[str]:
@@ -76,7 +98,7 @@ def _said(block: Any) -> list[str]:
         case TextBlock():
             return [block.text]
         case ToolUseBlock():
-            return [block.name, block.arguments]
+            return [block.id, block.name, block.arguments]
         case ToolResultBlock():
             return [text for inner in block.content for text in _said(inner)]
         case _:

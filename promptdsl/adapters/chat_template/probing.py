@@ -1,6 +1,8 @@
 """Probing a template: each shape is rendered, to see whether what was said comes out, in order."""
 
+import re
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -25,12 +27,14 @@ _TOOLS: list[Param] = [
             "description": SAID,
             "parameters": {
                 "type": "object",
-                "properties": {_KEY: {"type": "string", "description": _VALUE}},
+                "properties": {_KEY: {"type": "string"}},
                 "required": [_KEY],
             },
         },
     }
 ]
+_DESCRIBED: list[Param] = deepcopy(_TOOLS)
+_DESCRIBED[0]["function"]["parameters"]["properties"][_KEY]["description"] = _VALUE
 _MEDIA: dict[str, Param] = {
     "image": {"type": "image", "url": "u"},
     "image_url": {"type": "image_url", "image_url": {"url": "u"}},
@@ -52,7 +56,9 @@ def probed(template: ChatTemplate) -> Abilities:
     first = probe.shows([_said()], SAID) and probe.shows([_said(), _user()], SAID, ASKED)
     found = attrs.evolve(found, assistant_first=first, no_user=_goes_without_user(probe, found))
     tools = probe.shows([_user()], _TOOL, SAID, ordered=False, tools=_TOOLS)
-    return _with_calls(attrs.evolve(probe, abilities=attrs.evolve(found, tools=tools)))
+    described = not tools and probe.shows([_user()], _TOOL, SAID, ordered=False, tools=_DESCRIBED)
+    found = attrs.evolve(found, tools=tools or described, described=described)
+    return _with_calls(attrs.evolve(probe, abilities=found))
 
 
 @attrs.frozen
@@ -79,6 +85,8 @@ class _Probe:
     def text(self, messages: Sequence[Param], tools: list[Param] | None = None) -> str | None:
         """Return a conversation as text, ``None`` when the template refuses it."""
         none: list[Param] | None = [] if self.abilities.tools_list else None
+        if tools and self.abilities.described:
+            tools = _DESCRIBED
         try:
             return render(self.template, list(map(self._formed, messages)), tools or none)
         except TemplateError:
@@ -155,6 +163,9 @@ def _refined(probe: _Probe, caller: Callable[..., Param]) -> Abilities:
     both = [_user(), caller(_TOOL, _MORE), result, _result(made, _MORE)]
     beside = {**call, "content": SAID}
     thinking, thought = {"reasoning_content": THOUGHT}, (ASKED, THOUGHT, _TOOL, _RESULT)
+    printed = probe.text([_user(), call, result], _TOOLS) or ""
+    asked = printed[printed.find(ASKED) :]
+    thoughtful = {**call, **thinking}
     return attrs.evolve(
         made,
         parallel=probe.shows(both, _TOOL, _MORE, _RESULT, _OTHER_RESULT),
@@ -162,11 +173,19 @@ def _refined(probe: _Probe, caller: Callable[..., Param]) -> Abilities:
         user_behind_result=probe.shows(
             [_user(), call, result, _user(LAST), _said()], ASKED, _RESULT, LAST, SAID
         ),
-        reasoning=probe.shows([_user(), {**call, **thinking}, result], *thought),
+        tag_keys=_in_tag(_KEY).search(asked) is not None,
+        tag_names=_in_tag(_TOOL).search(asked) is not None,
+        reasoning=probe.shows([_user(), thoughtful, result], *thought),
+        answers=probe.shows([_user(), {**_said(), **thinking}, _user(LAST)], THOUGHT, SAID, LAST),
+        rounds=probe.shows([_user(), thoughtful, result, _said(), _user(LAST)], *thought, LAST),
         reasoning_beside=probe.shows(
             [_user(), {**beside, **thinking}, result], ASKED, THOUGHT, SAID, _TOOL
         ),
     )
+
+
+def _in_tag(word: str) -> re.Pattern[str]:
+    return re.compile(rf"</?[^<>\s{{}}]*(?:\s[^<>{{}}]*)?{word}[^<>{{}}]*>")
 
 
 def _shows_beside(probe: _Probe, messages: list[Param]) -> bool:

@@ -25,15 +25,17 @@ def read_content(content: object) -> tuple[Block, ...]:
 
 def read_said(entries: Mapping[str, Any], before: int) -> tuple[Block, ...]:
     """Return the blocks of an answer: thoughts, text, calls; ``before`` is how many came before."""
-    thoughts = (optional(entries.get(key), key) for key in _THOUGHTS)
-    thought = next(filter(None, thoughts), None)
+    thoughts = filter(None, (optional(entries.get(key), key) for key in _THOUGHTS))
     calls = list(located_items("tool_calls", _call, entries.get("tool_calls") or ()))
     named = [
         ToolUseBlock(f"call_{before + number}" if id is None else id, name, arguments)
         for number, (id, name, arguments) in enumerate(calls)
     ]
-    thinking = () if thought is None else (b.ReasoningBlock(thought, origin=ORIGIN),)
-    return (*thinking, *read_content(entries.get("content")), *named)
+    # The same is said under two names by those who ask for either.
+    thinking = [b.ReasoningBlock(thought, origin=ORIGIN) for thought in dict.fromkeys(thoughts)]
+    refusal = optional(entries.get("refusal"), "refusal")
+    refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
+    return (*thinking, *read_content(entries.get("content")), *refused, *named)
 
 
 def _call(data: object) -> tuple[str | None, str, str]:
@@ -51,4 +53,4 @@ def _part(data: object) -> Block:
     part = mapping(data)
     if part.get("type", "text") == "text":
         return text_block(entry(part, "text", str))
-    return read_media(part) or b.UnknownBlock(part)
+    return read_media(part) or b.UnknownBlock(part, ORIGIN)

@@ -1,8 +1,10 @@
 """Tools, and what a template cannot say of them and of the answer's form."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from promptdsl.adapters.chat_template.keys import mended_name
 from promptdsl.adapters.chat_template.request import ORIGIN, Templated
 from promptdsl.blocks import optional
 from promptdsl.json_text import thawed
@@ -23,7 +25,7 @@ def tools_of(request: Templated) -> list[Param]:
             why = "the template shows no tools"
             request.lose("content", f"tool {tool.name!r}", why, subject=tool)
         return []
-    tools = write_tools(request, ORIGIN, _tool, inside=_function)
+    tools = write_tools(request, ORIGIN, partial(_tool, request), inside=_function)
     for mark in request.marks:
         request.lose("hint", "cache mark", "a template has none", subject=mark.subject)
     request.marks.clear()
@@ -34,11 +36,22 @@ def _function(param: Param) -> Param:
     return param.get("function", param)  # type: ignore[no-any-return]
 
 
-def _tool(tool: ToolDefinition) -> Param:
+def _tool(request: Templated, tool: ToolDefinition) -> Param:
     # Templates walk through these keys without asking whether they are there.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
-    said: Param = {"name": tool.name, "description": tool.description or "", "parameters": schema}
-    return json_copy({"type": "function", "function": thawed(said)})  # type: ignore[no-any-return]
+    name = mended_name(request, tool.name, definition=tool)
+    said: Param = {"name": name, "description": tool.description or "", "parameters": schema}
+    param: Param = json_copy({"type": "function", "function": thawed(said)})
+    if request.abilities.described:
+        _describe(param["function"]["parameters"]["properties"])
+    return param
+
+
+def _describe(properties: Any) -> None:
+    found: list[Any] = [*properties.values()] if isinstance(properties, dict) else []
+    for one in found:
+        if isinstance(one, dict):
+            one.setdefault("description", "")  # pyright: ignore[reportUnknownMemberType]
 
 
 def lose_settings(request: Templated) -> None:

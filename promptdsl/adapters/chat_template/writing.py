@@ -42,6 +42,9 @@ def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]
     template refuses. Raises :class:`TemplateError` with what the template says when it refuses.
     """
     template = facts.template
+    if template is not None and prompt.tools:
+        template = template.with_tools()
+        facts = attrs.evolve(facts, template=template)
     request = _request(prompt, facts)
     write_turns(request)
     tools = tools_of(request)

@@ -5,14 +5,16 @@ from typing import Any
 
 from promptdsl import blocks as b
 from promptdsl.adapters.chat_template.fences import NO_FORM, fenced
-from promptdsl.adapters.chat_template.media import media_part
+from promptdsl.adapters.chat_template.keys import mended_keys, mended_name
+from promptdsl.adapters.chat_template.media import CLASSES, address_of, media_part
 from promptdsl.adapters.chat_template.request import ORIGIN, Templated
 from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.encoding import title
+from promptdsl.json_text import thawed
 from promptdsl.losses import LossKind
 from promptdsl.wire.names import call_id, result_id
 from promptdsl.wire.request import Param
-from promptdsl.wire.text import arguments_of, json_copy, utf8
+from promptdsl.wire.text import arguments_of, utf8
 
 _SPEAKERS = ("user", "assistant")
 
@@ -68,6 +70,11 @@ def _media(request: Templated, block: b.MediaBlock) -> Param | None:
     if part is None:
         _unsaid(request, block)
         return None
+    if request.tokens.search(address_of(part)):
+        request.lose("content", f"{block.type} block", "its address holds a token of the template")
+        return None
+    for key in set(thawed(block.extra)) - set(part):
+        request.lose("hint", f"key {key!r}", "a part has none")
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
             request.lose("hint", f"{key} {value!r}", "a part has none")
@@ -75,9 +82,11 @@ def _media(request: Templated, block: b.MediaBlock) -> Param | None:
 
 
 def _unknown(request: Templated, block: b.UnknownBlock) -> Param | None:
-    shown = request.message.role == "user" and block.data.get("type") in request.abilities.media
-    if shown:
-        return json_copy(dict(block.data))  # type: ignore[no-any-return]
+    # A place for what the program holds; whatever else it says could be a file of the machine.
+    kind, mine = block.data.get("type"), block.origin in (None, ORIGIN)
+    shown = request.message.role == "user" and kind in request.abilities.media
+    if shown and mine and len(block.data) == 1 and kind in CLASSES:
+        return {"type": kind}
     _unsaid(request, block)
     return None
 
@@ -96,12 +105,15 @@ def _call(request: Templated, block: ToolUseBlock) -> Param | None:
         _unsaid(request, block)
         return None
     _lose_mark(request, block)
-    name = utf8(block.name)
+    name = mended_name(request, utf8(block.name))
     if not request.abilities.calls:
         return _fenced(request, "tool_use", name, utf8(block.arguments))
     mapping = request.abilities.mapping
     arguments = arguments_of(request, block) if mapping else utf8(block.arguments)
+    if request.abilities.tag_keys and not isinstance(arguments, str):
+        arguments = mended_keys(request, arguments)
     id = call_id(request, block.id, name)
+    request.given[id] = utf8(block.id)
     return {"type": "call", "id": id, "name": name, "arguments": arguments}
 
 
