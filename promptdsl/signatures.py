@@ -1,9 +1,12 @@
 """What a function takes, as a JSON schema, and what it does, from its docstring."""
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from functools import partial
+from operator import is_
 from types import FunctionType
 from typing import Annotated, Any, NamedTuple, NotRequired, cast, get_type_hints
 from weakref import WeakKeyDictionary
@@ -23,9 +26,11 @@ class Signature(NamedTuple):
     input_schema: Mapping[str, Any]
 
 
-_KNOWN: WeakKeyDictionary[Any, Signature] = WeakKeyDictionary()
-_KNOWN_METHODS: WeakKeyDictionary[Any, Signature] = WeakKeyDictionary()
-"""What was found before: prompts are built again and again of the same functions."""
+_Known = tuple[Signature, list[Any]]
+
+_KNOWN: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
+_KNOWN_METHODS: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
+"""What was found before, and of what: prompts are built again and again of the same functions."""
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
@@ -42,10 +47,30 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     key = getattr(function, "__func__", function)
     if type(key) is not FunctionType:
         return _read(function)
+    facts = _facts(key)
     found = known.get(key)
-    if found is None:
-        found = known[key] = _read(function)
-    return found
+    if found is None or not _same(found[1], facts):
+        found = known[key] = _read(function), facts
+    return found[0]
+
+
+def _facts(function: Any) -> list[Any]:
+    """Return what a signature is read from: when one of these is another, it is read again."""
+    inner = getattr(function, "__wrapped__", function)
+    facts: list[Any] = []
+    for one in (function, inner):
+        facts += [getattr(one, name, None) for name in _FACTS]
+        for name in ("__annotations__", "__kwdefaults__"):
+            entries: dict[str, Any] = getattr(one, name, None) or {}
+            facts += [*entries, *entries.values()]
+    return facts
+
+
+def _same(ones: list[Any], others: list[Any]) -> bool:
+    return len(ones) == len(others) and all(map(is_, ones, others))
+
+
+_FACTS = ("__name__", "__doc__", "__code__", "__defaults__", "__signature__")
 
 
 def _read(function: Callable[..., Any]) -> Signature:
@@ -88,15 +113,21 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters a model may fill, by name."""
     try:
         found = inspect.signature(function).parameters
-    except (ValueError, NameError) as error:
+    except (ValueError, NameError, TypeError) as error:
         raise ContentError(
             f"the parameters of {_name(function)} cannot be read: {error}",
             fix="wrap it in a function with annotations, or write Tool(name=, input_schema=)",
         ) from None
     for position, parameter in enumerate(found.values()):
-        _check(parameter, position)
+        _check(parameter, unbound=position == 0 and _is_in_class(function))
     given = _given(function)
     return {name: parameter for name, parameter in found.items() if name not in given}
+
+
+def _is_in_class(function: Any) -> bool:
+    """Return whether a function was written in a class."""
+    around = str(getattr(_unwrapped(function), "__qualname__", "")).rpartition(".")[0]
+    return bool(around) and not around.endswith("<locals>")
 
 
 def _given(function: Any) -> set[str]:
@@ -108,7 +139,7 @@ def _given(function: Any) -> set[str]:
     return names
 
 
-def _check(parameter: inspect.Parameter, position: int) -> None:
+def _check(parameter: inspect.Parameter, *, unbound: bool) -> None:
     kind, name = parameter.kind, parameter.name
     if kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         stars = "*" if kind is parameter.VAR_POSITIONAL else "**"
@@ -117,7 +148,7 @@ def _check(parameter: inspect.Parameter, position: int) -> None:
     if kind is parameter.POSITIONAL_ONLY:
         fix = "a model gives arguments by name: leave the / out, or wrap it"
         raise ContentError(f"the parameter {name!r} has no name for callers", fix=fix)
-    if position == 0 and name in ("self", "cls") and parameter.annotation is _MISSING:
+    if unbound and name in ("self", "cls") and parameter.annotation is _MISSING:
         fix = "give the method of an object: Tool(thing.method)"
         raise ContentError(f"the parameter {name!r} is not bound", fix=fix)
 
@@ -145,13 +176,26 @@ def _typed_dict(kinds: Mapping[str, Any]) -> Any:
 
 
 def _kind(function: Any, parameter: inspect.Parameter) -> Any:
-    """Return the type of a parameter, with its default."""
-    kind = _resolved(function, parameter)
-    if parameter.default is _MISSING:
-        return kind
+    """Return the type of a parameter under its own name, with its default."""
     from pydantic import Field
+    from pydantic.fields import FieldInfo
 
-    return NotRequired[Annotated[kind, Field(default=parameter.default)]]  # pyright: ignore[reportInvalidTypeForm, reportUnknownVariableType]
+    default = _default(function, parameter)
+    said = [Field(alias=parameter.name)]
+    if default is not _MISSING:
+        said.insert(0, default if isinstance(default, FieldInfo) else Field(default=default))
+    kind = Annotated[(_resolved(function, parameter), *said)]  # type: ignore[valid-type]
+    required = default is _MISSING or (isinstance(default, FieldInfo) and default.is_required())
+    return kind if required else NotRequired[kind]  # pyright: ignore[reportInvalidTypeForm]
+
+
+def _default(function: Any, parameter: inspect.Parameter) -> Any:
+    """Return the default of a parameter; of a pydantic model the field, which says more."""
+    fields: dict[str, Any] = getattr(function, "__pydantic_fields__", {})
+    for name, field in fields.items():
+        if parameter.name in (name, field.alias):
+            return field
+    return parameter.default
 
 
 def _resolved(function: Any, parameter: inspect.Parameter) -> Any:
@@ -164,7 +208,8 @@ def _resolved(function: Any, parameter: inspect.Parameter) -> Any:
     holder.__annotations__ = {parameter.name: annotation}
     try:
         return get_type_hints(holder, include_extras=True)[parameter.name]
-    except (NameError, TypeError, SyntaxError, AttributeError) as error:
+    except Exception as error:
+        # An annotation may be any code.
         raise ContentError(
             f"the annotation of {parameter.name!r} cannot be found: {error}",
             fix="define or import the type at the top of the module, outside of TYPE_CHECKING",
@@ -183,7 +228,7 @@ def _names_around(function: Any) -> dict[str, Any]:
 
 def _documented(function: Any) -> tuple[str | None, dict[str, str]]:
     """Return what a docstring says the function does, and what it says of each parameter."""
-    text = inspect.getdoc(function) or inspect.getdoc(_code_of(function))
+    text = _indented(_docstring(function) or "")
     if not text:
         return None, {}
     try:
@@ -192,10 +237,56 @@ def _documented(function: Any) -> tuple[str | None, dict[str, str]]:
         raise ContentError(
             "docstrings are read by docstring-parser, which is not installed", fix=NEEDED
         ) from None
-    found = parse(text)
-    parts = {one.arg_name: _joined(one.description) for one in found.params}
-    said = {name: text for name, text in parts.items() if text}
-    return (found.description or "").strip() or None, said
+    # It indents by all lines but the first, which may be a title.
+    found = parse(f"\n{text}")
+    sections = _SECTIONS.get(found.style.name if found.style else "")
+    description = sections.sub("\n", text) if sections else found.description or ""
+    said: dict[str, str] = {}
+    for one in found.params:
+        said |= dict.fromkeys(map(str.strip, one.arg_name.split(",")), _joined(one.description))
+    return description.strip() or None, {name: text for name, text in said.items() if text}
+
+
+def _indented(text: str) -> str:
+    """Return a docstring that starts with a title with the indentation that cleaning took."""
+    return text.replace("\n", "\n    ") if _TITLE.match(text) else text
+
+
+def _docstring(function: Any) -> str | None:
+    """Return the docstring that somebody wrote, not one that Python or a library made."""
+    if inspect.isclass(function):
+        return _of_class(function)
+    is_routine = inspect.isroutine(function)
+    if is_routine and _name(function) != "__call__":
+        return inspect.getdoc(function)
+    # Of a __call__ without a docstring Python finds that of all functions.
+    said = None if is_routine else _of_class(cast("Any", type(function)))
+    return said or inspect.cleandoc(_code_of(function).__doc__ or "")
+
+
+def _of_class(cls: type[Any]) -> str | None:
+    said = vars(cls).get("__doc__") or ""
+    made = is_dataclass(cls) or issubclass(cls, tuple)
+    if made and said.startswith(f"{cls.__name__}(") and said.endswith(")"):
+        return None
+    return inspect.cleandoc(said)
+
+
+_TITLES = (
+    "(?:Arguments|Args|Parameters|Params|Raises|Exceptions|Except|Attributes|Examples?|Returns"
+    "|Yields):[ \\t]*"
+)
+_TITLE = re.compile(rf"{_TITLES}\n(?=\S)")
+_SECTIONS = {
+    "GOOGLE": re.compile(rf"(?:\n*^{_TITLES}(?:\n(?:[ \t].*)?$)*+)+", re.MULTILINE),
+    "NUMPYDOC": re.compile(
+        r"(?:\n*^(?:(?:Other )?(?:Parameters|Params|Arguments|Args)|Receives?|Raises?|Warns?"
+        r"|Attributes?|Returns?|Yields?|Examples?|See Also|Related|References?)[ \t]*\n--+[ \t]*"
+        r"(?:\n(?!.+\n--+[ \t]*$).*)*+)+",
+        re.MULTILINE,
+    ),
+}
+"""What a description leaves out; other sections, such as notes and warnings, stay in it."""
 
 
 def _joined(text: str | None) -> str:

@@ -4,7 +4,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf, nan
 from typing import Annotated, Any, Literal
+from typing import TypedDict as StandardTypedDict
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from promptdsl import ContentError
-from promptdsl.schemas import closed, is_closed, type_schema
+from promptdsl.schemas import check_shape, closed, is_closed, type_schema
 
 
 class Color(Enum):
@@ -104,6 +106,7 @@ CLOSED_POINT = {
     [
         (int, {"type": "integer"}),
         (list[str], {"type": "array", "items": STRING}),
+        (Color, {"description": "A colour.", "enum": ["red", "blue"], "type": "string"}),
         (
             Point,
             {
@@ -152,39 +155,103 @@ class Plain:
     """No type of data."""
 
 
-@pytest.mark.parametrize("kind", [Plain, "Nowhere", 3])
+class Failing:
+    """What fails when it is asked."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+        """Raise what it likes."""
+        raise RuntimeError("out of order")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(Plain, "Nowhere", 3, Failing),
+        *(Annotated[str, Field(pattern="(")], Annotated[int, Field(gt="a")]),
+    ],
+)
 def test_no_schema(kind: Any) -> None:
     """What has no schema is refused by the name it is given."""
     with pytest.raises(ContentError, match=r"^the answer has no JSON schema: "):
         type_schema(kind, "the answer")
 
 
-def test_sets_have_one_order() -> None:
-    """The default of a set is in the same order whatever the hash seed is."""
-    code = (
-        "from promptdsl.schemas import type_schema\n"
-        "from typing import Annotated\n"
-        "from pydantic import BaseModel, Field\n"
-        "class Tags(BaseModel):\n"
-        "    tags: set[str] = {'b', 'a', 'c', 'd'}\n"
-        "print(type_schema(Tags, 'it')['properties']['tags']['default'])\n"
+class Old(StandardTypedDict):
+    """A mapping of the standard library."""
+
+    a: int
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes it then")
+def test_the_typed_dict_of_an_older_python() -> None:
+    """Before Python 3.12 the error says where to import TypedDict from."""
+    with pytest.raises(ContentError) as caught:
+        type_schema(Old, "it")
+    assert "from typing_extensions import TypedDict" == caught.value.fix
+
+
+SETS = """
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+from pydantic import BaseModel, Field, RootModel
+from promptdsl.schemas import type_schema
+
+@dataclass(frozen=True)
+class Tagged:
+    tags: Any = frozenset("dbca")
+
+class Config(BaseModel):
+    tags: set[str] = Field({*"dbca"}, alias="labels")
+
+class Names(RootModel[set[str]]):
+    pass
+
+for default in (
+    {*"dbca"},
+    {10, 9},
+    {"k": {*"dbca"}},
+    [({*"dbca"},)],
+    {frozenset("dbca"), frozenset("fe")},
+    {*"dbca", 1},
+    Tagged(),
+    {Tagged(), Tagged("x")},
+    [Config()],
+    [Names({*"dbca"})],
+):
+    print(type_schema(Annotated[Any, Field(default=default)], "it")["default"])
+"""
+SORTED = """\
+['a', 'b', 'c', 'd']
+[9, 10]
+{'k': ['a', 'b', 'c', 'd']}
+[[['a', 'b', 'c', 'd']]]
+[['a', 'b', 'c', 'd'], ['e', 'f']]
+['a', 'b', 'c', 'd', 1]
+{'tags': ['a', 'b', 'c', 'd']}
+[{'tags': 'x'}, {'tags': ['a', 'b', 'c', 'd']}]
+[{'labels': ['a', 'b', 'c', 'd']}]
+[['a', 'b', 'c', 'd']]
+"""
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_sets_have_one_order(seed: str) -> None:
+    """Sets in a default are in the same order whatever the hash seed is, however deep."""
+    run = subprocess.run(
+        [sys.executable, "-c", SETS],
+        env={"PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert ["['a', 'b', 'c', 'd']\n"] * 2 == runs
+    assert SORTED == run.stdout
 
 
-def test_a_default_without_json() -> None:
-    """A default that JSON has no word for is left out."""
-    kind = Annotated[Any, Field(default=object())]
+@pytest.mark.parametrize("default", [object(), inf, nan, [-inf], {"a": {nan}}, {object()}])
+def test_a_default_without_json(default: object) -> None:
+    """A default that JSON has no word for is left out, wherever it says it."""
+    kind = Annotated[Any, Field(default=default)]
     assert {} == type_schema(kind, "it")
 
 
@@ -255,10 +322,10 @@ def test_a_type_that_holds_itself() -> None:
     assert {**chain, "$defs": {"Chain": chain}} == closed(type_schema(Chain, "it"))
 
 
-@pytest.mark.parametrize("root", ["#/$defs/a", "#/$defs/missing", "#/elsewhere"])
+@pytest.mark.parametrize("root", ["#/$defs/a", "#/$defs/b", "#/$defs/missing", "#/elsewhere"])
 def test_a_root_that_leads_nowhere(root: str) -> None:
     """References that go round, or to nothing, end."""
-    schema = {"$ref": root, "$defs": {"a": {"$ref": "#/$defs/a"}}}
+    schema = {"$ref": root, "$defs": {"a": {"$ref": "#/$defs/a"}, "b": True}}
     assert not is_closed(closed(schema))
 
 
@@ -338,6 +405,45 @@ def test_an_open_definition() -> None:
 def test_open_roots(schema: dict[str, Any]) -> None:
     """The root of a strict schema is an object and no choice."""
     assert not is_closed(schema)
+
+
+NO_SCHEMAS: list[dict[str, Any]] = [
+    {"type": "object", "properties": [1], "required": "a"},
+    {"type": "object", "properties": {"a": 1}},
+    {"type": "object", "properties": None},
+    {"type": "object", "required": "a"},
+    {"type": "object", "required": [1]},
+    with_property({"type": "object", "properties": ["a"]}),
+    {"type": "object", "$defs": {"a": {"required": 1}}},
+]
+
+
+@pytest.mark.parametrize("schema", NO_SCHEMAS)
+def test_shapes(schema: dict[str, Any]) -> None:
+    """Properties are schemas by name, and what is required is a list of names."""
+    with pytest.raises(ContentError, match=r" in the schema (are no schemas|is no list)"):
+        check_shape(schema, "the schema")
+
+
+@pytest.mark.parametrize("part", [True, {}, {"properties": {"properties": {}}}, {"required": []}])
+def test_shapes_that_are_good(part: object) -> None:
+    """A schema may be a boolean, and a property may have the name of a keyword."""
+    check_shape(with_property(part), "the schema")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        *NO_SCHEMAS,
+        with_property({"anyOf": 1}),
+        {**with_property(STRING), "$defs": [1]},
+        {**with_property(STRING), "required": [{}]},
+    ],
+)
+def test_what_is_no_schema_is_not_closed(schema: dict[str, Any]) -> None:
+    """A mapping that is no schema is not closed; it is never an error to ask."""
+    closed_or_not = is_closed({"additionalProperties": False, **schema})
+    assert isinstance(closed_or_not, bool)
 
 
 def nested(depth: int) -> dict[str, Any]:

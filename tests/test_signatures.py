@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from math import inf
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import pytest
 from pydantic import BaseModel, Field
@@ -106,6 +108,134 @@ class Caller:  # noqa: D101 (its method says it)
         return a
 
 
+def fields(
+    must: str = Field(description="It must be."),
+    may: int = Field(3, description="It may be."),
+    made: list[int] = Field(default_factory=list),  # noqa: B008 (as its users write it)
+    named: Annotated[int, Field(alias="called")] = Field(0, alias="known"),
+) -> object:
+    """Take fields."""
+    return must, may, made, named
+
+
+def endless(most: float = inf) -> float:
+    """Take a number."""
+    return most
+
+
+def free(cls, self):  # type: ignore[no-untyped-def]
+    """Take a class."""
+    return cls, self
+
+
+def both(x: int, y: int) -> int:
+    """Add them.
+
+    Parameters
+    ----------
+    x, y : int
+        Two numbers.
+    """
+    return x + y
+
+
+def titled(query: str) -> str:
+    """Args:
+    query: What to
+        look for.
+
+    """  # noqa: D205
+    return query
+
+
+def google_notes(query: str) -> str:
+    """Search the index.
+
+    Warning:
+        It is large.
+
+    Args:
+        query: What to
+            look for.
+
+    Returns:
+        What was found.
+
+    Note:
+        It is slow.
+
+        Very.
+
+    Raises:
+        ValueError: Never.
+
+    Call it once.
+    """
+    return query
+
+
+def numpy_notes(query: str) -> str:
+    """Search the index.
+
+    Parameters
+    ----------
+    query : str
+        What to look for.
+
+    Returns
+    -------
+    str
+        What was found.
+
+    Warnings
+    --------
+    It is slow.
+
+    See Also
+    --------
+    google
+    """
+    return query
+
+
+@dataclass
+class Silent:  # noqa: D101 (dataclasses writes one)
+    a: int
+
+
+@dataclass
+class Spoken:
+    """A pair (of one)"""  # noqa: D400
+
+    a: int
+
+
+class Row(NamedTuple):  # noqa: D101 (Python writes one)
+    a: int
+
+
+class Undocumented(BaseModel):  # noqa: D101 (pydantic has one)
+    a: int
+
+
+class Described(BaseModel):
+    """What has fields."""
+
+    many: Annotated[int, Field(gt=1)] = Field(3, description="how many")
+    known: str = Field(description="its name", alias="called")
+    made: list[int] = Field(default_factory=list)
+
+
+class Mute:  # noqa: D101 (nobody writes one)
+    def __call__(self, a: int) -> int:  # noqa: D102
+        return a
+
+
+class Heir(Index):  # noqa: D101 (its methods are those it heard of)
+    def search(self, a: int) -> int:  # noqa: D102
+        return a
+
+
 def traced(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that does the same."""
 
@@ -122,6 +252,20 @@ PLACE = {
     "properties": {"city": {"type": "string"}},
     "required": ["city"],
 }
+NUMBERS = {**INTEGER, "description": "Two numbers."}
+GOOGLE_NOTES = """\
+Search the index.
+
+Warning:
+    It is large.
+
+Note:
+    It is slow.
+
+    Very.
+
+Call it once."""
+NUMPY_NOTES = "Search the index.\n\nWarnings\n--------\nIt is slow."
 QUERY = {"type": "string", "description": "What to look for."}
 PLACES = {"$ref": "#/$defs/Place", "description": "The place."}
 
@@ -165,11 +309,65 @@ PLACES = {"$ref": "#/$defs/Place", "description": "The place."}
         (partial(numpy, query="x"), Signature("numpy", "Search the index.", schema([]))),
         (partial(partial(silent, 1), b=2), Signature("silent", None, schema([]))),
         (traced(rest), Signature("rest", "Search the index.", schema(["query"], query=QUERY))),
+        (
+            fields,
+            Signature(
+                "fields",
+                "Take fields.",
+                schema(
+                    ["must"],
+                    must={"type": "string", "description": "It must be."},
+                    may={**INTEGER, "description": "It may be.", "default": 3},
+                    made={"type": "array", "items": INTEGER},
+                    named={**INTEGER, "default": 0},
+                ),
+            ),
+        ),
+        (
+            Described,
+            Signature(
+                "Described",
+                "What has fields.",
+                schema(
+                    ["called"],
+                    many={
+                        **INTEGER,
+                        "exclusiveMinimum": 1,
+                        "description": "how many",
+                        "default": 3,
+                    },
+                    called={"type": "string", "description": "its name"},
+                    made={"type": "array", "items": INTEGER},
+                ),
+            ),
+        ),
+        (endless, Signature("endless", "Take a number.", schema([], most={"type": "number"}))),
+        (free, Signature("free", "Take a class.", schema(["cls", "self"], cls={}, self={}))),
+        (both, Signature("both", "Add them.", schema(["x", "y"], x=NUMBERS, y=NUMBERS))),
+        (titled, Signature("titled", None, schema(["query"], query=QUERY))),
+        (
+            google_notes,
+            Signature("google_notes", GOOGLE_NOTES, schema(["query"], query=QUERY)),
+        ),
+        (numpy_notes, Signature("numpy_notes", NUMPY_NOTES, schema(["query"], query=QUERY))),
     ],
 )
 def test_functions(function: Callable[..., Any], expected: Signature) -> None:
     """A function tells its name, what it does, and what it takes."""
     assert expected == signature_of(function)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        *((Silent, None), (Row, None), (Undocumented, None), (Mute(), None)),
+        *((Mute().__call__, None), (Caller().__call__, "Call it."), (Spoken, "A pair (of one)")),
+        (Heir().search, "Search it."),
+    ],
+)
+def test_docstrings_that_nobody_wrote(function: Callable[..., Any], expected: str | None) -> None:
+    """What a library or Python says of all classes or functions describes none."""
+    assert expected == signature_of(function).description
 
 
 def test_spelled_annotations() -> None:
@@ -213,6 +411,11 @@ def broken(a: "1 +") -> int:  # type: ignore[valid-type]  # noqa: F722
     return a
 
 
+def strange(a: "1 / 0") -> object:  # type: ignore[valid-type]
+    """Take what cannot be worked out."""
+    return a
+
+
 def place(function: Callable[..., Any]) -> str:
     """Return the line of a function as errors name it."""
     code = function.__code__
@@ -245,10 +448,11 @@ def test_what_a_model_cannot_fill(function: Callable[..., Any], what: str) -> No
     )
 
 
-def test_an_annotation_that_is_no_code() -> None:
+@pytest.mark.parametrize("function", [broken, strange])
+def test_an_annotation_that_is_no_code(function: Callable[..., Any]) -> None:
     """An annotation that cannot be read is told by its parameter."""
     with pytest.raises(ContentError, match=r"the annotation of 'a' cannot be found: "):
-        signature_of(broken)
+        signature_of(function)
 
 
 def test_functions_are_read_once() -> None:
@@ -261,6 +465,32 @@ def test_functions_are_read_once() -> None:
         signature_of(function) is found
         for function, found in zip((google, Index().search), first, strict=True)
     ]
+
+
+def changing(a: int, *, b: int = 1) -> int:
+    """Do one thing."""
+    return a + b
+
+
+@pytest.mark.parametrize("function", [changing, traced(changing)])
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("__doc__", "Do another."), ("Do another.", INTEGER, 1)),
+        (("__annotations__", {"a": str}), ("Do one thing.", {"type": "string"}, 1)),
+        (("__kwdefaults__", {"b": 2}), ("Do one thing.", INTEGER, 2)),
+    ],
+)
+def test_a_function_that_changes(
+    function: Any, change: tuple[str, Any], expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function whose docstring, annotations or defaults were changed is read again."""
+    signature_of(function)
+    monkeypatch.setattr(getattr(function, "__wrapped__", function), *change)
+    monkeypatch.setattr(function, *change)
+    found = signature_of(function)
+    properties = found.input_schema["properties"]
+    assert expected == (found.description, properties["a"], properties["b"]["default"])
 
 
 def test_a_class_outside_of_modules() -> None:

@@ -1,20 +1,22 @@
 """What is sent beside the messages: the tools a model may call, the form of its answer."""
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Never, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from promptdsl import nodes
 from promptdsl.components.arguments import retract
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError, DataError, OptionError, PromptError
-from promptdsl.json_text import exact, plain
+from promptdsl.json_text import ABSENT, exact, plain
 from promptdsl.nodes import found_in
 from promptdsl.prompts import OutputSchema, ToolDefinition
-from promptdsl.schemas import closed, type_schema
+from promptdsl.schemas import at_root, check_shape, closed, type_schema
 from promptdsl.scope import place
 from promptdsl.signatures import signature_of
 from promptdsl.tree import DEFAULTS, TOOL, bits
@@ -29,8 +31,9 @@ _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 class Tool(Written, nodes.Tool):
     """A tool a model may call: a function, or its name, description and JSON schema.
 
-    A function tells its name, what it does (its docstring), and what it takes (its signature). It
-    is never called. ``name`` and ``description`` stand in for the function's own.
+    A :class:`ToolDefinition`, such as one that was read, is kept as it is. A function tells its
+    name, what it does (its docstring), and what it takes (its signature). It is never called.
+    ``name`` and ``description`` stand in for the function's own.
 
     Raises :class:`ContentError` for a function of which no schema can be made, a schema that is not
     of type object, and a name that is none.
@@ -50,6 +53,8 @@ class Tool(Written, nodes.Tool):
             name: str | None = None,
             description: str | None = None,
         ) -> None: ...
+        @overload
+        def __init__(self, definition: ToolDefinition, /) -> None: ...
         @overload
         def __init__(
             self,
@@ -80,38 +85,45 @@ class Output(Written, nodes.Output):
     """The form an answer has to have: a type, or a JSON schema.
 
     A type is a pydantic model, a dataclass, a ``TypedDict``. ``strict`` asks the provider to hold
-    the model to it to the letter; the schema of a type is closed then: every object has all its
-    properties and no other. ``name`` is the type's own unless given.
+    the model to it to the letter; the schema of a type is closed then: every object that names its
+    properties has all of them and no other. ``name`` is the type's own unless given. An
+    :class:`OutputSchema`, such as one that was read, is kept as it is.
 
-    Raises :class:`ContentError` for a type that has no schema, and what is neither.
+    Raises :class:`ContentError` for a type that has no schema, what is neither, and with ``strict``
+    for a schema whose root is no object.
     """
 
     __slots__ = ()
     _node = nodes.Output
 
-    def __init__(
-        self,
-        schema: Mapping[str, Any] | type | Any,
-        /,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        strict: bool = True,
-        **options: Never,
-    ) -> None:
-        _begin(self, _getframe(1))
-        try:
-            refuse_options(self, options, ("name", "description", "strict"))
-            self.schema = OutputSchema(
-                _output(schema, strict=_flag(strict)),
-                _fitting(_text("name", name) or getattr(schema, "__name__", None) or "output"),
-                _text("description", description),
-                strict,
-            )
-        except PromptError as error:
-            retract(found_in((schema, name, description)))
-            raise _placed(error, self) from None
-        place(self)
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self, schema: OutputSchema, /) -> None: ...
+        @overload
+        def __init__(
+            self,
+            schema: Mapping[str, Any] | type | Any,
+            /,
+            *,
+            name: str | None = None,
+            description: str | None = None,
+            strict: bool = True,
+        ) -> None: ...
+        def __init__(self, schema: Any, /, **options: Any) -> None: ...
+
+    else:
+
+        def __init__(self, schema, /, *, name=None, description=None, strict=ABSENT, **options):
+            _begin(self, _getframe(1))
+            given = (schema, name, description)
+            try:
+                refuse_options(self, options, ("name", "description", "strict"))
+                self.schema = _form(*given, strict=strict)
+            except PromptError as error:
+                retract(found_in(given))
+                raise _placed(error, self) from None
+            place(self)
 
 
 def _begin(component: Any, frame: FrameType) -> None:
@@ -129,6 +141,9 @@ def _placed(error: PromptError, component: Any) -> PromptError:
 
 
 def _definition(function: Any, name: Any, description: Any, schema: Any) -> ToolDefinition:
+    if isinstance(function, ToolDefinition):
+        _refuse_beside(function, (name, description, schema))
+        return function
     name, description = _text("name", name), _text("description", description)
     if function is None:
         return ToolDefinition(_named(name), description, _input(schema))
@@ -145,6 +160,13 @@ def _definition(function: Any, name: Any, description: Any, schema: Any) -> Tool
     if name is None and own == "<lambda>":
         raise ContentError("a lambda has no name", fix='Tool(..., name="search")')
     return ToolDefinition(_named(own if name is None else name), description or said, _input(made))
+
+
+def _refuse_beside(definition: object, options: tuple[Any, ...]) -> None:
+    """Raise :class:`OptionError` for options beside a definition, which says them itself."""
+    if any(one is not None for one in options):
+        what = f"{type(definition).__name__} and options beside it"
+        raise OptionError(what, fix="attrs.evolve(definition, name=...)")
 
 
 def _named(name: str | None) -> str:
@@ -174,6 +196,7 @@ def _input(schema: object) -> Mapping[str, Any]:
             f"input_schema is of type {data.get('type')!r}, a tool takes an object",
             fix='{"type": "object", "properties": {...}}',
         )
+    check_shape(data, "input_schema")
     return data
 
 
@@ -189,16 +212,40 @@ def _json(schema: object, what: str) -> Mapping[str, Any]:
         raise ContentError(error.what, fix=error.fix) from None
 
 
+def _form(schema: Any, name: Any, description: Any, *, strict: Any) -> OutputSchema:
+    if isinstance(schema, OutputSchema):
+        _refuse_beside(schema, (name, description, None if strict is ABSENT else strict))
+        return schema
+    strict = strict is ABSENT or _flag(strict)
+    data = _output(schema, strict=strict)
+    if strict and at_root(data).get("type") != "object":
+        raise ContentError(
+            f"the schema of an Output is of type {data.get('type')!r}, a strict one is an object",
+            fix="put it in a field of a model, or write strict=False where a provider takes it",
+        )
+    own = schema.__name__ if inspect.isclass(schema) else "output"
+    name = _fitting(_text("name", name) or own)
+    return OutputSchema(data, name, _text("description", description), strict)
+
+
 def _output(schema: Any, *, strict: bool) -> Mapping[str, Any]:
     if isinstance(schema, Mapping):
-        return _json(cast("object", schema), "schema")
-    if schema is None or isinstance(schema, str | int | float | list | tuple):
+        data = _json(cast("object", schema), "schema")
+        check_shape(data, "schema")
+        return data
+    if not _may_be_type(schema):
         raise ContentError(
-            f"an Output takes a type or a JSON schema, not {type(schema).__name__}",  # pyright: ignore[reportUnknownArgumentType]
+            f"an Output takes a type or a JSON schema, not {type(schema).__name__}",
             fix="Output(Answer), or Output({...})",
         )
     made = type_schema(schema, getattr(schema, "__name__", repr(schema)))
     return _json(closed(made) if strict else made, "schema")
+
+
+def _may_be_type(schema: object) -> bool:
+    if inspect.isroutine(schema) or isinstance(schema, partial):
+        return False
+    return not (schema is None or isinstance(schema, str | int | float | list | tuple))
 
 
 def _fitting(name: str) -> str:

@@ -4,9 +4,12 @@ import copy
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from functools import partial
+from typing import Any, Optional
 
 import pytest
+from pydantic import BaseModel
 
 from promptdsl import (
     Assistant,
@@ -72,7 +75,7 @@ class Answer:
             ToolDefinition("find", "Find.", TEXT),
         ),
         (
-            Tool(**{"name": "find", "description": "Find.", "input_schema": TEXT}),  # type: ignore[arg-type]
+            Tool(**{"name": "find", "description": "Find.", "input_schema": TEXT}),  # type: ignore[call-overload]
             ToolDefinition("find", "Find.", TEXT),
         ),
         (Tool(lambda: None, name="nothing"), ToolDefinition("nothing", None, EMPTY_OBJECT)),
@@ -106,6 +109,15 @@ OPEN = {
 }
 
 
+KEYED = {"$defs": {"A": {"type": "object"}}, "$ref": "#/$defs/A"}
+INTEGERS = {"type": "array", "items": {"type": "integer"}}
+PERHAPS = {"anyOf": [INTEGERS, {"type": "null"}]}
+
+
+class Mood(Enum):  # noqa: D101 (its schema says it)
+    GOOD = "good"
+
+
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
@@ -117,7 +129,20 @@ OPEN = {
             OutputSchema(CLOSED, "the_answer", "d"),
         ),
         (Output(OPEN, name="x" * 99), OutputSchema(OPEN, "x" * 64)),
-        (Output(int | None), OutputSchema({"anyOf": [{"type": "integer"}, {"type": "null"}]})),
+        (Output(KEYED), OutputSchema(KEYED)),
+        (
+            Output(int | None, strict=False),
+            OutputSchema({"anyOf": [{"type": "integer"}, {"type": "null"}]}, strict=False),
+        ),
+        (Output(list[int], strict=False), OutputSchema(INTEGERS, strict=False)),
+        (
+            Output(Optional[list[int]], strict=False),  # noqa: UP045 (it has a name)
+            OutputSchema(PERHAPS, strict=False),
+        ),
+        (
+            Output(Mood, strict=False),
+            OutputSchema({"enum": ["good"], "type": "string"}, "Mood", strict=False),
+        ),
     ],
 )
 def test_outputs(output: Output, expected: OutputSchema) -> None:
@@ -128,6 +153,30 @@ def test_outputs(output: Output, expected: OutputSchema) -> None:
 def test_the_schema_of_a_type_is_closed() -> None:
     """What is made of a type keeps the rules of strict outputs."""
     assert is_closed(Output(Answer).schema.schema)
+
+
+def test_a_definition_is_kept() -> None:
+    """A definition that was read is kept as it is, with all it knows."""
+    whole = ToolDefinition("t", "d", TEXT, "1h", {"strict": True}, None, "anthropic")
+    raw = ToolDefinition("find", raw={"type": "web_search"}, origin="openai_responses")
+    assert (whole, raw) == (Tool(whole).definition, Tool(raw).definition)
+
+
+def test_a_form_is_kept() -> None:
+    """A form that was read is kept as it is, also where no provider would take it."""
+    form = OutputSchema({"type": "array"}, "the form", "d", strict=True)
+    assert form == Output(form).schema
+
+
+class Boxed(BaseModel):
+    """A thing in a box."""
+
+    answer: Answer | None
+
+
+def test_an_answer_in_a_field() -> None:
+    """What is no object is asked for in a field of one."""
+    assert is_closed(Output(Boxed).schema.schema)
 
 
 def beside() -> Any:
@@ -213,8 +262,17 @@ def test_a_lazy_in_a_turn() -> None:
     assert BESIDE == error.fix
 
 
-def unbound(self) -> None:  # type: ignore[no-untyped-def]
-    """Do nothing."""
+class Holder:
+    """What has a method."""
+
+    def unbound(self) -> None:
+        """Do nothing."""
+
+
+unbound = Holder.unbound
+IN_A_FIELD = "put it in a field of a model, or write strict=False where a provider takes it"
+SCHEMAS = '{"type": "object", "properties": {"name": {"type": "string"}}}'
+WITHOUT = "attrs.evolve(definition, name=...)"
 
 
 @pytest.mark.parametrize(
@@ -252,9 +310,37 @@ def unbound(self) -> None:  # type: ignore[no-untyped-def]
             lambda: Tool(unbound),
             refusal(ContentError, "give the method of an object: Tool(thing.method)"),
         ),
+        (
+            lambda: Tool(name="x", input_schema={"type": "object", "properties": [1]}),
+            refusal(ContentError, SCHEMAS),
+        ),
+        (
+            lambda: Tool(ToolDefinition("x"), name="y"),  # type: ignore[call-overload]
+            refusal(OptionError, WITHOUT),
+        ),
+        (
+            lambda: Output(OutputSchema({}), strict=False),
+            refusal(OptionError, WITHOUT),
+        ),
+        (
+            lambda: Output({"type": "object", "required": "a"}),
+            refusal(ContentError, '{"type": "object", "required": ["name"]}'),
+        ),
+        (lambda: Output(int), refusal(ContentError, IN_A_FIELD)),
+        (lambda: Output(list[int]), refusal(ContentError, IN_A_FIELD)),
+        (lambda: Output(Any), refusal(ContentError, IN_A_FIELD)),
+        (lambda: Output(Answer | Boxed), refusal(ContentError, IN_A_FIELD)),
+        (lambda: Output({}), refusal(ContentError, IN_A_FIELD)),
+        (lambda: Output({"type": "string"}), refusal(ContentError, IN_A_FIELD)),
+        (lambda: Output(lambda x: x), refusal(ContentError, "Output(Answer), or Output({...})")),
+        (
+            lambda: Output(partial(search)),
+            refusal(ContentError, "Output(Answer), or Output({...})"),
+        ),
         (lambda: Output("text"), refusal(ContentError, "Output(Answer), or Output({...})")),
-        (lambda: Output(Answer, strict=1), refusal(OptionError, "write True or False")),  # type: ignore[arg-type]
-        (lambda: Output(Answer, nam="x"), refusal(OptionError, "did you mean 'name'?")),  # type: ignore[arg-type]
+        (lambda: Output(Answer, strict=1), refusal(OptionError, "write True or False")),  # type: ignore[call-overload]
+        (lambda: Output(Answer, strict=None), refusal(OptionError, "write True or False")),  # type: ignore[call-overload]
+        (lambda: Output(Answer, nam="x"), refusal(OptionError, "did you mean 'name'?")),  # type: ignore[call-overload]
         (
             lambda: Output(Plain),
             refusal(ContentError, "use plain types, dataclasses, TypedDicts or pydantic models"),
