@@ -26,12 +26,13 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     messages, tools = list(prompt.messages), list(prompt.tools)
     # Five minutes may not stand before an hour, which covers what is before it anyway.
     hour = _last_hour(prompt)
-    for place in (_last_stable(messages, facts), _last_system(messages)):
+    for place in (_last_stable(messages, facts), _last_system(messages, facts)):
         marked = _marked(messages[place]) if place > max(hour, -1) and free else None
         if marked is not None and marked is not messages[place]:
             messages[place] = marked
             free -= 1
-    if tools and free and hour < -1 and tools[-1].cache is None:
+    able = facts.tool_marks and hour < -1
+    if tools and free and able and tools[-1].cache is None:
         tools[-1] = attrs.evolve(tools[-1], cache="default")
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
 
@@ -39,7 +40,8 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
 def _count(prompt: Prompt) -> int:
     """Return how many marks an author placed."""
     blocks = [block for message in prompt.messages for block in message.content]
-    asked: Any = (*blocks, *prompt.tools)
+    within = [inner for block in blocks for inner in getattr(block, "content", ())]
+    asked: Any = (*blocks, *within, *prompt.tools)
     return sum(getattr(one, "cache", None) is not None for one in asked)
 
 
@@ -64,9 +66,17 @@ def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
     return -1
 
 
-def _last_system(messages: Sequence[Message]) -> int:
-    leading = (n for n, m in enumerate(messages) if m.role != "system")
-    return next(leading, len(messages)) - 1
+def _last_system(messages: Sequence[Message], facts: ModelFacts) -> int:
+    """Return the place of the last message of the system text, -1 for none.
+
+    Where there is no developer role, developer turns before the conversation are part of it.
+    """
+    roles = ("system",) if facts.developer else ("system", "developer")
+    said = (n for n, m in enumerate(messages) if m.role not in roles or m.kind not in _WRITTEN)
+    return next(said, len(messages)) - 1
+
+
+_WRITTEN = ("written", "recorded", "recorded_system")
 
 
 def _markable(message: Message) -> int:
@@ -76,7 +86,7 @@ def _markable(message: Message) -> int:
 
 
 def _carries(block: Any) -> bool:
-    if not hasattr(block, "cache"):
+    if not hasattr(block, "cache") or (block.type == "tool_result" and not block.content):
         return False
     return block.type != "text" or bool(block.text and not block.text.isspace())
 

@@ -36,10 +36,12 @@ class Facts(TypedDict, total=False):
     system: bool
     developer: bool
     instructions: bool
+    result_instructions: bool
     names: bool
     prefill: bool
     cache_marks: bool
     answer_marks: bool
+    tool_marks: bool
     cache_minimum: int | None
     binds_reasoning: bool
     signatures: bool
@@ -70,6 +72,8 @@ class ModelFacts:
     """Whether the wire has a developer role."""
     instructions: bool = False
     """Whether an instruction in mid-conversation has a native form."""
+    result_instructions: bool = True
+    """Whether it may stand directly behind the result of a tool."""
     names: bool = False
     """Whether a message may carry a speaker's name."""
     prefill: bool = False
@@ -78,6 +82,8 @@ class ModelFacts:
     """Whether the request can carry cache marks."""
     answer_marks: bool = False
     """Whether one may stand on what the model said."""
+    tool_marks: bool = False
+    """Whether one may stand behind a tool."""
     cache_minimum: int | None = None
     """How many tokens a prompt needs to be cached; ``None`` where it is not known."""
     binds_reasoning: bool = False
@@ -308,12 +314,11 @@ _GENERATION = re.compile(r"[0-9]{1,3}(?![0-9])")
 class RegisteredModel:
     """A model that was registered; as a context manager it takes that back at the end."""
 
-    __slots__ = ("_before", "_entry", "_pattern")
+    __slots__ = ("_entry", "_pattern")
 
-    def __init__(self, pattern: str, entry: _Entry, before: _Entry | None) -> None:
+    def __init__(self, pattern: str, entry: _Entry) -> None:
         self._pattern = pattern
         self._entry = entry
-        self._before = before
 
     def __enter__(self) -> None:
         return None
@@ -325,8 +330,7 @@ class RegisteredModel:
         trace: TracebackType | None,
     ) -> None:
         with _CHANGING:
-            if _added.entries.get(self._pattern) is self._entry:
-                _put(self._pattern, self._before)
+            _take_back(self._pattern, self._entry)
 
 
 def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> RegisteredModel:
@@ -349,15 +353,24 @@ def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) ->
     except PromptError as error:
         raise error.located(author()) from None
     with _CHANGING:
-        before = _added.entries.get(pattern)
-        _put(pattern, entry)
-    return RegisteredModel(pattern, entry, before)
+        _put(pattern, (*_registered.get(pattern, ()), entry))
+    return RegisteredModel(pattern, entry)
 
 
-def _put(pattern: str, entry: _Entry | None) -> None:
+_registered: dict[str, tuple[_Entry, ...]] = {}
+"""By pattern, what was registered and not taken back; the last one holds."""
+
+
+def _take_back(pattern: str, entry: _Entry) -> None:
+    """Take one registration back, in whatever order they are left."""
+    _put(pattern, tuple(one for one in _registered.get(pattern, ()) if one is not entry))
+
+
+def _put(pattern: str, entries: tuple[_Entry, ...]) -> None:
     global _added  # noqa: PLW0603
+    _registered[pattern] = entries
     others = {name: other for name, other in _added.entries.items() if name != pattern}
-    _added = _Added(others if entry is None else {**others, pattern: entry})
+    _added = _Added({**others, pattern: entries[-1]} if entries else others)
 
 
 def _check_pattern(pattern: object) -> None:
@@ -370,9 +383,24 @@ def _check_pattern(pattern: object) -> None:
 
 def _check_provider(provider: object) -> None:
     if not isinstance(provider, str) or provider not in _providers():
-        raise TargetError(
-            f"unknown provider {provider!r}", fix=nearest(str(provider), _providers())
-        )
+        meant = _ALSO_CALLED.get(str(provider).lower().replace("-", "_"))
+        fix = f"did you mean {meant!r}?" if meant else nearest(str(provider), _providers())
+        raise TargetError(f"unknown provider {provider!r}", fix=fix)
+
+
+_ALSO_CALLED = {
+    **dict.fromkeys(("google", "google_genai", "vertex", "vertexai", "vertex_ai"), "gemini"),
+    **dict.fromkeys(("aws", "amazon", "bedrock_converse", "converse"), "bedrock"),
+    **dict.fromkeys(("azure", "azure_openai", "openai_chat", "chat", "openai"), "openai"),
+    **dict.fromkeys(("responses", "openai_response"), "openai_responses"),
+    **dict.fromkeys(("claude", "anthropic"), "anthropic"),
+    **dict.fromkeys(("huggingface", "hf", "transformers"), "chat_template"),
+    **dict.fromkeys(
+        ("mistral", "cohere", "litellm", "vllm", "ollama", "deepseek", "groq", "openrouter"),
+        "openai_compatible",
+    ),
+}
+"""What providers are called elsewhere, or who serves as one of them."""
 
 
 def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -438,7 +466,8 @@ _CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(
         ("cache_marks", "answer_marks", "binds_reasoning", "signatures", "chat_tools"), _flag
     ),
-    **dict.fromkeys(("forced_tools", "schema_output", "result_media"), _flag),
+    **dict.fromkeys(("forced_tools", "schema_output", "result_media", "tool_marks"), _flag),
+    "result_instructions": _flag,
     **dict.fromkeys(("cache_minimum", "window", "output"), _tokens),
     "media": _kinds,
     "image_tokens": _formula,

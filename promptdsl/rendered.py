@@ -46,6 +46,7 @@ class Rendered:
     config: Resolved
     facts: ModelFacts
     _stages: tuple[tuple[str, Node], ...]
+    _prompt: Prompt
     _sent: Prompt
     _again: "Callable[[str], Rendered]"
     _ready: list[Any]
@@ -53,17 +54,17 @@ class Rendered:
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The tools a model may call, in the order they were written."""
-        return self._sent.tools
+        return self._prompt.tools
 
     @property
     def tool_choice(self) -> str | None:
         """Which tools have to be called: ``auto``, ``none``, ``required`` or a tool's name."""
-        return self._sent.tool_choice
+        return self._prompt.tool_choice
 
     @property
     def output(self) -> OutputSchema | None:
         """The form the answer has to have, ``None`` where nobody said."""
-        return self._sent.output
+        return self._prompt.output
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the tree as written and after every pass; one a pass left alone is the same."""
@@ -85,11 +86,7 @@ class Rendered:
         """
         provider = self.facts.provider
         if provider is None:
-            raise TargetError(
-                "this was rendered for no target",
-                fix="say one: render(tree, model=...) or render(tree, provider=...)",
-                at=(author(),),
-            )
+            raise self._no_target()
         self._refuse_pending()
         try:
             return cast("dict[str, Any]", self._ready.pop())
@@ -159,12 +156,23 @@ class Rendered:
             return self.for_target(target).payload()
         method = TARGETS[target].method
         if TARGETS[provider].method != method:
+            model = self.facts.model
+            named = "" if model is None else f"model={model!r}, "
             raise TargetError(
                 f"this was rendered for {provider}, so it has no {method}()",
-                fix=f"render it for that target: render(tree, provider={target!r})",
+                fix=f"render it for that target: render(tree, {named}provider={target!r})",
                 at=(author(),),
             )
         return self.payload()
+
+    def _no_target(self) -> TargetError:
+        model = self.facts.model
+        if model is None:
+            what, fix = "this was rendered for no target", "say one: render(tree, model=...)"
+        else:
+            what = f"nothing is known of the model {model!r}, so there is no target"
+            fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+        return TargetError(what, fix=fix, at=(author(),))
 
     def _refuse_pending(self) -> None:
         open_calls = pending(self.messages)

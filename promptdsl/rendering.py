@@ -7,9 +7,12 @@ from typing import Any, cast
 
 import attrs
 
+from promptdsl.binding import check_bound
 from promptdsl.caching import auto_marked
 from promptdsl.chat_templates import ChatTemplate
 from promptdsl.components.deferred import LazyContext, acall, call, part_of
+from promptdsl.components.definitions import Output, Tool
+from promptdsl.components.history import History
 from promptdsl.components.placing import check_place
 from promptdsl.components.timeline import write_timeline
 from promptdsl.components.writing import finish
@@ -43,7 +46,7 @@ from promptdsl.rendered import Rendered
 from promptdsl.rewriting import with_content
 from promptdsl.scope import detached
 from promptdsl.settling import settle
-from promptdsl.sources import author
+from promptdsl.sources import Source, author
 from promptdsl.targets import TARGETS
 from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TOOL, TURN, Node, bits, make
 
@@ -60,11 +63,12 @@ class _Request:
     audience: str
     cache: str | None
     tool_choice: str | None
+    chosen_at: Source | None
     template: ChatTemplate | None
 
 
 def render(
-    tree: Node,
+    tree: Node | Prompt,
     *,
     model: str | None = None,
     provider: str | None = None,
@@ -78,7 +82,8 @@ def render(
 ) -> "Rendered":
     """Return what a prompt comes to: its messages and, for a target, the payload and its losses.
 
-    ``tree`` is a Timeline, or a turn, Section or Fragment alone. ``provider`` names the target
+    ``tree`` is a Timeline, or a turn, Section or Fragment alone, or a :class:`Prompt` that was read
+    from a payload. ``provider`` names the target
     (``openai``, ``openai_responses``, ``openai_compatible``, ``anthropic``, ``gemini``,
     ``bedrock``, ``chat_template``); with only a ``model``, its name tells it. ``tool_choice`` is
     ``auto``, ``none``, ``required`` or the name of the tool that has to be called. With
@@ -100,14 +105,14 @@ def render(
         media_roots,
         strict=strict,
         cache=cache,
-        tool_choice=tool_choice,
+        tool_choice=_choice(tree, tool_choice),
         chat_template=chat_template,
     )
     return _rendered(_root(tree), request, partial(_ask, request))
 
 
 def arender(
-    tree: Node,
+    tree: Node | Prompt,
     *,
     model: str | None = None,
     provider: str | None = None,
@@ -133,7 +138,7 @@ def arender(
         media_roots,
         strict=strict,
         cache=cache,
-        tool_choice=tool_choice,
+        tool_choice=_choice(tree, tool_choice),
         chat_template=chat_template,
     )
     _facts(request)
@@ -224,12 +229,21 @@ def _request(  # noqa: PLR0917 (what render() takes, in its order)
     _check_one_of("audience", audience, ("model", "people"))
     if cache is not None:
         _check_one_of("cache", cache, ("auto",))
+    if strict is not True and strict is not False:
+        raise OptionError(f"strict={strict!r}", fix="write True or False", at=(author(),))
     layer = None if transformation is None else as_layer(transformation, at=author())
     roots = _folders(media_roots) if media_roots != () else ()
     template = None if chat_template is None else _template(chat_template)
     names = (_checked_name("model", model), _checked_name("provider", provider))
     choice = _checked_name("tool_choice", tool_choice)
-    return _Request(*names, layer, roots, strict, audience, cache, choice, template)
+    # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
+    at = None if choice is None else author()
+    return _Request(*names, layer, roots, strict, audience, cache, choice, at, template)
+
+
+def _choice(tree: object, given: object) -> object:
+    """Return the choice of tools that is given, else that of a prompt that was read."""
+    return tree.tool_choice if given is None and isinstance(tree, Prompt) else given
 
 
 def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
@@ -287,6 +301,8 @@ def _for_target(
     facts = _facts(request)
     root = cast("Root", stages[0][1])
     config = _config(request, facts, root)
+    if facts.binds_reasoning and facts.known:
+        check_bound(stages[1][1], config, facts.model)
     tree = stages[-1][1]
     passed = list(stages)
     for name, run in _passes(config):
@@ -307,7 +323,7 @@ def _for_target(
             lowered += _placed(written, tree, dict(pairs))
     again = partial(_rendered_for, request, stages, losses)
     rendered = Rendered(
-        messages, losses + lowered, config, facts, tuple(passed), sent, again, ready
+        messages, losses + lowered, config, facts, tuple(passed), prompt, sent, again, ready
     )
     return _checked(rendered) if request.strict else rendered
 
@@ -318,7 +334,9 @@ def _rendered_for(
     losses: tuple[Loss, ...],
     provider: str,
 ) -> "Rendered":
-    return _for_target(attrs.evolve(request, provider=provider), stages, losses)
+    template = request.template if provider == "chat_template" else None
+    again = attrs.evolve(request, provider=provider, template=template)
+    return _for_target(again, stages, losses)
 
 
 def _prompt(messages: tuple[Message, ...], tree: Root, request: _Request) -> Prompt:
@@ -330,19 +348,30 @@ def _prompt(messages: tuple[Message, ...], tree: Root, request: _Request) -> Pro
     if choice is not None and choice not in CHOICES:
         names = [tool.name for tool in tools]
         if choice not in names:
-            fix = nearest(choice, (*CHOICES, *names))
-            raise OptionError(f"tool_choice={choice!r}", fix=fix, at=(author(),))
+            fix = "did you mean 'required'?" if choice == "any" else nearest(choice, names)
+            known = f"{', '.join(CHOICES)} or a tool's name: {fix}"
+            raise OptionError(f"tool_choice={choice!r}", fix=known, at=(request.chosen_at,))
+    if choice == "required" and not tools:
+        what, fix = "tool_choice='required', and there are no tools", "write them: Tool(...)"
+        raise OptionError(what, fix=fix, at=(request.chosen_at,))
     return Prompt(messages, tools, choice, output)
 
 
 def _facts(request: _Request) -> ModelFacts:
     template = request.template
-    provider = request.provider or ("chat_template" if template else None)
     try:
-        facts = facts_for(request.model, provider)
+        facts = facts_for(request.model, request.provider)
+        if template is None:
+            return facts
+        if facts.provider not in (None, "chat_template"):
+            raise TargetError(
+                f"{facts.provider} takes no chat template",
+                fix="leave chat_template out, or render with provider='chat_template'",
+            )
+        facts = facts_for(request.model, "chat_template")
     except TargetError as error:
         raise error.located(author()) from None
-    return facts if template is None else attrs.evolve(facts, template=template)
+    return attrs.evolve(facts, template=template)
 
 
 def _passes(config: Resolved) -> tuple[Pass, ...]:
@@ -368,6 +397,8 @@ def _default_config(facts: ModelFacts) -> Resolved:
 
 
 def _root(tree: object) -> Root:
+    if isinstance(tree, Prompt):
+        return _written(tree)
     if not isinstance(tree, Node):
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment, "
@@ -389,6 +420,14 @@ def _root(tree: object) -> Root:
         return cast("Root", finish(write_timeline((node,), author())))
 
 
+def _written(prompt: Prompt) -> Root:
+    """Return a prompt that was read, as its author would write it again."""
+    with detached():
+        history = History(prompt.messages)
+        equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
+        return cast("Root", finish(write_timeline((*equipment, history), author())))
+
+
 def _placed(
     losses: tuple[Loss, ...], tree: Node, written: Mapping[int, Message]
 ) -> tuple[Loss, ...]:
@@ -396,18 +435,20 @@ def _placed(
 
     ``written`` is by the id of a message that was sent the one that was lowered.
     """
-    if not losses or all(loss.source is not None or loss.message is None for loss in losses):
-        return losses
     places = {
         id(message): (index, node)
         for node in tree.content
         if isinstance(node, Recorded)
         for index, message in enumerate(node.items, node.start)
     }
-    for sent, message in written.items():
-        if id(message) in places:
-            places[sent] = places[id(message)]
-    return tuple(_located(loss, places) for loss in losses)
+    known = (_of_lowered(loss, written) for loss in losses)
+    return tuple(_located(loss, places) for loss in known)
+
+
+def _of_lowered(loss: Loss, written: Mapping[int, Message]) -> Loss:
+    """Return a loss of the message that was lowered, not of the one that was marked and sent."""
+    message = written.get(id(loss.message), loss.message)
+    return loss if message is loss.message else attrs.evolve(loss, message=message)
 
 
 def _located(loss: Loss, places: Mapping[int, tuple[int, Node]]) -> Loss:

@@ -4,6 +4,7 @@ It is written here and nowhere else. What an adapter is made of, ``docs/design.m
 """
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from promptdsl.adapters import (
@@ -15,6 +16,7 @@ from promptdsl.adapters import (
     openai_responses,
 )
 from promptdsl.errors import DataError, TargetError, nearest
+from promptdsl.json_text import plain
 from promptdsl.losses import Loss
 from promptdsl.messages import Message, read_responses_with
 from promptdsl.models import ModelFacts
@@ -66,17 +68,6 @@ READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
 }
 """By provider, what reads the messages of a recorded conversation in its form."""
 
-_TOLD: tuple[tuple[str, str], ...] = (
-    ("choices", "openai"),
-    ("candidates", "gemini"),
-    ("prompt_feedback", "gemini"),
-    ("promptFeedback", "gemini"),
-    ("stopReason", "bedrock"),
-    ("output", "openai_responses"),
-    ("content", "anthropic"),
-)
-"""What only the response of one provider holds, and whose it is; the first that fits counts."""
-
 
 def read_payload(payload: object, provider: str) -> Prompt:
     """Return what a payload of a provider says, or a list of its messages: messages, tools, ...
@@ -84,10 +75,13 @@ def read_payload(payload: object, provider: str) -> Prompt:
     Raises :class:`TargetError` for a provider that has no adapter, :class:`DataError` for what
     cannot be read.
     """
-    if provider not in TARGETS:
+    if not isinstance(provider, str) or provider not in TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = nearest(str(provider), TARGETS)
         raise TargetError(f"unknown provider {provider!r}", fix=fix, at=(author(),))
-    return TARGETS[provider].adapter.read(payload)
+    try:
+        return TARGETS[provider].adapter.read(payload)
+    except DataError as error:
+        raise error.located(author()) from None
 
 
 def read_response(response: object) -> Message:
@@ -95,27 +89,63 @@ def read_response(response: object) -> Message:
 
     Raises :class:`DataError` for what is a response of none of the providers.
     """
-    entries = mapping(response)
-    provider = next((provider for key, provider in _TOLD if key in entries), None)
-    if provider is None or provider not in TARGETS:
-        raise DataError(
-            f"a response of no provider, it has {', '.join(map(str, entries)) or 'nothing'}",
-            fix="give the object the client returned: Message.from_response(response)",
-        )
-    message: Message = TARGETS[provider].adapter.read_response(entries)
-    parsed = _parsed(response)
+    try:
+        entries = mapping(response)
+        provider = _whose(entries)
+        if provider is None:
+            raise DataError(f"a response of no provider, it has {', '.join(entries) or 'nothing'}")
+        message = TARGETS[provider].adapter.read_response(entries)
+        if message.role != "assistant":
+            raise DataError(f"a response is what the model said, not a {message.role} message")
+        parsed = plain(_as_data(_parsed(response)), "structured_output")
+    except DataError as error:
+        raise DataError(error.what, fix=error.fix or _WHOLE, at=(author(),)) from None
     return message if parsed is None else message.replace(structured_output=parsed)
 
 
+_WHOLE = "give the object the client returned: Message.from_response(response)"
+
+
+def _whose(entries: Mapping[str, Any]) -> str | None:
+    """Return the provider whose response this is, ``None`` for what is none."""
+    if "choices" in entries:
+        return "openai"
+    if not entries.keys().isdisjoint(_OF_GEMINI):
+        return "gemini"
+    output = entries.get("output")
+    if "stopReason" in entries or isinstance(output, Mapping):
+        return "bedrock"
+    if entries.get("object") == "response" or isinstance(output, list):
+        return "openai_responses"
+    said = entries.get("type") == "message" or "stop_reason" in entries
+    return "anthropic" if said and "content" in entries else None
+
+
+_OF_GEMINI = (
+    *("candidates", "prompt_feedback", "promptFeedback"),
+    *("usage_metadata", "usageMetadata", "model_version", "modelVersion"),
+)
+
+
 def _parsed(response: Any) -> Any:
-    """Return what an SDK parsed the answer to, as plain data; ``None`` where it did not."""
+    """Return what an SDK parsed the answer to, ``None`` where it did not."""
     choice = next(iter(getattr(response, "choices", None) or ()), None)
     message = getattr(choice, "message", None)
     names = ("parsed", "output_parsed", "parsed_output")
     found = (getattr(one, name, None) for one in (message, response) for name in names)
-    parsed: Any = next((one for one in found if one is not None), None)
-    dump = getattr(parsed, "model_dump", None)
-    return dump(mode="json") if callable(dump) else parsed
+    return next((one for one in found if one is not None), None)
+
+
+def _as_data(value: Any) -> Any:
+    """Return a value of a type of the user's own as data: models, enumerations, lists of them."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        return [_as_data(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 read_responses_with(read_response)

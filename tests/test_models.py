@@ -955,7 +955,7 @@ def test_registered_media() -> None:
 
 def test_a_registered_template() -> None:
     """A chat template is given as its text, and the facts can still be hashed."""
-    more: Any = {"variables": (("tools", []),)}
+    more: Any = {"variables": (("documents", []),)}
     template = ChatTemplate.of("{{ messages }}", **more)
     with register_model("x", provider="chat_template", template=template):
         kept = facts_for("x", None)

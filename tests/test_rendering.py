@@ -32,6 +32,8 @@ from promptdsl import (
     MessageTransformationConfig,
     Note,
     OptionError,
+    Output,
+    Prompt,
     PromptError,
     Rendered,
     ScopeError,
@@ -41,6 +43,8 @@ from promptdsl import (
     Template,
     Text,
     Timeline,
+    Tool,
+    ToolDefinition,
     ToolMessage,
     ToolUse,
     User,
@@ -51,6 +55,7 @@ from promptdsl import (
     detached,
     include,
     override,
+    read_payload,
     render,
 )
 from promptdsl.tree import Node
@@ -526,7 +531,7 @@ def test_content_only() -> None:
 
 def test_its_repr() -> None:
     """A result says what it is for and how much it holds."""
-    assert "<Rendered for anthropic: 6 messages, 0 losses>" == repr(
+    assert "<Rendered for anthropic: 6 messages, 1 losses>" == repr(
         render(
             support(),
             provider="anthropic",
@@ -860,7 +865,7 @@ def later(made: Any) -> Lazy:
     return Lazy(answer)
 
 
-@pytest.mark.parametrize("model", [None, "gpt-5", "claude-opus-5-5"])
+@pytest.mark.parametrize("model", [None, "gpt-5", "claude-opus-5"])
 @pytest.mark.parametrize("audience", ["model", "people"])
 def test_arender_is_render(model: str | None, audience: str) -> None:
     """Where nothing has to be awaited, ``arender`` gives what ``render`` gives."""
@@ -1095,3 +1100,105 @@ def test_what_arender_cannot_render() -> None:
     with pytest.raises(ContentError, match=r"render\(\) takes a Timeline") as caught:
         arender("text")  # type: ignore[arg-type, unused-coroutine]
     assert (f"{__file__}:{line() - 1}",) == caught.value.at
+
+
+# A prompt that was read.
+
+
+def test_a_prompt_that_was_read() -> None:
+    """What was read of a payload is rendered again, with its tools, choice and form."""
+    schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    tree = Timeline(
+        Tool(name="t", input_schema=schema), Output(schema), System("s"), User("a"), Assistant("b")
+    )
+    payload = render(tree, model="gpt-5", tool_choice="t").to_openai()
+    again = render(read_payload(payload, "openai"), model="gpt-5")
+    assert (payload, "t") == (again.to_openai(), again.tool_choice)
+
+
+def test_a_prompt_goes_elsewhere() -> None:
+    """A payload of one provider becomes that of another, tools and all."""
+    tree = Timeline(Tool(name="t"), System("s"), User("a"))
+    read = read_payload(render(tree, provider="bedrock", tool_choice="auto").payload(), "bedrock")
+    assert render(tree, provider="gemini", tool_choice="auto").payload() == (
+        render(read, provider="gemini").payload()
+    )
+
+
+def test_a_given_choice_wins() -> None:
+    """A choice of tools that is given wins over the one that was read."""
+    read = Prompt((Message("user", "a"),), (ToolDefinition("t"),), "required")
+    assert ("none", "required") == (
+        render(read, tool_choice="none").tool_choice,
+        render(read).tool_choice,
+    )
+
+
+# What cannot be asked for.
+
+
+@pytest.mark.parametrize(
+    ("options", "what", "fix"),
+    [
+        ({"tool_choice": "any"}, "tool_choice='any'", "did you mean 'required'?"),
+        ({"tool_choice": "fnid"}, "tool_choice='fnid'", "did you mean 'find'?"),
+        ({"strict": "yes"}, "strict='yes'", "write True or False"),
+        ({"chat_template": 5}, "a chat template is", ""),
+    ],
+)
+def test_wrong_requests(options: dict[str, Any], what: str, fix: str) -> None:
+    """What cannot be asked for is an error with the author's line."""
+    tree = Timeline(Tool(name="find"), User("a"))
+    with pytest.raises(PromptError) as caught:
+        render(tree, **options)
+    assert (True, True, True) == (
+        caught.value.what.startswith(what),
+        fix in caught.value.fix,
+        __file__ in caught.value.at[0],
+    )
+
+
+def test_a_choice_without_tools() -> None:
+    """To require a call there has to be a tool."""
+    with pytest.raises(OptionError, match="there are no tools"):
+        render(Timeline(User("a")), tool_choice="required")
+
+
+def test_an_awaited_choice_names_its_line() -> None:
+    """Also what is awaited names the line of its author."""
+    tree = Timeline(Tool(name="find"), User("a"))
+    with pytest.raises(OptionError) as caught:
+        asyncio.run(arender(tree, tool_choice="nope"))
+    assert __file__ in caught.value.at[0]
+
+
+@pytest.mark.parametrize("target", [{"provider": "anthropic"}, {"model": "gpt-5"}])
+def test_a_chat_template_of_no_open_model(target: dict[str, str]) -> None:
+    """A provider that takes no chat template is not given one in silence."""
+    with pytest.raises(TargetError, match="takes no chat template"):
+        render(Timeline(User("a")), chat_template="{{ messages }}", **target)  # type: ignore[arg-type]
+
+
+def test_another_target_of_a_chat_template() -> None:
+    """What was rendered for a chat template can go elsewhere."""
+    rendered = render(
+        Timeline(User("a")), chat_template="{% for m in messages %}{{ m.content }}{% endfor %}"
+    )
+    assert render(Timeline(User("a")), provider="openai").payload() == (
+        rendered.for_target("openai").payload()
+    )
+
+
+def test_the_way_out_keeps_the_model() -> None:
+    """What says how to render for another target keeps the model."""
+    rendered = render(Timeline(User("a")), model="gpt-5")
+    with pytest.raises(TargetError) as caught:
+        rendered.to_openai_responses()
+    assert "model='gpt-5', provider='openai_responses'" in caught.value.fix
+
+
+def test_a_model_that_nobody_knows() -> None:
+    """Where the model is not known, it is its provider that has to be named."""
+    with pytest.raises(TargetError, match="nothing is known of the model 'marvin'") as caught:
+        render(Timeline(User("a")), model="marvin").payload()
+    assert "provider=..." in caught.value.fix

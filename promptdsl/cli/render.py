@@ -204,14 +204,20 @@ def _data(rendered: Rendered, arguments: argparse.Namespace) -> str:
 
 
 def _offered(rendered: Rendered) -> dict[str, object]:
-    """Return the tools and the form of the answer, where the prompt says them."""
+    """Return the tools, their choice and the form of the answer, where the prompt says them."""
     tools = [
         {"name": t.name, "description": t.description, "input_schema": t.input_schema}
         for t in rendered.tools
     ]
     output = rendered.output
-    form = None if output is None else {"name": output.name, "schema": output.schema}
-    return {k: v for k, v in (("tools", tools), ("output", form)) if v}
+    form = output and {
+        "name": output.name,
+        "description": output.description,
+        "schema": output.schema,
+        "strict": output.strict,
+    }
+    said = {"tools": tools, "tool_choice": rendered.tool_choice, "output": form}
+    return {key: value for key, value in said.items() if value}
 
 
 def _loss(loss: Loss) -> dict[str, object]:

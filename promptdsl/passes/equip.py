@@ -42,13 +42,13 @@ def equip(root: Node) -> Node:
 def equipment_of(root: Root) -> tuple[tuple[ToolDefinition, ...], OutputSchema | None]:
     """Return the tools of an equipped tree and the form of its answer; both know their lines."""
     tools = tuple(
-        attrs.evolve(node.definition, at=node.at)
+        attrs.evolve(node.definition, at=node.source)
         for node in root.equipment
         if isinstance(node, Tool)
     )
     outputs = (node for node in root.equipment if isinstance(node, Output))
     found = next(outputs, None)
-    return tools, None if found is None else attrs.evolve(found.schema, at=found.at)
+    return tools, None if found is None else attrs.evolve(found.schema, at=found.source)
 
 
 def lost_marks(root: Root) -> Iterator[Loss]:

@@ -99,8 +99,8 @@ def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
 def _merged(turns: list[Any]) -> Merged:
     first = turns[0]
     role = first.items[0].role if isinstance(first, Recorded) else first.role
-    kinds = {_kind(turn) for turn in turns}
-    kind = kinds.pop() if len(kinds) == 1 else _joint(kinds)
+    kinds = [_kind(turn) for turn in turns]
+    kind = kinds[0] if len({*kinds}) == 1 else _joint(kinds)
     return make(
         Merged,
         tuple(turns),
@@ -111,13 +111,15 @@ def _merged(turns: list[Any]) -> Merged:
     )
 
 
-def _joint(kinds: set[str]) -> str:
+def _joint(kinds: list[str]) -> str:
     """Return the kind of what was several: was it said, and is it there next time."""
-    said = not kinds.isdisjoint(CONVERSATION)
-    fleeting = not kinds.isdisjoint(FLEETING)
-    if said:
-        return "mixed" if fleeting else "written"
-    return "request" if fleeting else "event"
+    said = max((n for n, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
+    fleeting = max((n for n, kind in enumerate(kinds) if kind in FLEETING), default=-1)
+    if said < 0:
+        return "request" if fleeting >= 0 else "event"
+    if fleeting < 0:
+        return "written"
+    return "trailed" if fleeting > said or kinds[said] == "trailed" else "mixed"
 
 
 def _kind(turn: Any) -> str:

@@ -38,9 +38,15 @@ def mapping(data: object) -> dict[str, Any]:
 
 
 def _dumped(data: object) -> object:
-    for name, options in (("to_dict", {}), ("model_dump", {"mode": "json", "exclude_none": True})):
+    # What was parsed to a type of the user's own is no part of the SDK's, which would warn of it.
+    plain = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
+    ways: Mapping[str, Mapping[str, Any]] = {"model_dump": plain, "to_dict": {}}
+    for name, options in ways.items() if not isinstance(data, type) else ():
         dump = getattr(data, name, None)
-        found: object = dump(**options) if callable(dump) else None
+        try:
+            found: object = dump(**options) if callable(dump) else None
+        except Exception as error:
+            raise DataError(f"{type(data).__name__} cannot be read: {error}") from None
         if isinstance(found, Mapping):
             return found  # pyright: ignore[reportUnknownVariableType]
     raise DataError(f"a dictionary is needed, not {type(data).__name__}")
@@ -48,6 +54,17 @@ def _dumped(data: object) -> object:
 
 def entry(entries: Mapping[str, Any], key: str, types: type = object) -> Any:
     """Return the value under a key; :class:`DataError` when it is missing or of another type."""
-    if not isinstance(entries.get(key), types) or key not in entries:
+    if key not in entries:
         raise DataError(f"{key!r} is needed", fix=nearest(key, map(str, entries)))
+    if not isinstance(entries[key], types):
+        found = type(entries[key]).__name__
+        raise DataError(f"{key!r} is {_NAMES.get(types, types.__name__)}, not {found}")
     return entries[key]
+
+
+_NAMES: Mapping[type, str] = {
+    str: "a string",
+    list: "a list",
+    Mapping: "a dictionary",
+    dict: "a dictionary",
+}

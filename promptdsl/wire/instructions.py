@@ -25,6 +25,8 @@ def settle_instructions(request: Turns, following: str) -> None:
     """Place the instructions that were kept; ``following`` is the next turn's role, or empty."""
     run, request.pending = request.pending, []
     legal = request.role == "user" and following != "user" and not request.open
+    if legal and not request.facts.result_instructions:
+        legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and run[0][0] >= request.head
     params: list[Param] = []
     for request.index, request.message in run:

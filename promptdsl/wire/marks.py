@@ -14,35 +14,40 @@ def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> lis
     """Return the marks that are kept, in the order of ``sent``, the params as they go out.
 
     None stands behind request-only content that no assistant turn follows. With ``ordered`` an hour
-    has to come before five minutes; what lives longest is kept, of equals the last, which cover
+    has to come before five minutes, and what lives longest is kept; of equals the last, which cover
     more. For all others there is a hint.
     """
     order = {id(param): place for place, param in enumerate(sent)}
-    able = request.facts.cache_marks
-    end = _passing(request.messages) if able else -2
-    marks = [mark for mark in request.marks if mark.place < end and id(mark.param) in order]
-    marks = [mark for mark in marks if not _is_fleeting(mark)]
-    marks.sort(key=lambda mark: order[id(mark.param)])
-    latest = [*reversed(_ordered(marks) if ordered else marks)]
-    kept = sorted(latest, key=lambda mark: mark.cache != "1h")[:MOST]
-    held = {id(mark) for mark in kept}
-    full = "more than four, or behind request-only content"
-    why = full if able else "this model takes none"
+    lost: dict[int, str] = {}
+    end = _passing(request.messages)
     for mark in request.marks:
-        if id(mark) not in held:
-            request.lose("hint", "cache mark", why, subject=mark.subject)
-    return [mark for mark in marks if id(mark) in held]
+        if not request.facts.cache_marks:
+            lost[id(mark)] = "this model takes none"
+        elif id(mark.param) not in order:
+            lost[id(mark)] = "what it stands behind is not sent"
+        elif mark.place >= end or _is_fleeting(mark):
+            lost[id(mark)] = "behind request-only content, which is not there the next time"
+    marks = [mark for mark in request.marks if id(mark) not in lost]
+    marks.sort(key=lambda mark: order[id(mark.param)])
+    if ordered:
+        lost |= {id(mark): "five minutes may not stand before an hour" for mark in _early(marks)}
+        marks = [mark for mark in marks if id(mark) not in lost]
+    latest = sorted([*reversed(marks)], key=lambda mark: ordered and mark.cache != "1h")
+    lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
+    for mark in request.marks:
+        if id(mark) in lost:
+            request.lose("hint", "cache mark", lost[id(mark)], subject=mark.subject)
+    return [mark for mark in marks if id(mark) not in lost]
 
 
 def _is_fleeting(mark: Mark) -> bool:
     return isinstance(mark.subject, Message) and mark.subject.kind in FLEETING
 
 
-def _ordered(marks: list[Mark]) -> list[Mark]:
-    """Return the marks without those of five minutes that stand before one of an hour."""
+def _early(marks: list[Mark]) -> list[Mark]:
+    """Return the marks of five minutes that stand before one of an hour."""
     hours = [place for place, mark in enumerate(marks) if mark.cache == "1h"]
-    late = marks[hours[-1] + 1 :] if hours else marks
-    return [*(marks[place] for place in hours), *late]
+    return [mark for mark in marks[: hours[-1]] if mark.cache != "1h"] if hours else []
 
 
 def _passing(messages: Sequence[Message]) -> int:

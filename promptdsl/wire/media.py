@@ -1,4 +1,6 @@
-"""What documents are called where a service asks for a file's name."""
+"""Attachments: the bytes in an address, and a file's name where a service asks for one."""
+
+from promptdsl.sources import MediaSource, data_url
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _SUFFIXES = {
@@ -14,6 +16,11 @@ _SUFFIXES = {
     _OFFICE + "spreadsheetml.sheet": "xlsx",
     _OFFICE + "presentationml.presentation": "pptx",
 }
+
+
+def held(source: MediaSource) -> MediaSource:
+    """Return a source, the bytes in a ``data:`` address as such."""
+    return (data_url(source.value) if source.kind == "url" else None) or source
 
 
 def file_name(title: str | None, media_type: str) -> str:

@@ -40,8 +40,10 @@ def _unique(request: Turns, given: str) -> str:
     count = uses.get(given, 0) + 1
     found = stem if count == 1 else _numbered(stem, count, request.dialect.longest_id)
     while found in uses:
-        count += 1
+        # What was found taken before is not looked at again.
+        count = max(count, request.stems.get(stem, 1)) + 1
         found = _numbered(stem, count, request.dialect.longest_id)
+        request.stems[stem] = count
     uses[found] = 0
     uses[given] = count
     return found
@@ -66,16 +68,18 @@ def tool_name(
 ) -> str:
     """Return the name a tool is sent with: ``_`` for what it may not hold, cut, unlike all others.
 
-    The first tool of a name gets it; the definitions come first. A hint when it had to be mended.
+    A tool keeps a name that may be sent; of others the first gets what its name was mended to, and
+    the definitions come first. A hint when it had to be mended.
     """
     sent = request.tool_names.get(name)
     if sent is None:
-        stem = (misfit.sub("_", name) or "_")[:longest]
-        sent, count, taken = stem, 1, set(request.tool_names.values())
-        while sent in taken:
-            count += 1
+        sent = stem = (misfit.sub("_", name) or "_")[:longest]
+        while sent != name and sent in request.taken_names:
+            count = request.numbers.get(stem, 1) + 1
             sent = _numbered(stem, count, longest)
+            request.numbers[stem] = count
         request.tool_names[name] = sent
+        request.taken_names.add(sent)
         if sent == name:
             request.legal_names.add(name)
     if sent != name:

@@ -16,7 +16,8 @@ def stale_before(messages: Sequence[Message]) -> int:
     if not requests:
         return 0
     asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
-    return len(messages) if requests[-1] > asked else asked
+    behind = requests[-1] > asked or messages[asked].kind == "trailed"
+    return len(messages) if behind else asked
 
 
 def _asks(said: Message) -> bool:

@@ -15,3 +15,9 @@ def usage(**counts: object) -> Mapping[str, int] | None:
     """
     found = {name: count for name, count in counts.items() if type(count) is int}
     return found or None
+
+
+def total(*counts: object) -> int | None:
+    """Return the sum of the counts that are told, ``None`` when none is."""
+    told = [count for count in counts if type(count) is int]
+    return sum(told) if told else None

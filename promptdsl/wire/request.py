@@ -48,6 +48,10 @@ class Request:
     """By a tool's name, the one it is sent with."""
     legal_names: set[str] = attrs.field(factory=set[str])
     """The names that are sent as they are."""
+    taken_names: set[str] = attrs.field(factory=set[str])
+    """The names that tools have, or are sent with."""
+    numbers: dict[str, int] = attrs.field(factory=dict[str, int])
+    """By what several names were mended to, the last number one of them got."""
     offered: set[str] = attrs.field(factory=set[str])
     """The names of the tools that are sent."""
 

@@ -33,10 +33,15 @@ def json_copy(value: object) -> Any:
 def arguments_of(request: Request, block: ToolUseBlock) -> dict[str, Any]:
     """Return the arguments of a call as an object; text that is none stands in one, a hint."""
     text = block.arguments
-    value = read_json(text)
+    value: Any = read_json(text) if text.strip() else {}
     if not isinstance(value, dict):
-        request.lose("hint", f"arguments of {block.name}", "not a JSON object: sent as text in one")
+        why = "not a JSON object that can be sent: sent as text in one"
+        request.lose("hint", f"arguments of {block.name}", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
-        return cast("dict[str, Any]", json_copy(cast("object", value)))
+        clean = json_copy(cast("object", value))
+        if clean != value:
+            what = f"a lone surrogate in arguments of {block.name}"
+            request.lose("hint", what, "it has no UTF-8 form: U+FFFD is sent")
+        return cast("dict[str, Any]", clean)
     return cast("dict[str, Any]", value)

@@ -1,7 +1,10 @@
 """Tools on the wire: which definitions a target takes, and which of them has to be called."""
 
+import json
 from collections.abc import Callable
 
+from promptdsl.encoding import is_whole
+from promptdsl.json_text import thawed
 from promptdsl.losses import Loss
 from promptdsl.prompts import CHOICES, ToolDefinition
 from promptdsl.wire.request import Mark, Param, Request
@@ -25,6 +28,7 @@ def write_tools(
     that only another provider has is a ``content`` loss, a key that only another one has a hint.
     """
     params: list[Param] = []
+    request.taken_names |= {tool.name for tool in request.prompt.tools}
     for tool in request.prompt.tools:
         if tool.raw is not None and tool.origin != origin:
             why = f"a tool of {tool.origin}, which no other provider has"
@@ -32,6 +36,7 @@ def write_tools(
             continue
         if tool.raw is None:
             param = write(tool)
+            _note_surrogates(request, tool)
             inside(param).update(_own_keys(request, tool, origin))
         else:
             param = json_copy(dict(tool.raw))
@@ -40,6 +45,13 @@ def write_tools(
         request.offered.add(tool.name)
         params.append(param)
     return params
+
+
+def _note_surrogates(request: Request, tool: ToolDefinition) -> None:
+    said = json.dumps([tool.description, thawed(tool.input_schema)], ensure_ascii=False)
+    if not is_whole(said):
+        why = "it has no UTF-8 form: U+FFFD is sent"
+        request.lose("hint", f"a lone surrogate in tool {tool.name!r}", why, subject=tool)
 
 
 def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:

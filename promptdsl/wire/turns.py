@@ -20,7 +20,7 @@ SIDES: Mapping[str, str | None] = {
 }
 """By a message's role, the side of the wire it stands on; ``None`` for an instruction."""
 
-SPOKEN = frozenset({"written", "recorded", "recorded_system", "mixed"})
+SPOKEN = frozenset({"written", "recorded", "recorded_system", "mixed", "trailed"})
 """The kinds of messages that are part of what was said: neither events nor request-only."""
 
 OPENING = "."
@@ -64,6 +64,8 @@ class Turns(Request):
     calls: dict[str, str] = attrs.field(factory=dict[str, str])
     again: dict[str, deque[str]] = attrs.field(factory=dict[str, deque[str]])
     uses: dict[str, int] = attrs.field(factory=dict[str, int])
+    stems: dict[str, int] = attrs.field(factory=dict[str, int])
+    """By what several ids were mended to, the last number one of them got."""
     called: dict[str, str] = attrs.field(factory=dict[str, str])
     """By the id a call was sent with, the name of its tool as it was sent."""
     pending: list[tuple[int, Message]] = attrs.field(factory=list[tuple[int, Message]])

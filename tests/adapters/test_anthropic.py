@@ -26,6 +26,7 @@ from promptdsl.blocks import (
 from promptdsl.errors import DataError
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts
+from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
     ASK,
@@ -44,18 +45,36 @@ from tests.adapters.conversations import (
 from tests.adapters.recorder import send_anthropic
 from tests.adapters.sdk_check import check_anthropic
 
-ABLE = ModelFacts(provider="anthropic", instructions=True, cache_marks=True)
-BINDING = ModelFacts(
-    provider="anthropic", instructions=True, cache_marks=True, binds_reasoning=True
+ABLE = ModelFacts(
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=True,
+    instructions=True,
+    cache_marks=True,
 )
-OLDER = ModelFacts(provider="anthropic", prefill=True, cache_marks=True)
-BARE = ModelFacts(provider="anthropic")
+BINDING = ModelFacts(
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=True,
+    instructions=True,
+    cache_marks=True,
+    binds_reasoning=True,
+)
+OLDER = ModelFacts(
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=True,
+    prefill=True,
+    cache_marks=True,
+)
+BARE = ModelFacts(provider="anthropic", media=("image", "document"), result_media=True)
 FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
 
 # A block no type of this version knows is sent as it came, so no checker knows it either.
 KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
 
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+NO_TOOLS = "there are no tools"
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
@@ -73,8 +92,9 @@ def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:
 
 
 def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
+    """Return kind and subject of every loss, but that calls have no tools beside them here."""
+    losses = write(whole(messages), facts)[1]
+    return [(loss.kind, loss.what) for loss in losses if loss.what != NO_TOOLS]
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -192,7 +212,7 @@ _results = st.builds(
     st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
-    st.sampled_from([None, "timeout_error", " "]),
+    st.sampled_from([None, "timeout_error"]),
     _caches,
     _extras,
 )
@@ -200,12 +220,15 @@ _blocks: st.SearchStrategy[Block] = st.one_of(
     _texts, _attachments, _calls, _reasoning, _unknown, _results
 )
 _kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
-_messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=st.sampled_from([None, None, "Ada"]),
-    kind=_kinds,
+_messages = st.one_of(
+    st.builds(
+        Message,
+        st.sampled_from(["system", "developer", "user", "assistant"]),
+        st.lists(_blocks, max_size=4).map(tuple),
+        name=st.sampled_from([None, None, "Ada"]),
+        kind=_kinds,
+    ),
+    st.builds(Message, st.just("tool"), st.lists(_results, max_size=3).map(tuple), kind=_kinds),
 )
 _facts = st.builds(
     ModelFacts,
@@ -545,16 +568,19 @@ def test_ids_pair_by_turn() -> None:
     assert ("user", [result("b_2", "3"), result("a_2", "4")]) == wire[3]
 
 
+LONE = ("hint", "a lone surrogate in arguments of f")
+
+
 @pytest.mark.parametrize(
     ("arguments", "input", "losses"),
     [
         ("{}", {}, []),
         ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
         ('{"a": "\\ud83d\\ude00"}', {"a": "😀"}, []),
-        ('{"a": "\\ud800"}', {"a": "\ufffd"}, []),
-        ('{"a": "\ud800"}', {"a": "\ufffd"}, []),
+        ('{"a": "\\ud800"}', {"a": "\ufffd"}, [LONE]),
+        ('{"a": "\ud800"}', {"a": "\ufffd"}, [LONE]),
         ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
-        ("", {"arguments": ""}, [("hint", "arguments of f")]),
+        ("", {}, []),
         ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of f")]),
         ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of f")]),
         ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of f")]),
@@ -648,7 +674,8 @@ def test_media(block: Block, wire: object) -> None:
     """Pictures and documents are sent in the provider's own shapes, in results too."""
     messages = (say("user", block), say("assistant", call("a")), answer("a", block))
     (_, said), _, (_, results) = sent(*messages)
-    assert ([wire], [wire], []) == (said, results[0]["content"], lost(*messages))
+    found = [what for what in lost(*messages) if "lone surrogate" not in what[1]]
+    assert ([wire], [wire], []) == (said, results[0]["content"], found)
 
 
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
@@ -800,7 +827,12 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]})
         ),
         pytest.param([say("user", "", "x")], ABLE, [], id="an empty text"),
         pytest.param([say("user", " ", "x")], ABLE, [("hint", "text block")], id="white space"),
-        pytest.param([say("user", marked(""), "x")], ABLE, [("hint", "text block")], id="its mark"),
+        pytest.param(
+            [say("user", marked(""), "x")],
+            ABLE,
+            [("hint", "text block"), ("hint", "cache mark")],
+            id="its mark",
+        ),
         pytest.param([say("user", marked("x"))], BARE, [("hint", "cache mark")], id="a mark"),
         pytest.param(
             [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
@@ -1005,7 +1037,13 @@ def test_loss_names_its_place() -> None:
         ),
         (
             [{"role": "assistant", "content": [{"type": "audio", "url": "x"}]}],
-            (say("assistant", UnknownBlock({"type": "audio", "url": "x"}), kind="recorded"),),
+            (
+                say(
+                    "assistant",
+                    UnknownBlock({"type": "audio", "url": "x"}, "anthropic"),
+                    kind="recorded",
+                ),
+            ),
         ),
     ],
 )
@@ -1071,7 +1109,7 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
         ),
         ([7], "messages[0]: a dictionary is needed, not int"),
         ([{"content": "x"}], "messages[0]: 'role' is needed"),
-        ([{"role": 7, "content": "x"}], "messages[0]: 'role' is needed"),
+        ([{"role": 7, "content": "x"}], "messages[0]: 'role' is a string, not int"),
         ([{"role": "tool", "content": "x"}], "messages[0]: unknown 'role' 'tool'"),
         ([{"role": "user", "content": "x"}, {"role": "user"}], "messages[1]: 'content' is needed"),
         ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
@@ -1124,3 +1162,151 @@ def test_a_recorded_result_holds_no_result() -> None:
     with pytest.raises(DataError, match="a 'tool_result' block holds no") as caught:
         read([{"role": "user", "content": [result]}])
     assert caught.value.what.startswith("messages[0]: content[0]: content[0]: ")
+
+
+# Tools and the form of an answer.
+
+
+def test_calls_without_tools() -> None:
+    """Calls in a conversation want tools beside them, which is a hint when there are none."""
+    messages = (ASK, say("assistant", call("a")), answer("a", "rain"))
+    tools = (ToolDefinition("look_up", input_schema={"type": "object"}),)
+    told = [write(Prompt(messages, given), ABLE)[1] for given in ((), tools)]
+    assert [[NO_TOOLS], []] == [[loss.what for loss in losses] for losses in told]
+
+
+def test_a_tool_that_takes_nothing() -> None:
+    """A tool without a schema says that it takes nothing."""
+    (tool,) = write(Prompt((ASK,), (ToolDefinition("now"),)), ABLE)[0]["tools"]
+    assert {"name": "now", "input_schema": {"type": "object", "properties": {}}} == tool
+
+
+FORMS = ModelFacts(provider="anthropic", schema_output=True, known=True)
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "keys"),
+    [
+        (
+            {"type": "object", "properties": {}, "additionalProperties": False},
+            {"type": "object", "properties": {}, "additionalProperties": False},
+            [],
+        ),
+        (
+            {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}},
+            {
+                "type": "object",
+                "properties": {"n": {"type": "integer", "description": "{minimum: 0}"}},
+                "additionalProperties": False,
+            },
+            ["additionalProperties", "minimum"],
+        ),
+        (
+            {"type": "array", "items": {"type": "string", "description": "d", "maxLength": 3}},
+            {"type": "array", "items": {"type": "string", "description": "d\n\n{maxLength: 3}"}},
+            ["maxLength"],
+        ),
+        (
+            {"type": "array", "minItems": 2, "items": {"type": "string"}},
+            {"type": "array", "items": {"type": "string"}, "description": "{minItems: 2}"},
+            ["minItems"],
+        ),
+        ({"type": "array", "minItems": 1}, {"type": "array", "minItems": 1}, []),
+        (
+            {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/A"}], "$defs": {"A": {"multipleOf": 2}}},
+            {
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/A"}],
+                "$defs": {"A": {"description": "{multipleOf: 2}"}},
+            },
+            ["multipleOf"],
+        ),
+    ],
+)
+def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
+    """Bounds that structured outputs refuse are said in the description, and objects are closed."""
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
+    found = [loss.what for loss in losses]
+    assert (sent, [f"{key!r} in the output schema" for key in keys]) == (
+        payload["output_config"]["format"]["schema"],  # type: ignore[index]
+        found,
+    )
+    assert payload == write(read(payload), FORMS)[0]
+
+
+def test_a_deep_output_schema() -> None:
+    """A schema a hundred levels deep is closed at every one."""
+    deep: Any = {"type": "string", "maxLength": 1}
+    for _ in range(100):
+        deep = {"type": "object", "properties": {"a": deep}}
+    payload: Any = write(Prompt((ASK,), output=OutputSchema(deep)), FORMS)[0]
+    assert 100 == json.dumps(payload).count('"additionalProperties": false')
+
+
+def test_what_an_output_cannot_say() -> None:
+    """The name, the description and the strictness of a form have no place here: hints."""
+    output = OutputSchema({"type": "string"}, "city", "Where.", strict=False)
+    losses = write(Prompt((ASK,), output=output), FORMS)[1]
+    assert [("hint", "output name 'city'"), ("hint", "output description 'Where.'")] == [
+        (loss.kind, loss.what) for loss in losses[:2]
+    ]
+    assert "output strict False" == losses[2].what
+
+
+# What a place does not take.
+
+
+@pytest.mark.parametrize(
+    ("role", "block"),
+    [
+        ("assistant", {"type": "document", "source": {"type": "content", "content": "x"}}),
+        ("assistant", {"type": "search_result", "title": "t"}),
+        ("user", {"type": "server_tool_use", "id": "s", "name": "n", "input": {}}),
+        ("user", {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
+    ],
+)
+def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
+    """What only one side may say is a loss in the turn of the other."""
+    said = say(role, UnknownBlock(block), "x")
+    assert [("content", f"{block['type']} block")] == lost(said, facts=OLDER)
+
+
+def test_a_recorded_block_that_is_none() -> None:
+    """A block of this provider that lacks what it needs is a loss, not an error."""
+    assert [("content", "unknown block")] == lost(
+        say("user", UnknownBlock({"type": "thinking"}), "x")
+    )
+
+
+def test_a_model_without_pictures() -> None:
+    """What a model is known not to take is a loss."""
+    image = ImageBlock(media("base64", PNG, "image/png"))
+    assert [("content", "image block")] == lost(
+        say("user", image, "x"), facts=ModelFacts(provider="anthropic")
+    )
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "application/xml", "text/csv"])
+def test_texts_are_documents(media_type: str) -> None:
+    """Whatever is text is sent as a text document."""
+    block = DocumentBlock(media("base64", "e30=", media_type))
+    ((_, content),) = sent(say("user", block))
+    assert {"type": "text", "media_type": "text/plain", "data": "{}"} == content[0]["source"]
+
+
+@pytest.mark.parametrize(("behind", "role"), [(True, "system"), (False, "user")])
+def test_an_instruction_behind_a_result(behind: bool, role: str) -> None:
+    """A model that takes an instruction for a tool's output gets it as text of the user."""
+    facts = ModelFacts(provider="anthropic", instructions=True, result_instructions=behind)
+    messages = (ASK, say("assistant", call("a")), answer("a", "rain"), say("developer", "Go on."))
+    assert role == sent(*messages, facts=facts)[-1][0]
+
+
+def test_reasoning_with_request_only_content_in_its_turn() -> None:
+    """Request-only content that stands behind what the user said unbinds the answer to it."""
+    said = say("assistant", SIGNED, call("a"))
+    kinds: list[Any] = ["mixed", "trailed"]
+    found = [
+        len(sent(say("user", "q", kind=kind), said, answer("a", "r"), facts=BINDING)[1][1])
+        for kind in kinds
+    ]
+    assert [2, 1] == found

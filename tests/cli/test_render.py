@@ -149,7 +149,8 @@ def test_tools_are_data_for_programs(cli: Command) -> None:
     said = json.loads(done.out)
     schema = {"type": "object"}
     tool = {"name": "find", "description": None, "input_schema": schema}
-    assert ([tool], {"name": "output", "schema": schema}) == (said["tools"], said["output"])
+    output = {"name": "output", "description": None, "schema": schema, "strict": True}
+    assert ([tool], output) == (said["tools"], said["output"])
 
 
 @pytest.mark.parametrize(

@@ -176,9 +176,9 @@ def test_users_merge_with_what_is_mapped_to_user() -> None:
 
 def test_what_is_request_only_in_part() -> None:
     """A message of which a part is request-only is marked so: it is not there next time."""
-    assert ["mixed", "written"] == [
-        message.kind
-        for message in render(Timeline(User("a"), Ephemeral("c"), Assistant("b"))).messages
+    assert [("trailed", "written"), ("mixed", "written")] == [
+        tuple(message.kind for message in render(Timeline(*turns, Assistant("b"))).messages)
+        for turns in ((User("a"), Ephemeral("c")), (Ephemeral("c"), User("a")))
     ]
 
 

@@ -27,9 +27,12 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
     if source.kind == "base64" and media_type in BASE64[kind]:
         return {"type": "base64", "media_type": media_type, "data": value}
     # Of texts only plain ones have a name here, and each is one.
-    if source.kind == "base64" and kind == "document" and (media_type or "").startswith("text/"):
+    if source.kind == "base64" and kind == "document" and (media_type or "").startswith(_TEXTS):
         return _plain_text(value)
     return None
+
+
+_TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
 
 
 def _plain_text(data: str) -> Param | None:

@@ -7,11 +7,12 @@ import attrs
 
 from promptdsl.adapters.anthropic.reading_blocks import read_content
 from promptdsl.adapters.anthropic.tools import read_settings
+from promptdsl.blocks import optional
 from promptdsl.messages import Details, Message, message
 from promptdsl.prompts import Prompt
 from promptdsl.wire.entries import entry, located, located_items, mapping
 from promptdsl.wire.recorded import read_turn
-from promptdsl.wire.replies import usage
+from promptdsl.wire.replies import total, usage
 
 
 def read(data: object) -> Prompt:
@@ -36,13 +37,14 @@ def read_response(data: object) -> Message:
     """
     entries = mapping(data)
     content = read_content(entry(entries, "content", list))
+    stopped = optional(entries.get("stop_reason"), "stop_reason")
     counts = mapping(entries.get("usage") or {})
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
     fresh = counts.get("input_tokens")
     details = Details(
-        finish_reason=_FINISHED.get(str(entries.get("stop_reason")), entries.get("stop_reason")),
+        finish_reason=_FINISHED.get(str(stopped), stopped),
         token_usage=usage(
-            input=None if fresh is None else fresh + (read or 0) + (written or 0),
+            input=None if fresh is None else total(fresh, read, written),
             output=counts.get("output_tokens"),
             cache_read=read,
             cache_write=written,

@@ -58,7 +58,7 @@ def _flat(data: object) -> b.Block:
         return read_reasoning(kind, entries)
     source = read_source(entries.get("source"))
     if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
-        return b.UnknownBlock(entries)
+        return b.UnknownBlock(entries, "anthropic")
     for key in _STRINGS.get(kind, ()):
         entry(entries, key, str)
     entries["source"] = source

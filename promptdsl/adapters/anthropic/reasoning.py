@@ -24,8 +24,13 @@ def reasoning_param(request: Turns, block: ReasoningBlock) -> Param | None:
         return {"type": "redacted_thinking", "data": block.encrypted}
     if mine and request.index >= request.stale and block.signature:
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
-    request.lose("hint", "reasoning", "not signed by this provider, or bound to other bytes")
+    signed = mine and (block.encrypted or block.signature)
+    why = "request-only content changed the bytes it is bound to" if signed else _FOREIGN
+    request.lose("hint", "reasoning", why)
     return None
+
+
+_FOREIGN = "not signed by this provider"
 
 
 def read_reasoning(kind: str, entries: Mapping[str, Any]) -> ReasoningBlock:

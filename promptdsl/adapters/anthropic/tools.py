@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, cast
 
 from promptdsl.adapters.anthropic.marks import read_mark
+from promptdsl.adapters.anthropic.supported import supported
 from promptdsl.blocks import optional
 from promptdsl.errors import DataError
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
@@ -26,7 +27,9 @@ def tools_of(request: Request) -> list[Param]:
 def _tool(request: Request, tool: ToolDefinition) -> Param:
     name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
     description = {} if tool.description is None else {"description": tool.description}
-    param: Param = json_copy({"name": name, **description, "input_schema": dict(tool.input_schema)})
+    # A tool that takes nothing has to say so.
+    schema = dict(tool.input_schema) or {"type": "object", "properties": {}}
+    param: Param = json_copy({"name": name, **description, "input_schema": schema})
     return param
 
 
@@ -39,11 +42,26 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = {"type": _CHOICES[choice], **named}
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
+        why = "this model takes none" if request.facts.known else "name a model that takes one"
+        request.lose("content", "output schema", why, subject=output)
     elif output is not None:
-        form = {"type": "json_schema", "schema": json_copy(dict(output.schema))}
+        form = {"type": "json_schema", "schema": _form(request, output)}
         settings["output_config"] = {"format": form}
     return settings
+
+
+def _form(request: Request, output: OutputSchema) -> Param:
+    """Return the schema of an answer; what Anthropic cannot say of it is a hint."""
+    default = OutputSchema({})
+    said = {"name": output.name, "description": output.description, "strict": output.strict}
+    for key, value in said.items():
+        if value != getattr(default, key):
+            request.lose("hint", f"output {key} {value!r}", "there is none here", subject=output)
+    schema, moved = supported(json_copy(dict(output.schema)))
+    for key in moved:
+        why = "structured outputs refuse it: said in the description, or closed"
+        request.lose("hint", f"{key!r} in the output schema", why, subject=output)
+    return schema
 
 
 def read_settings(payload: Mapping[str, Any]) -> Prompt:

@@ -49,6 +49,9 @@ def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]
     request.stale = stale_before(prompt.messages) if facts.binds_reasoning else 0
     tools = tools_of(request) if prompt.tools else []
     write_turns(request)
+    if request.called and not tools:
+        why = "calls in the conversation need tools beside them: write them with Tool(...)"
+        request.losses.append(Loss("hint", "there are no tools", why))
     settings = settings_of(request)
     if request.marks:
         write_marks(request, tools)

@@ -33,7 +33,9 @@ def params_of(request: Turns) -> list[Param]:
 
 
 def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
-    return write_blocks(request, content, place, writers=_WRITERS[place], known=_known)
+    return write_blocks(
+        request, content, place, origin="anthropic", writers=_WRITERS[place], known=_known
+    )
 
 
 def _known(block: b.UnknownBlock) -> b.Block:
@@ -67,6 +69,10 @@ def _lose_blank(request: Turns) -> None:
 
 
 def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
+    if block.type not in request.facts.media:
+        request.lose("content", f"{block.type} block", "this model takes none")
+        return None
+    request.clean(block.source.value, f"the {block.source.kind} of an {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
@@ -75,7 +81,7 @@ def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | Non
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value and block.is_document and key == "title":
-            param["title"] = utf8(value)
+            param["title"] = request.clean(value, "a title")
         elif value:
             request.lose("hint", key, f"a {block.type} block has none")
     return _finished(request, param, block.extra, block.cache)
@@ -120,10 +126,19 @@ def _result(request: Turns, block: ToolResultBlock) -> Param:
     return _finished(request, param, block.extra, cache)
 
 
-def _unknown(request: Turns, block: b.UnknownBlock) -> Param:
+def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
+    kind = str(block.data.get("type"))
+    answers = kind == "server_tool_use" or kind.endswith("_tool_result")
+    if (request.message.role == "assistant") != answers and (answers or kind in _GIVEN):
+        why = f"there is none in {request.message.role} content"
+        request.lose("content", f"{kind} block", why)
+        return None
     param = json_copy(dict(block.data))
     return _finished(request, param, {}, read_mark(param.pop("cache_control", None)))
 
+
+_GIVEN = ("image", "document", "search_result", "container_upload")
+"""The types of blocks that only a user gives, which the service refuses in an answer."""
 
 _TEXT: Mapping[str, Any] = {"text": _text, "reasoning": reasoning_param}
 _MEDIA: Mapping[str, Any] = {"image": _media, "document": _media, "unknown": _unknown}

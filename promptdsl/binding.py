@@ -1,0 +1,59 @@
+"""What may not stand before reasoning that is bound to the exact bytes before it.
+
+Anthropic's documentation of preserved thinking: a request whose earlier bytes changed is refused.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from promptdsl.config import Resolved
+from promptdsl.errors import PlacementError
+from promptdsl.nodes import Fragment, Lazy, Recorded, Request, Turn, Volatile
+from promptdsl.tree import SECTION, SYSTEM, Node, named_label, walk
+
+
+def check_bound(root: Node, config: Resolved, model: str | None) -> None:
+    """Refuse what changes from one request to the next before the last turn of a user.
+
+    ``root`` is the tree as it was written for its audience. Raises :class:`PlacementError` with the
+    line of what changes.
+    """
+    turns = [*_flat(root)]
+    asked = max((n for n, turn in enumerate(turns) if _may_ask(turn)), default=-1)
+    for number, turn in enumerate(turns):
+        if not _precedes(turn, number, asked, config):
+            continue
+        changing = next((n for n, _ in walk(turn) if isinstance(n, Volatile | Lazy)), None)
+        if changing is not None:
+            raise PlacementError(
+                f"{named_label(changing)} changes what stands before the reasoning of {model}, "
+                "which is bound to the exact bytes before it",
+                fix='put it behind the conversation: Ephemeral(..., position="end")',
+                at=(changing.source,),
+            )
+
+
+def _flat(root: Node) -> Iterator[Any]:
+    """Yield what stands directly in a timeline, and in its fragments."""
+    waiting = [*reversed(root.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment):
+            waiting += reversed(part.content)
+        else:
+            yield part
+
+
+def _may_ask(turn: Node) -> bool:
+    return isinstance(turn, Recorded) or (isinstance(turn, Turn) and turn.role == "user")
+
+
+def _precedes(turn: Any, number: int, asked: int, config: Resolved) -> bool:
+    """Return whether a turn stands before the answer to the last turn of a user, or is that."""
+    if turn.mask & (SYSTEM | SECTION):
+        return True
+    if isinstance(turn, Request):
+        usual = "before_user" if turn.grounding else config.ephemeral_position
+        position = turn.position or usual
+        return position != "end" and (position != "flow" or number < asked)
+    return number <= asked

@@ -1,0 +1,242 @@
+"""What adapters share: names, marks, tools, and what is read."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
+from promptdsl.errors import DataError
+from promptdsl.messages import Message
+from promptdsl.models import facts_for
+from promptdsl.prompts import Prompt, ToolDefinition
+from promptdsl.sources import Source
+from promptdsl.targets import TARGETS
+from promptdsl.wire.entries import entry, located, mapping
+from promptdsl.wire.text import json_copy
+
+SIDES = ["anthropic", "gemini", "bedrock"]
+STRICT = [*SIDES, "openai", "openai_responses"]
+MODELS = {"anthropic": "claude-opus-5", "openai": "gpt-5.6-sol"}
+ASK = Message("user", "Hi.")
+SCHEMA = {"type": "object", "properties": {}}
+
+
+def write(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> Any:
+    """Return payload and losses of a prompt."""
+    facts = facts_for(MODELS.get(provider), provider)
+    return TARGETS[provider].adapter.write(Prompt(messages, tools), facts)
+
+
+def why(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> list[str]:
+    """Return why marks are lost."""
+    losses = write(provider, *messages, tools=tools)[1]
+    return [loss.why for loss in losses if loss.what == "cache mark"]
+
+
+# Names.
+
+
+def tool(name: str) -> ToolDefinition:
+    """Return a tool that takes nothing."""
+    return ToolDefinition(name, input_schema=SCHEMA)
+
+
+def names(*given: str) -> list[str]:
+    """Return the names that tools are sent with to Anthropic."""
+    payload, _ = write("anthropic", ASK, tools=tuple(map(tool, given)))
+    return [one["name"] for one in payload["tools"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (("a",), ["a"]),
+        (("a.b", "a_b"), ["a_b_2", "a_b"]),
+        (("a b", "a.b", "a_b"), ["a_b_2", "a_b_3", "a_b"]),
+        (("x" * 200, "x" * 128), ["x" * 126 + "_2", "x" * 128]),
+        (("",), ["_"]),
+    ],
+)
+def test_names(given: tuple[str, ...], sent: list[str]) -> None:
+    """A name that may be sent is kept; what others are mended to is taken by nobody else."""
+    assert sent == names(*given)
+
+
+@given(st.lists(st.text("a.b_ é", min_size=1, max_size=4), unique=True, min_size=1, max_size=8))
+def test_no_two_tools_have_one_name(given: list[str]) -> None:
+    """Whatever tools are called, their names stay apart."""
+    assert len(given) == len({*names(*given)})
+
+
+@pytest.mark.parametrize("provider", STRICT)
+def test_calls_have_the_name_of_their_tool(provider: str) -> None:
+    """A name is mended in the definition and in every call alike."""
+    call = Message("assistant", [ToolUseBlock("i", "a b", "{}")])
+    result = Message("tool", [ToolResultBlock("i", (TextBlock("r"),))])
+    payload, _ = write(provider, ASK, call, result, tools=(tool("a b"),))
+    assert 2 <= str(payload).count("'a_b'")
+    assert "a b" not in str(payload)
+
+
+def ids(count: int) -> list[Message]:
+    """Return calls whose ids have one beginning, longer than any provider takes."""
+    return [
+        message
+        for n in range(count)
+        for message in (
+            Message("assistant", [ToolUseBlock("x" * 99 + str(n), "t", "{}")]),
+            Message("tool", [ToolResultBlock("x" * 99 + str(n), (TextBlock("r"),))]),
+        )
+    ]
+
+
+@pytest.mark.parametrize("provider", SIDES)
+def test_ids_that_begin_alike(provider: str) -> None:
+    """Many ids that are cut to the same text all get one of their own."""
+    payload, _ = write(provider, ASK, *ids(300))
+    found = {text for text in map(str, _strings(payload)) if text.startswith("xxx")}
+    assert 300 == len(found)
+
+
+def _strings(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [text for one in value.values() for text in _strings(one)]
+    if isinstance(value, list):
+        return [text for one in value for text in _strings(one)]
+    return [value]
+
+
+# Marks.
+
+
+def text(said: str, cache: Any = "default") -> Message:
+    """Return a user's message with a mark behind it."""
+    return Message("user", [TextBlock(said, cache)])
+
+
+HOUR, FIVE = "1h", "5m"
+
+
+@pytest.mark.parametrize(
+    ("messages", "reasons"),
+    [
+        ([text(n) for n in "abcd"], []),
+        ([text(n) for n in "abcde"], ["a request carries 4"]),
+        ([text("a", FIVE), text("b", HOUR)], ["five minutes may not stand before an hour"]),
+        ([text("a", HOUR), text("b", FIVE)], []),
+        (
+            [Message("user", "x", kind="request"), text("a")],
+            ["behind request-only content, which is not there the next time"],
+        ),
+        ([Message("user", [TextBlock(" ", "5m")])], ["what it stands behind is not sent"]),
+    ],
+)
+def test_why_a_mark_is_lost(messages: list[Message], reasons: list[str]) -> None:
+    """A hint says which rule a mark breaks."""
+    assert reasons == why("anthropic", *messages)
+
+
+def test_no_hour_at_openai() -> None:
+    """Where a mark has no length, those that cover most are kept, whatever they ask for."""
+    messages = [text("a", HOUR), *(text(n) for n in "bcde")]
+    payload, _ = write("openai", *messages)
+    assert [False, True, True, True, True] == [
+        isinstance(message["content"], list) for message in payload["messages"]
+    ]
+
+
+# Tools.
+
+
+@pytest.mark.parametrize("provider", STRICT)
+def test_a_lone_surrogate_in_a_tool(provider: str) -> None:
+    """What has no UTF-8 form in a tool is a hint, with its line."""
+    place = Source("prompt.py", 7)
+    odd = ToolDefinition("t", "\ud800", SCHEMA, at=place)
+    (loss,) = write(provider, ASK, tools=(odd,))[1]
+    assert ("hint", "a lone surrogate in tool 't'", place) == (loss.kind, loss.what, loss.source)
+
+
+@pytest.mark.parametrize("provider", STRICT)
+def test_a_tool_too_deep_to_be_sent(provider: str) -> None:
+    """A schema that no SDK could write is refused by name."""
+    deep: Any = {"type": "string"}
+    for _ in range(10_000):
+        deep = {"type": "object", "properties": {"a": deep}}
+    with pytest.raises(DataError, match="nested too deep"):
+        write(provider, ASK, tools=(ToolDefinition("t", input_schema=deep),))
+
+
+# Unknown blocks.
+
+UNKNOWN = {
+    "anthropic": {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+    "gemini": {"executable_code": {"code": "1", "language": "PYTHON"}},
+    "bedrock": {"guardContent": {"text": {"text": "x"}}},
+    "openai_responses": {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+    "openai": {"type": "chat_audio", "audio": {"id": "audio_1"}},
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("origin", UNKNOWN)
+def test_a_block_of_another_provider(origin: str, target: str) -> None:
+    """A block that only its provider knows goes back there, and is a loss everywhere else."""
+    said = Message("assistant", [UnknownBlock(UNKNOWN[origin], origin), TextBlock("a")])
+    payload, losses = write(target, ASK, said, Message("user", "b"))
+    lost = ["content"] == [loss.kind for loss in losses if loss.message is said]
+    assert lost == (origin != target)
+    assert str(UNKNOWN[origin]) not in str(payload) or origin == target
+
+
+# Reading.
+
+
+class Answer(BaseModel):
+    """An object that can say itself as data."""
+
+    said: str = "x"
+
+
+def test_an_object_is_a_mapping() -> None:
+    """The objects of SDKs are read as what they say of themselves."""
+    assert {"said": "x"} == mapping(Answer())
+
+
+@pytest.mark.parametrize("value", [None, "x", 1, [1], object(), Answer])
+def test_no_mapping(value: object) -> None:
+    """What is no mapping, a class of one among it, is refused by its type."""
+    with pytest.raises(DataError, match="a dictionary is needed, not"):
+        mapping(value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "types", "what"),
+    [
+        ({}, str, "'a' is needed"),
+        ({"a": 1}, str, "'a' is a string, not int"),
+        ({"a": None}, list, "'a' is a list, not NoneType"),
+    ],
+)
+def test_an_entry_that_is_none(entries: Any, types: type, what: str) -> None:
+    """An entry that is missing, or of another type, is named."""
+    with pytest.raises(DataError) as caught:
+        entry(entries, "a", types)
+    assert what == caught.value.what
+
+
+def test_an_error_names_its_place() -> None:
+    """What is wrong inside names where it stands."""
+    with pytest.raises(DataError, match=r"messages\[0\]: a dictionary is needed"):
+        located("messages[0]", mapping, 1)
+
+
+def test_a_copy_is_a_copy() -> None:
+    """A copy shares nothing with what it was made of."""
+    given = {"a": [1]}
+    copy = json_copy(given)
+    copy["a"].append(2)
+    assert {"a": [1]} == given
