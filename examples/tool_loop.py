@@ -13,10 +13,8 @@ from promptdsl import (
     Message,
     Section,
     System,
-    TextBlock,
     Timeline,
     Tool,
-    ToolResultBlock,
     ToolUseBlock,
     include,
     render,
@@ -63,15 +61,13 @@ def answer(call: ToolUseBlock) -> Message:
     month = str((call.input or {}).get("month"))
     found = month in charges
     text = json.dumps(charges[month]) if found else f"no charges are known for {month}"
-    result = ToolResultBlock(call.id, (TextBlock(text),), call.name, is_error=not found)
-    return Message("tool", [result])
+    return Message.tool_result(call.id, text, name=call.name, is_error=not found)
 
 
 def demo(question: str = "Why was I charged twice?") -> Timeline:
     """Return the second request of the loop: a question, a call, and what the tool said."""
     said = Message.from_response(REPLY)
-    calls = [block for block in said.content if isinstance(block, ToolUseBlock)]
-    return billing([Message("user", question), said, *map(answer, calls)])
+    return billing([Message("user", question), said, *map(answer, said.calls)])
 
 
 def main() -> None:

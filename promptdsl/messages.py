@@ -1,6 +1,6 @@
 """Messages: the narrow waist. Everything above makes them, everything below reads them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import attrs
@@ -10,12 +10,15 @@ from promptdsl.blocks import (
     EMPTY,
     Block,
     TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
     contents,
     mapping,
     optional,
     string,
     text_block,
 )
+from promptdsl.blocks import error_type as _error_type
 from promptdsl.errors import DataError, nearest
 from promptdsl.json_text import ABSENT, exact, frozen, plain, read_any_depth, thawed
 from promptdsl.sources import Position, Source, source_of
@@ -31,20 +34,22 @@ ROLES: tuple[Role, ...] = (
     "ephemeral",
 )
 
-Kind: TypeAlias = Literal["written", "recorded", "recorded_system", "event", "request", "mixed"]
+Kind: TypeAlias = Literal[
+    "written", "recorded", "recorded_system", "event", "request", "mixed", "trailed"
+]
 """What a message was before roles were mapped: a written turn, a recorded one, a recorded system
-message that stands after the conversation began, an event, a request-only turn, or a turn of the
-conversation merged with request-only content."""
+message that stands after the conversation began, an event, a request-only turn, a turn of the
+conversation merged with request-only content before it, or one that such content stands behind."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "mixed")
+CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "mixed", "trailed")
 """What was said in the conversation, at least in part."""
 
 LEADING: tuple[Kind, ...] = ("written", "recorded")
 """Of system messages: what belongs to the one that stands first."""
 
-FLEETING: tuple[Kind, ...] = ("request", "mixed")
+FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
 """What is not there the next time, at least in part."""
 
 RawOrigin: TypeAlias = tuple[
@@ -116,6 +121,9 @@ class Message:
         role, kind = _role(role), _kind(kind)
         _refuse_unknown(details, _DETAILS)
         blocks = contents(content, "content")
+        if role == "tool" and blocks is not content:
+            # A tuple of finished blocks is taken as it is, as everywhere: adapters judge it.
+            _refuse_loose(blocks)
         only = blocks[0] if len(blocks) == 1 else None
         plain = type(only) is TextBlock and only.cache is None and not only.extra
         _set(self, "role", role)
@@ -134,6 +142,23 @@ class Message:
             blocks = (text_block(cast("str", self.plain)),)
             _set(self, "_blocks", blocks)
         return blocks
+
+    @property
+    def text(self) -> str:
+        """What the message says: its texts with nothing between them, as SDKs join an answer's.
+
+        Empty when it says nothing; what is in a tool result is said by the tool.
+        """
+        if self.plain is not None:
+            return self.plain
+        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+    @property
+    def calls(self) -> tuple[ToolUseBlock, ...]:
+        """The tool calls an assistant message makes, in order."""
+        if self.plain is not None:
+            return ()
+        return tuple(block for block in self.content if isinstance(block, ToolUseBlock))
 
     @property
     def id(self) -> str | None:
@@ -221,16 +246,35 @@ class Message:
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
         entries: Mapping[str, Any] = data  # pyright: ignore[reportUnknownVariableType]
         role, text = entries.get("role"), entries.get("content")
-        if len(entries) == 2 and type(role) is type(text) is str and role in ROLES and text:
-            return spoken(role, text)
+        if len(entries) == 2 and type(role) is type(text) is str and role in _SPEAKERS and text:
+            return spoken(cast("Role", role), text)
         if "role" not in entries:
-            raise DataError("a message needs a 'role'", fix=f"one of {', '.join(ROLES)}")
+            fix = _form(entries) or f"one of {', '.join(ROLES)}"
+            raise DataError("a message needs a 'role'", fix=fix)
         given = {exact(key): value for key, value in entries.items()}
         _refuse_unknown(given, KEYS)
         for key in _DATA:
             if key in given:
                 given[key] = plain(given[key], key)
         return cls(**given)
+
+    @staticmethod
+    def tool_result(
+        tool_use_id: str,
+        content: str | Sequence[Block | Mapping[str, Any]] = (),
+        *,
+        name: str | None = None,
+        is_error: bool = False,
+        error_type: str | None = None,
+    ) -> "Message":
+        """Return the tool message that answers a call: with a text, or a list of blocks.
+
+        ``name`` is the tool's. ``error_type`` says what went wrong: ``unknown_tool``,
+        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``. Raises
+        :class:`DataError` for a value that is none.
+        """
+        said, kind = contents(content, "content"), _error_type(error_type, "error_type")
+        return Message("tool", (ToolResultBlock(tool_use_id, said, name, is_error, kind),))
 
     @classmethod
     def from_response(cls, response: object, *, structured: bool = False) -> "Message":
@@ -240,7 +284,8 @@ class Message:
         ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word), what was
         counted (``token_usage``, in tokens: ``input`` with what came from a cache, ``output``,
         ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK
-        parsed the answer. With ``structured=True`` the answer's text is read as JSON instead.
+        parsed the answer. With ``structured=True`` the answer's text is read as JSON instead; a
+        message that only calls tools has none yet.
         Raises :class:`DataError` for what is a response of none of the providers, and for an answer
         that is no JSON.
         """
@@ -285,13 +330,19 @@ class Message:
 
 
 def _structured(said: Message) -> Any:
-    """Return the value an answer is the JSON text of; :class:`DataError` when it is none."""
-    text = "".join(block.text for block in said.content if isinstance(block, TextBlock))
+    """Return the value an answer is the JSON text of, ``None`` while the model asks for tools.
+
+    Raises :class:`DataError` when it is none.
+    """
+    text = said.text
+    if said.calls and not text.strip():
+        return None
     value = read_any_depth(text)
     if value is ABSENT:
         why = f" (finish_reason {said.finish_reason!r})" if said.finish_reason else ""
         raise DataError(
-            f"the answer is no JSON{why}: {text[:60]!r}", fix="render with an Output(schema)"
+            f"the answer is no JSON{why}: {text[:60]!r}",
+            fix="ask for it with an Output(schema), and leave room for the whole answer",
         )
     return value
 
@@ -323,7 +374,33 @@ def _refuse_unknown(given: Mapping[Any, object], known: frozenset[str]) -> None:
         if not isinstance(key, str):
             raise DataError(f"a key of a message is a string, not {type(key).__name__}")
         if key not in known:
-            raise DataError(f"unknown key {key[:60]!r} in a message", fix=nearest(key[:60], KEYS))
+            fix = _form(given) or nearest(key[:60], KEYS)
+            raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
+
+
+def _form(given: Mapping[Any, object]) -> str:
+    """Return how a message in the form of a provider is read, when a key of it tells which."""
+    form = next((form for key, form in _FORMS.items() if key in given), None)
+    return f"read a list of these with History.{form}(messages)" if form else ""
+
+
+_FORMS = {
+    **dict.fromkeys(("tool_calls", "tool_call_id", "function_call", "refusal"), "from_openai"),
+    "call_id": "from_openai_responses",
+    "parts": "from_gemini",
+}
+"""By key that no message of ours has, what reads the form that has it."""
+
+
+def _refuse_loose(blocks: tuple[Block, ...]) -> None:
+    """Raise :class:`DataError` for anything beside results in a tool message."""
+    loose = next((block for block in blocks if not isinstance(block, ToolResultBlock)), None)
+    if loose is not None:
+        raise DataError(
+            f"a tool message holds tool results, not a {loose.type!r} block",
+            fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
+            "or Message.tool_result(tool_use_id, content)",
+        )
 
 
 def _details(given: dict[str, Any]) -> Details:
@@ -345,6 +422,8 @@ _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     "metadata": _notes,
     "token_usage": _counts,
 }
+_SPEAKERS = tuple(role for role in ROLES if role != "tool")
+"""Roles of which a text is a whole message."""
 _DATA = ("metadata", "token_usage", "structured_output")
 _set = object.__setattr__
 _DETAILS = frozenset(field.name for field in attrs.fields(Details))

@@ -105,6 +105,15 @@ def media_source(data: object) -> MediaSource:
     return MediaSource(kind, value, media_type, from_data=True)
 
 
+_SAME = {"image/jpg": "image/jpeg"}
+
+
+def plain_type(media_type: str | None) -> str | None:
+    """Return a media type as it is compared: in lower case, by one name, without parameters."""
+    found = (media_type or "").partition(";")[0].strip().lower()
+    return _SAME.get(found, found) or None
+
+
 def data_url(url: str) -> MediaSource | None:
     """Return the source in a base64 ``data:`` address, ``None`` for any other text."""
     head, found, data = url.partition(",")

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from promptdsl import (
     Event,
     Grounding,
     History,
+    Image,
     Message,
     Rendered,
     Section,
@@ -65,9 +67,7 @@ TARGETS = [*MODELS, *PROVIDERS, *(f"template {name}" for name in TEMPLATES)]
 every_target = pytest.mark.parametrize("target", TARGETS)
 
 Step = tuple[str, str]
-STEPS = ["user", "assistant", "batch", "pair", "user_results", "event", "developer", "recorded"]
 WORDS = st.sampled_from(["a", "b c", "é", "<b>", "</event>", "\n  x", "# h", "1."])
-CONVERSATIONS = st.lists(st.tuples(st.sampled_from(STEPS), WORDS), max_size=9)
 CONFIGS = st.fixed_dictionaries(
     {},
     optional={
@@ -85,26 +85,36 @@ CONFIGS = st.fixed_dictionaries(
 def turns(step: Step, id: str) -> list[Node]:
     """Return the turns of a step; its calls have an id that may come back."""
     kind, words = step
-    match kind:
-        case "user":
-            return [User(words)]
-        case "assistant":
-            return [Assistant(words)]
-        case "batch":
-            return [Assistant(words, ToolUse("t", {}, id=id)), ToolMessage(id, words)]
-        case "pair":
-            calls = [ToolUse("t", {"q": words}, id=id), ToolUse("t", {}, id=f"{id}x")]
-            return [Assistant(*calls), ToolMessage(f"{id}x", words), ToolMessage(id, words)]
-        case "user_results":
-            return [Assistant(ToolUse("t", {}, id=id)), User(ToolResult(id, words), words)]
-        case "event":
-            return [Event(UserAction("did", target=words), words)]
-        case "developer":
-            return [Developer(words)]
-        case _:
-            call = Message("assistant", [ToolUseBlock(id, "t", "{}")])
-            result = Message("tool", [ToolResultBlock(id, (TextBlock(words),))])
-            return [History([Message("user", words), call, result])]
+    return KINDS[kind](words, id)
+
+
+def _recorded(words: str, id: str) -> list[Node]:
+    call = Message("assistant", [ToolUseBlock(id, "t", "{}")])
+    result = Message("tool", [ToolResultBlock(id, (TextBlock(words),))])
+    return [History([Message("user", words), call, result])]
+
+
+KINDS: dict[str, Callable[[str, str], list[Node]]] = {
+    "user": lambda words, _: [User(words)],
+    "picture": lambda words, _: [User(words, Image.from_url("https://e.org/a.png"), words)],
+    "assistant": lambda words, _: [Assistant(words)],
+    "batch": lambda words, id: [Assistant(words, ToolUse("t", {}, id=id)), ToolMessage(id, words)],
+    "pair": lambda words, id: [
+        Assistant(ToolUse("t", {"q": words}, id=id), ToolUse("t", {}, id=f"{id}x")),
+        ToolMessage(f"{id}x", words),
+        ToolMessage(id, words),
+    ],
+    "user_results": lambda words, id: [
+        Assistant(ToolUse("t", {}, id=id)),
+        User(ToolResult(id, words), words),
+    ],
+    "event": lambda words, _: [Event(UserAction("did", target=words), words)],
+    "developer": lambda words, _: [Developer(words)],
+    "recorded": _recorded,
+}
+
+
+CONVERSATIONS = st.lists(st.tuples(st.sampled_from([*KINDS]), WORDS), max_size=9)
 
 
 def prompt(steps: list[Step], *more: Node) -> Node:
@@ -114,12 +124,12 @@ def prompt(steps: list[Step], *more: Node) -> Node:
 
 
 def rendered(tree: Node, target: str, config: Any) -> Rendered:
-    """Return a prompt, rendered for a model, a provider or a chat template."""
+    """Return a prompt with marks, rendered for a model, a provider or a chat template."""
     kind, _, name = target.partition(" ")
     if kind == "template":
         return render(tree, transformation=config, chat_template=TEMPLATES[name])
     named = {"provider": target} if target in PROVIDERS else {"model": target}
-    return render(tree, transformation=config, **named)  # type: ignore[arg-type]
+    return render(tree, transformation=config, cache="auto", **named)  # type: ignore[arg-type]
 
 
 def payload(tree: Node, target: str, config: Any) -> Any:
@@ -128,7 +138,8 @@ def payload(tree: Node, target: str, config: Any) -> Any:
 
 
 def tokens(sent: Any) -> list[str]:
-    """Return a payload as a row of tokens, which joined are all that is sent."""
+    """Return a payload as a row of tokens, which joined are all that is sent, marks aside."""
+    sent = unmarked(sent)
     config = sent.get("config", {})
     leading = sent.get("system") or config.get("system_instruction", {}).get("parts", [])
     row = [as_text(block) for block in leading]
@@ -150,6 +161,19 @@ def as_text(block: Any) -> str:
 
 
 TEXT = {"type", "text"}
+MARKS = {"cache_control", "prompt_cache_breakpoint"}
+
+
+def unmarked(sent: Any) -> Any:
+    """Return a payload without its cache marks, which are no tokens."""
+    if isinstance(sent, dict):
+        return {key: unmarked(value) for key, value in sent.items() if key not in MARKS}
+    if isinstance(sent, list):
+        return [unmarked(one) for one in sent if one != POINT]
+    return sent
+
+
+POINT = {"cachePoint": {"type": "default"}}
 
 
 def begins(shorter: list[str], longer: list[str]) -> bool:
@@ -171,7 +195,7 @@ def is_taken_back(steps: list[Step], later: list[Step], config: Any = None) -> b
     An event that is sent in the user's voice is a user's turn, too.
     """
     said_last = bool(steps) and steps[-1][0] in INSTRUCTIONS
-    heard = ["user", "recorded"]
+    heard = ["user", "picture", "recorded"]
     heard += ["event"] if (config or {}).get("role_mapping", {}).get("event") == "user" else []
     kinds = [kind for kind, _ in later if kind not in INSTRUCTIONS or kind in heard]
     return said_last and kinds[:1] != [] and kinds[0] in heard

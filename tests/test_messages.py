@@ -11,10 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import DataError, History, Message, TextBlock, Timeline, User, render
+from promptdsl import (
+    DataError,
+    History,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    Timeline,
+    ToolResultBlock,
+    ToolUseBlock,
+    User,
+    render,
+)
 from promptdsl.json_text import plain
 from promptdsl.messages import KINDS, ROLES
-from tests.blocks.test_reading import anything, blocks, mappings, nested, some, texts
+from tests.blocks.test_reading import anything, blocks, mappings, nested, results, some, texts
 from tests.places import places, raised
 from tests.test_plain_data import Liar, json_values, shallow_stack
 
@@ -90,17 +101,21 @@ def test_strings_are_exact() -> None:
 
 # Round trips.
 
-messages = st.builds(
-    Message,
-    st.sampled_from(ROLES),
-    texts | st.lists(blocks, max_size=2),
-    kind=st.sampled_from(KINDS),
-    id=some,
-    name=some,
-    metadata=mappings,
-    token_usage=st.none() | mappings,
-    structured_output=json_values,
-    finish_reason=some,
+contents = {role: texts | st.lists(blocks, max_size=2) for role in ROLES}
+contents["tool"] = st.lists(results, max_size=2)
+messages = st.sampled_from(ROLES).flatmap(
+    lambda role: st.builds(
+        Message,
+        st.just(role),
+        contents[role],
+        kind=st.sampled_from(KINDS),
+        id=some,
+        name=some,
+        metadata=mappings,
+        token_usage=st.none() | mappings,
+        structured_output=json_values,
+        finish_reason=some,
+    )
 )
 
 
@@ -195,6 +210,14 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
             }]},
             "content[0].content[1]: a 'code' block needs 'text'",
         ),
+        (
+            {"role": "tool", "content": "x"},
+            "a tool message holds tool results, not a 'text' block",
+        ),
+        (
+            {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "1"}, "x"]},
+            "a tool message holds tool results, not a 'text' block",
+        ),
         ({"role": "user", "id": True}, "'id' is a string, not bool"),
         ({"role": "user", "metadata": {1: 2}}, "a key of 'metadata' is a string, not int"),
     ],
@@ -202,6 +225,114 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
 def test_what_is_refused(data: object, what: str) -> None:
     """What cannot be read is an error that names the key, and the path to it."""
     assert what == raised(DataError, lambda: Message.from_dict(data)).what
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        ({"role": "tool", "tool_call_id": "1", "content": "x"}, "openai"),
+        ({"role": "assistant", "content": None, "tool_calls": []}, "openai"),
+        ({"type": "function_call", "call_id": "1", "name": "f"}, "openai_responses"),
+        ({"role": "user", "parts": [{"text": "x"}]}, "gemini"),
+    ],
+)
+def test_the_form_of_a_provider_is_known(data: object, form: str) -> None:
+    """A message in the form of a provider is an error that names what reads it."""
+    error = raised(DataError, lambda: Message.from_dict(data))
+    assert f"read a list of these with History.from_{form}(messages)" == error.fix
+
+
+@pytest.mark.parametrize("content", ["x", ["x"], [TextBlock("x")]])
+def test_a_loose_tool_message_says_what_it_holds(content: Any) -> None:
+    """A tool message without a result is an error with the form that is right."""
+    error = raised(DataError, lambda: Message("tool", content))
+    assert (
+        'write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
+        "or Message.tool_result(tool_use_id, content)"
+    ) == error.fix
+
+
+# What a message says and calls.
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("a", "a"),
+        ([TextBlock("a ", "5m"), ReasoningBlock("hm"), TextBlock("b")], "a b"),
+        ([ToolUseBlock("1", "f", "{}")], ""),
+        ([], ""),
+    ],
+)
+def test_the_text_of_a_message(content: Any, text: str) -> None:
+    """The text of a message is its texts with nothing between them."""
+    assert text == Message("assistant", content).text
+
+
+def test_the_text_of_a_result_is_the_tools() -> None:
+    """What is in a tool result is not said by the message."""
+    assert "" == Message.tool_result("1", "x").text
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        ("a", []),
+        ([TextBlock("a"), ToolUseBlock("1", "f", "{}"), ToolUseBlock("2", "f", "{}")], ["1", "2"]),
+    ],
+)
+def test_the_calls_of_a_message(content: Any, ids: list[str]) -> None:
+    """The calls of a message are its tool calls, in order."""
+    assert ids == [call.id for call in Message("assistant", content).calls]
+
+
+# The result of a tool, as a message.
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("x", (TextBlock("x"),)),
+        ([TextBlock("x")], (TextBlock("x"),)),
+        ([{"type": "text", "text": "x"}], (TextBlock("x"),)),
+        ("", ()),
+    ],
+)
+def test_a_result_is_a_text_or_blocks(content: Any, kept: Any) -> None:
+    """The content of a tool result may be given as a string, or a list of blocks."""
+    assert Message("tool", (ToolResultBlock("1", kept),)) == Message.tool_result("1", content)
+
+
+def test_a_result_has_a_name_and_a_fault() -> None:
+    """A tool result may say which tool answered, and what went wrong."""
+    result = Message.tool_result("1", "x", name="f", is_error=True, error_type="timeout_error")
+    block = ToolResultBlock("1", "x", "f", True, "timeout_error")
+    assert Message("tool", (block,)) == result
+
+
+@pytest.mark.parametrize(
+    ("write", "what"),
+    [
+        (lambda: Message.tool_result(1, "x"), "'tool_use_id' is a string, not int"),  # type: ignore[arg-type]
+        (
+            lambda: Message.tool_result("1", {"a": 1}),  # type: ignore[arg-type]
+            "'content' is a string or a list of blocks, not dict",
+        ),
+        (
+            lambda: Message.tool_result("1", "x", error_type="timeout"),
+            "unknown 'error_type' 'timeout'",
+        ),
+    ],
+)
+def test_a_wrong_result_is_refused(write: Any, what: str) -> None:
+    """A value that a tool result cannot hold is an error that names the key."""
+    assert what == raised(DataError, write).what
+
+
+def test_data_is_no_content() -> None:
+    """A mapping as a content is an error that says how data is sent."""
+    error = raised(DataError, lambda: Message("user", {"a": 1}))
+    assert "write [block]; data is [JsonBlock(value)]" == error.fix
 
 
 def test_a_content_that_is_not_given_is_empty() -> None:

@@ -240,6 +240,12 @@ def test_an_answer_in_a_form(reply: object) -> None:
     assert {"name": "Oslo"} == said.structured_output
 
 
+def test_no_answer_yet() -> None:
+    """A message that only calls tools has no answer to read."""
+    said = Message.from_response(REPLIES["openai"], structured=True)
+    assert (None, 1) == (said.structured_output, len(said.calls))
+
+
 def test_an_answer_in_no_form() -> None:
     """An answer that is no JSON is refused, with why the model stopped."""
     with pytest.raises(DataError, match=r"no JSON \(finish_reason 'length'\): '\{\"name'"):

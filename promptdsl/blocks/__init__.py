@@ -1,7 +1,15 @@
 """Content blocks: what a message is made of, frozen values that know no tree and no provider."""
 
 from promptdsl.blocks.drafts import text_block, tool_result_block, tool_use_block
-from promptdsl.blocks.fields import CACHES, ERROR_TYPES, Cache, mapping, optional, string
+from promptdsl.blocks.fields import (
+    CACHES,
+    ERROR_TYPES,
+    Cache,
+    error_type,
+    mapping,
+    optional,
+    string,
+)
 from promptdsl.blocks.kinds import (
     CLASSES,
     AudioBlock,
@@ -50,6 +58,7 @@ __all__ = [
     "VideoBlock",
     "block_from_dict",
     "contents",
+    "error_type",
     "mapping",
     "optional",
     "string",

@@ -79,6 +79,11 @@ def cache(value: Any, key: str) -> str | None:
     return None if value is None else one_of(CACHES, value, key)
 
 
+def error_type(value: Any, key: str) -> str | None:
+    """Return a type of error or ``None``; :class:`DataError` names the key of what is neither."""
+    return None if value is None else one_of(ERROR_TYPES, value, key)
+
+
 def one_of(known: tuple[str, ...], value: Any, key: str) -> str:
     """Return one of the known strings; :class:`DataError` names the key of any other value."""
     found = string(value, key)

@@ -3,8 +3,8 @@
 Whatever a block is made of, it is checked, and copied so that nobody can change it.
 """
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import attrs
 
@@ -22,7 +22,7 @@ class AnyBlock:
     """What all blocks share: a type, checked fields, and being written as a dictionary."""
 
     __slots__ = ()
-    type: ClassVar[str]
+    type: ClassVar[Any]
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:
@@ -60,7 +60,7 @@ def _plan(cls: Any) -> Plan:
 class TextBlock(AnyBlock):
     """Text, sent as it is."""
 
-    type: ClassVar[str] = "text"
+    type: ClassVar[Literal["text"]] = "text"
     _checks = checks(text=f.string, cache=f.cache, extra=f.json_mapping)
     text: str
     cache: Cache | None = None
@@ -81,12 +81,12 @@ class _MediaBlock(AnyBlock):
     @property
     def is_image(self) -> bool:
         """Whether the attachment is a picture."""
-        return self.type == "image"
+        return isinstance(self, ImageBlock)
 
     @property
     def is_document(self) -> bool:
         """Whether the attachment is a document."""
-        return self.type == "document"
+        return isinstance(self, DocumentBlock)
 
     @property
     def is_url(self) -> bool:
@@ -98,28 +98,28 @@ class _MediaBlock(AnyBlock):
 class ImageBlock(_MediaBlock):
     """A picture."""
 
-    type: ClassVar[str] = "image"
+    type: ClassVar[Literal["image"]] = "image"
 
 
 @attrs.frozen
 class AudioBlock(_MediaBlock):
     """A recording."""
 
-    type: ClassVar[str] = "audio"
+    type: ClassVar[Literal["audio"]] = "audio"
 
 
 @attrs.frozen
 class DocumentBlock(_MediaBlock):
     """A document, such as a PDF."""
 
-    type: ClassVar[str] = "document"
+    type: ClassVar[Literal["document"]] = "document"
 
 
 @attrs.frozen
 class VideoBlock(_MediaBlock):
     """A film."""
 
-    type: ClassVar[str] = "video"
+    type: ClassVar[Literal["video"]] = "video"
 
 
 @attrs.frozen
@@ -130,7 +130,7 @@ class ToolUseBlock(AnyBlock):
     once from the mapping, so that nothing can change it later. ``input`` reads it.
     """
 
-    type: ClassVar[str] = "tool_use"
+    type: ClassVar[Literal["tool_use"]] = "tool_use"
     _checks = checks(
         id=f.string, name=f.string, arguments=f.string, cache=f.cache, extra=f.json_mapping
     )
@@ -145,6 +145,13 @@ class ToolUseBlock(AnyBlock):
         """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
         value = read_any_depth(self.arguments)
         return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _worded(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
+    """Return a string as its block; anything else as it is, to be checked."""
+    if not isinstance(value, str):
+        return cast("tuple[Block, ...]", value)
+    return (TextBlock(value),) if value else ()
 
 
 def _answer(value: Any, key: str) -> "tuple[Block, ...]":
@@ -167,9 +174,12 @@ def _is_result(block: object) -> bool:
 
 @attrs.frozen
 class ToolResultBlock(AnyBlock):
-    """The answer to one call. All that a ``tool`` message holds."""
+    """The answer to one call. All that a ``tool`` message holds.
 
-    type: ClassVar[str] = "tool_result"
+    ``content`` may be given as a string, a block, or a list of blocks.
+    """
+
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
     _checks = checks(
         tool_use_id=f.string,
         content=_answer,
@@ -180,7 +190,7 @@ class ToolResultBlock(AnyBlock):
         extra=f.json_mapping,
     )
     tool_use_id: str
-    content: "tuple[Block, ...]" = ()
+    content: "tuple[Block, ...]" = attrs.field(default=(), converter=_worded)
     name: str | None = None
     is_error: bool = False
     error_type: str | None = None
@@ -192,7 +202,7 @@ class ToolResultBlock(AnyBlock):
 class ReasoningBlock(AnyBlock):
     """What a model thought; replayed only to the provider it came from, to the byte."""
 
-    type: ClassVar[str] = "reasoning"
+    type: ClassVar[Literal["reasoning"]] = "reasoning"
     _checks = checks(
         text=f.string,
         signature=f.optional,
@@ -211,7 +221,7 @@ class ReasoningBlock(AnyBlock):
 class UserActionBlock(AnyBlock):
     """Something a user did in the application."""
 
-    type: ClassVar[str] = "user_action"
+    type: ClassVar[Literal["user_action"]] = "user_action"
     _checks = checks(
         action=f.word,
         target=f.event_value,
@@ -230,7 +240,7 @@ class UserActionBlock(AnyBlock):
 class StateChangeBlock(AnyBlock):
     """A value of the application that changed; written ``from`` and ``to`` in dictionaries."""
 
-    type: ClassVar[str] = "state_change"
+    type: ClassVar[Literal["state_change"]] = "state_change"
     _checks = checks(
         key=f.word,
         old=f.event_value,
@@ -251,7 +261,7 @@ class StateChangeBlock(AnyBlock):
 class SystemEventBlock(AnyBlock):
     """Something the application did."""
 
-    type: ClassVar[str] = "system_event"
+    type: ClassVar[Literal["system_event"]] = "system_event"
     _checks = checks(event=f.word, source=f.event_value, data=f.event_mapping, extra=f.json_mapping)
     event: str
     source: Any = attrs.field(default=None, hash=False)
@@ -263,7 +273,7 @@ class SystemEventBlock(AnyBlock):
 class JsonBlock(AnyBlock):
     """A value to be written as JSON; text by the time it is sent."""
 
-    type: ClassVar[str] = "json"
+    type: ClassVar[Literal["json"]] = "json"
     _checks = checks(value=f.json_value, extra=f.json_mapping)
     value: Any = attrs.field(hash=False)
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
@@ -273,7 +283,7 @@ class JsonBlock(AnyBlock):
 class CodeBlock(AnyBlock):
     """Source code; text by the time it is sent."""
 
-    type: ClassVar[str] = "code"
+    type: ClassVar[Literal["code"]] = "code"
     _checks = checks(text=f.string, language=f.optional, extra=f.json_mapping)
     text: str
     language: str | None = None
@@ -282,19 +292,25 @@ class CodeBlock(AnyBlock):
 
 @attrs.frozen
 class UnknownBlock(AnyBlock):
-    """A block of a type this version does not know, or knows in another shape, kept whole."""
+    """A block of a type this version does not know, or knows in another shape, kept whole.
 
-    type: ClassVar[str] = "unknown"
-    _checks = checks(data=f.json_mapping)
+    ``origin`` is the provider it was read from: it is sent there as it came, and nowhere else.
+    """
+
+    type: ClassVar[Literal["unknown"]] = "unknown"
+    _checks = checks(data=f.json_mapping, origin=f.optional)
     data: Mapping[str, Any] = attrs.field(hash=False)
+    origin: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dictionary it was read from.
 
-        Where this would not be read as an unknown block, it stands under ``data`` in a dictionary
-        of type ``unknown``.
+        Where this would not be read as an unknown block, or has an origin, it stands under ``data``
+        in a dictionary of type ``unknown``.
         """
         data = cast("dict[str, Any]", thawed(self.data))
+        if self.origin is not None:
+            return {"type": "unknown", "data": data, "origin": self.origin}
         return {"type": "unknown", "data": data} if is_ambiguous(self.data) else data
 
 
@@ -333,11 +349,26 @@ CLASSES: Mapping[str, type[AnyBlock]] = {
 }
 
 
+_WITH_ORIGIN = {"type", "data", "origin"}
+
+
+def has_origin(entries: Mapping[str, object]) -> bool:
+    """Whether a dictionary is that of an unknown block whose origin is known."""
+    return (
+        set(entries) == _WITH_ORIGIN
+        and entries["type"] == "unknown"
+        and isinstance(entries["data"], Mapping)
+        and isinstance(entries["origin"], str)
+    )
+
+
 def is_ambiguous(data: object) -> bool:
     """Whether the dictionary of an unknown block would be read as another block, or not at all."""
     while isinstance(data, Mapping):
         entries = cast("Mapping[str, object]", data)
         kind = entries.get("type")
+        if has_origin(entries):
+            return True
         if kind != "unknown" or len(entries) != 2:
             return kind in CLASSES if isinstance(kind, str) else True
         data = entries.get("data")

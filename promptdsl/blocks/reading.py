@@ -12,17 +12,13 @@ import attrs
 
 from promptdsl.blocks.drafts import text_block
 from promptdsl.blocks.entries import ALIASES, KEYS, MEDIA, SHORT, SOURCE
-from promptdsl.blocks.fields import (
-    ERROR_TYPES,
-    kind_of,
-    one_of,
-    string,
-)
+from promptdsl.blocks.fields import error_type, kind_of, string
 from promptdsl.blocks.kinds import (
     CLASSES,
     AnyBlock,
     Block,
     UnknownBlock,
+    has_origin,
     is_ambiguous,
 )
 from promptdsl.errors import DataError, nearest
@@ -53,7 +49,10 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
         return (text_block(text),) if text else ()
     if not isinstance(value, list | tuple):
         what = repr(key) if key else "a content"
-        raise DataError(f"{what} is a string or a list of blocks, not {kind_of(value)}")
+        raise DataError(
+            f"{what} is a string or a list of blocks, not {kind_of(value)}",
+            fix="write [block]; data is [JsonBlock(value)]",
+        )
     items = cast("list[object] | tuple[object, ...]", value)
     if type(items) is tuple and all(isinstance(item, AnyBlock) for item in items):
         return cast("tuple[Block, ...]", items)
@@ -77,6 +76,8 @@ def _block(data: object, where: str) -> Block:
         raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
     if kind not in CLASSES:
         held = entries.get("data")
+        if has_origin(entries):
+            return UnknownBlock(cast("Any", held), cast("str", entries["origin"]))
         wrapped = len(entries) == 2 and is_ambiguous(entries)
         return UnknownBlock(cast("Any", held) if wrapped else entries)
     del entries["type"]
@@ -132,9 +133,8 @@ def _checked(kind: str, entries: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _error_type(entries: dict[str, Any], where: str) -> str | None:
-    value = entries.pop("error_type", None)
     try:
-        return None if value is None else one_of(ERROR_TYPES, value, "error_type")
+        return error_type(entries.pop("error_type", None), "error_type")
     except DataError as error:
         raise _error(where, error.what, error.fix) from None
 

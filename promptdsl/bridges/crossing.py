@@ -13,6 +13,7 @@ from promptdsl import (
     Rendered,
     ToolDefinition,
 )
+from promptdsl.bridges.foreign import entries_of
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
@@ -20,13 +21,13 @@ LossKind: TypeAlias = Literal["content", "role", "hint"]
 class Crossing:
     """Messages on their way to another library, and what could not come along.
 
-    ``index`` and ``message`` are the one at hand.
+    ``index`` and ``message`` are the one at hand, ``None`` where it is none.
     """
 
     def __init__(self, library: str, losses: tuple[Loss, ...] = ()) -> None:
         self.library = library
         self.losses = list(losses)
-        self.index = 0
+        self.index: int | None = None
         self.message: Message | None = None
 
     @classmethod
@@ -39,7 +40,7 @@ class Crossing:
         why = why or f"{self.library} has no word for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
-        place = path or (f"messages[{self.index}]" if self.message is not None else "")
+        place = path or ("" if self.index is None else f"messages[{self.index}]")
         self.losses.append(Loss(kind, what, why, place, source, self.message))
 
     def lose_block(self, block: Block) -> None:
@@ -81,7 +82,7 @@ class Crossing:
 
     def lose_settings(self, rendered: Rendered) -> None:
         """Record what a prompt asks of the call it is sent with."""
-        self.message = None
+        self.index = self.message = None
         for what in ("tool_choice", "output"):
             if getattr(rendered, what) is not None:
                 self.lose("hint", what, f"{self.library} takes it with the call, not with messages")
@@ -92,6 +93,11 @@ class Crossing:
         for tool in rendered.tools:
             if tool.raw is not None:
                 self.lose("content", f"the tool {tool.name!r}", f"only {tool.origin} has it")
+                continue
+            if tool.cache:
+                self.lose("hint", f"the cache mark of the tool {tool.name!r}")
+            if tool.extra:
+                self.lose("hint", f"further keys of the tool {tool.name!r}")
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def checked(self, *, strict: bool) -> tuple[Loss, ...]:
@@ -125,6 +131,18 @@ _ESCAPE = re.compile(
 
 def _whole_escape(found: re.Match[str]) -> str:
     return "\ufffd" if found[1] else found[0]
+
+
+def read_cache(crossing: Crossing, control: Any) -> Any:
+    """Return the mark that a ``cache_control`` is; one of another kind is a hint."""
+    if control is None:
+        return None
+    found = entries_of(control)
+    ttl = found.get("ttl", "default")
+    if found.get("type") == "ephemeral" and ttl in ("default", "5m", "1h"):
+        return ttl
+    crossing.lose("hint", "a cache mark", "it is of no known kind")
+    return None
 
 
 def media_type_of(block: Any) -> str:

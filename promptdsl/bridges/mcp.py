@@ -5,13 +5,14 @@ embedded resource, or a link; its title is the resource's address.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from promptdsl import (
     AudioBlock,
     Block,
+    DataError,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -22,7 +23,7 @@ from promptdsl import (
 )
 from promptdsl.bridges import Bridged
 from promptdsl.bridges.crossing import Crossing, media_type_of
-from promptdsl.bridges.foreign import address, foreign
+from promptdsl.bridges.foreign import address, foreign, kind_of_media
 
 if TYPE_CHECKING:
     from mcp.types import GetPromptResult
@@ -85,31 +86,54 @@ def _attachment(mcp: Any, crossing: Crossing, block: Any) -> Any:
         crossing.lose_hints(block, "title")
         name = crossing.clean(block.title or block.type, "a title")
         return mcp.ResourceLink(type="resource_link", name=name, uri=value, mime_type=media_type)
-    if type(block) in (ImageBlock, AudioBlock):
+    if type(block) in (ImageBlock, AudioBlock) and not _is_address(block.title):
         crossing.lose_hints(block)
         made = mcp.ImageContent if type(block) is ImageBlock else mcp.AudioContent
         return made(type=block.type, data=value, mime_type=media_type)
     crossing.lose_hints(block, "title")
     title = crossing.clean(block.title or block.type, "a title")
-    is_address = "://" in title and not title.startswith(_HELD)
-    uri = title if is_address else _HELD + quote(title)
+    uri = title if _is_address(title) else _HELD + quote(title)
     held = mcp.BlobResourceContents(uri=uri, mime_type=media_type, blob=value)
     return mcp.EmbeddedResource(type="resource", resource=held)
+
+
+def _is_address(title: str | None) -> bool:
+    """Whether a title is the address that a resource was read from."""
+    return title is not None and "://" in title and not title.startswith(_HELD)
 
 
 def from_mcp(result: "GetPromptResult") -> Bridged[tuple[Message, ...]]:
     """Return the messages of a prompt that a server answered with, for a ``History``.
 
-    Annotations and metadata are hints in ``losses``. An embedded text is a document.
+    Annotations, metadata and descriptions are hints in ``losses``. An embedded text is a document.
+    Raises :class:`DataError` for what is no such answer.
     """
+    given: Any = getattr(result, "messages", None)
+    if given is None:
+        what = f"a GetPromptResult is needed, not {type(result).__name__}"
+        raise DataError(what, fix="give the answer of prompts/get")
     crossing, found = Crossing("promptdsl"), list[Message]()
-    for crossing.index, given in enumerate(result.messages):
-        content: Any = given.content
-        crossing.message = Message(given.role, (_block(content),), kind="recorded")
+    _lose(crossing, result, ("description", "meta"), "a prompt")
+    for crossing.index, said in enumerate(given):
+        crossing.message = Message(said.role, (_block(said.content),), kind="recorded")
         found.append(crossing.message)
-        if content.annotations is not None or content.meta is not None:
-            crossing.lose("hint", "annotations of a content")
+        _lose_of(crossing, said.content)
     return Bridged(tuple(found), crossing.checked(strict=False))
+
+
+def _lose_of(crossing: Crossing, content: Any) -> None:
+    if content.annotations is not None or content.meta is not None:
+        crossing.lose("hint", "annotations of a content")
+    if content.type == "resource":
+        _lose(crossing, content.resource, ("meta",), "a resource")
+    if content.type == "resource_link":
+        _lose(crossing, content, ("description", "size", "icons"), "a link")
+
+
+def _lose(crossing: Crossing, given: Any, names: Iterable[str], of: str) -> None:
+    for name in names:
+        if getattr(given, name, None) is not None:
+            crossing.lose("hint", f"the {name} of {of}")
 
 
 def _block(content: Any) -> Block:
@@ -123,15 +147,16 @@ def _block(content: Any) -> Block:
     title = unquote(uri.removeprefix(_HELD)) if uri.startswith(_HELD) else uri
     if not hasattr(held, "blob"):
         return _read("document", held.mime_type or "text/plain", _encoded(held.text), title)
-    kind = "video" if (held.mime_type or "").startswith("video/") else "document"
+    # What came under a title of ours was no picture or recording: these have contents of their own.
+    kind = kind_of_media(held.mime_type)
+    kind = "document" if uri.startswith(_HELD) and kind != "video" else kind
     return _read(kind, held.mime_type, {"type": "base64", "data": held.blob}, title)
 
 
 def _link(content: Any) -> Block:
     """Return what a link leads to; what its media type does not tell is a document."""
-    head = (content.mime_type or "").partition("/")[0]
-    kind = head if head in ("image", "audio", "video") else "document"
     title = content.title or content.name
+    kind = kind_of_media(content.mime_type)
     return _read(kind, content.mime_type, address(str(content.uri)), title)
 
 

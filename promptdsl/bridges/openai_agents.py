@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from promptdsl import Message, Rendered, read_payload
 from promptdsl.bridges import Bridged
 from promptdsl.bridges.crossing import Crossing
+from promptdsl.bridges.foreign import listed
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputItemParam
@@ -43,6 +44,10 @@ def from_openai_agents(
     ``instructions`` are the agent's, and become its system message. Raises :class:`DataError` for
     what is no input item.
     """
-    given = [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
+    given = (
+        [{"role": "user", "content": items}]
+        if isinstance(items, str)
+        else listed(items, "input items")
+    )
     told = {} if instructions is None else {"instructions": instructions}
     return Bridged(read_payload({**told, "input": given}, "openai_responses").messages)

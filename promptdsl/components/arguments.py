@@ -5,8 +5,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from promptdsl.blocks import CLASSES, UnknownBlock
 from promptdsl.encoding import text_of
 from promptdsl.errors import ContentError, ScopeError
+from promptdsl.messages import Message
 from promptdsl.nodes import Item, Text, Value
 from promptdsl.nodes import Trusted as TrustedText
 from promptdsl.scope import OPENED, check_owner, is_owner
@@ -226,22 +228,38 @@ def value_node(value: object, component: Any, label: str | None = None) -> Value
 
 def refused(arg: object, component: Any) -> ContentError:
     """Return the error for something that is not content."""
-    kind = type(arg).__name__
-    fix = f"write str(...) of the {kind}, or Value(str(...)) when it comes from elsewhere"
-    if isinstance(arg, bool):
-        fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
-    elif arg is None:
-        fix = "leave it out, or write an empty string"
-    elif isinstance(arg, list | tuple | set | frozenset | Iterator):
-        fix = "unpack it: *items"
-    elif isinstance(arg, Mapping):
-        fix = "write Json(value) to show it as JSON, or pass its items one by one"
-    elif callable(arg):
-        fix = "call it"
-    shown = "True" if arg is True else f"a {kind}"
+    shown = "True" if arg is True else f"a {type(arg).__name__}"
     return ContentError(
-        f"{shown} cannot be content of {named_label(component)}", fix=fix, at=(component.source,)
+        f"{shown} cannot be content of {named_label(component)}",
+        fix=_remedy(arg),
+        at=(component.source,),
     )
+
+
+def _remedy(arg: object) -> str:
+    """Return what to write instead of something that is not content."""
+    if isinstance(arg, Message) or _is_message(arg):
+        return "what is recorded stands in a History, directly in the Timeline: History([message])"
+    name = type(arg).__name__
+    otherwise = f"write str(...) of the {name}, or Value(str(...)) when it comes from elsewhere"
+    return next((fix for kinds, fix in _REMEDIES if isinstance(arg, kinds)), otherwise)
+
+
+def _is_message(arg: object) -> bool:
+    return type(arg) is dict and "role" in arg and "content" in arg
+
+
+_REMEDIES: tuple[tuple[Any, str], ...] = (
+    (bool, "write str(flag) to print it; `flag and Text(...)` leaves something out"),
+    (type(None), "leave it out, or write an empty string"),
+    ((list, tuple, set, frozenset, Iterator), "unpack it: *items"),
+    (
+        (*CLASSES.values(), UnknownBlock),
+        'write History([Message("user", [block])]), or the component of that name',
+    ),
+    (Mapping, "write Json(value) to show it as JSON, or pass its items one by one"),
+    (Callable, "call it"),
+)
 
 
 def adopt(component: Any, busy: list[Any]) -> None:

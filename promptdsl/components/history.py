@@ -6,12 +6,13 @@ from types import FrameType
 from typing import Any, Never, Self, TypeVar, cast
 
 from promptdsl import nodes
+from promptdsl.components.arguments import retract
 from promptdsl.components.options import refuse_options
 from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError
 from promptdsl.messages import Message
 from promptdsl.scope import place
-from promptdsl.tree import DEFAULTS, RECORDED, bits
+from promptdsl.tree import DEFAULTS, RECORDED, Node, bits, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -20,7 +21,7 @@ class History(Written, nodes.Recorded):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     What is recorded is sent to the byte. It is read when the prompt is rendered; raises
-    :class:`ContentError` when what is given is no list at all.
+    :class:`ContentError` when what is given is no list at all, or holds a component.
     """
 
     __slots__ = ()
@@ -93,13 +94,31 @@ def _snapshot(component: History, messages: object) -> object:
     if isinstance(messages, Mapping) and component.form != "messages":
         entries = cast("Mapping[str, object]", messages)
         return {
-            k: tuple(cast("list[object]", v)) if isinstance(v, list) else v
+            k: _entries(component, cast("list[object]", v)) if isinstance(v, list) else v
             for k, v in entries.items()
         }
     if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
-        return tuple(cast("Iterable[object]", messages))
+        return _entries(component, cast("Iterable[object]", messages))
     raise ContentError(
         f"a History takes a list of messages, not {type(messages).__name__}",  # pyright: ignore[reportUnknownArgumentType]
         fix="give the list itself: History(messages)",
         at=(component.source,),
+    )
+
+
+def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:
+    entries = tuple(messages)
+    # A recording may be long, but is of few types.
+    if any(issubclass(kind, Node) for kind in set(map(type, entries))):
+        raise _written(component, [entry for entry in entries if isinstance(entry, Node)])
+    return entries
+
+
+def _written(component: History, parts: list[Node]) -> ContentError:
+    """Return the error for components in a list of messages; no block keeps them."""
+    retract(parts)
+    return ContentError(
+        f"{named_label(parts[0])} cannot stand in the list of a History",
+        fix="write it behind the History, directly in the Timeline",
+        at=(component.source, parts[0].source),
     )

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import anthropic.types as claude
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -1029,7 +1030,7 @@ def test_loss_names_its_place() -> None:
         ),
         (
             [{"role": "user", "content": [{"type": "hologram", "data": [1]}]}],
-            (say("user", MENDED, kind="recorded"),),
+            (say("user", attrs.evolve(MENDED, origin="anthropic"), kind="recorded"),),
         ),
         (
             [{"role": "assistant", "content": [claude.TextBlock(type="text", text="Rain.")]}],

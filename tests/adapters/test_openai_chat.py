@@ -3,12 +3,14 @@
 import json
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
 
 from promptdsl import Event, History, Message, System, Timeline, User, UserAction, render
-from promptdsl.adapters.openai_chat import read, write
+from promptdsl.adapters.openai_chat import read, read_response, write
 from promptdsl.blocks import (
     AudioBlock,
     Block,
@@ -25,10 +27,14 @@ from promptdsl.errors import DataError
 from promptdsl.losses import Loss
 from promptdsl.messages import Kind, Role
 from promptdsl.models import ModelFacts, facts_for
+from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
+    ASK,
     CONVERSATIONS,
+    FORM,
     LONG_ID,
+    LOOK_UP,
     PDF,
     PNG,
     RECORDED,
@@ -44,16 +50,17 @@ from tests.adapters.conversations import (
 from tests.adapters.recorder import send_openai
 from tests.adapters.sdk_check import check_openai
 
-OPENAI = ModelFacts(
-    provider="openai", developer=True, instructions=True, names=True, cache_marks=True
-)
-COMPATIBLE = ModelFacts(provider="openai_compatible")
+OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
+COMPATIBLE = facts_for(None, "openai_compatible")
 NEITHER = facts_for("o1-mini", None)
 FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
 
 every_conversation = pytest.mark.parametrize("name", CONVERSATIONS)
+# A block no type of this version knows is sent as it came, so no checker knows it either.
+KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+NOTHING = ("hint", "messages")
 
 
 def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
@@ -80,7 +87,7 @@ def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> d
 
 
 @every_target
-@every_conversation
+@pytest.mark.parametrize("name", KNOWN)
 def test_accepted(name: str, facts: ModelFacts) -> None:
     """Every conversation is written as the SDK's types and the service's rules ask."""
     check_openai(write(whole(CONVERSATIONS[name]), facts)[0])
@@ -131,7 +138,10 @@ _wild_text = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(["
 _caches = st.sampled_from([None, None, "default", "5m", "1h"])
 _titles = st.none() | _wild_text
 _media_types = st.sampled_from(
-    [None, "", "image/png", "image/bmp", "audio/wav", "audio/mp3", "application/pdf", "x;base64,y"]
+    [
+        *(None, "", "image/png", "Image/JPG", "image/bmp", "audio/WAV", "audio/mp3"),
+        *("application/pdf", "x;base64,y", "a,b", " ;x"),
+    ]
 )
 _sources = st.builds(
     MediaSource,
@@ -140,7 +150,10 @@ _sources = st.builds(
     _media_types,
 )
 _texts = st.builds(
-    TextBlock, _any_text, _caches, st.sampled_from([{}, {"refusal": True}, {"x": 1}])
+    TextBlock,
+    _any_text | st.sampled_from(["\n\n", "\n\na"]),
+    _caches,
+    st.sampled_from([{}, {}, {"refusal": True}, {"x": 1}, {"audio": {"id": "audio_2"}}]),
 )
 _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
     lambda kind: st.builds(
@@ -155,7 +168,16 @@ _calls = st.builds(
     _caches,
     st.sampled_from([{}, {"custom": True}]),
 )
-_others = st.builds(ReasoningBlock, _any_text) | st.just(UnknownBlock({"type": "hologram"}))
+_others = st.builds(ReasoningBlock, _any_text) | st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram"}),
+        UnknownBlock({"type": "hologram", **MARK}, "openai"),
+        UnknownBlock({"type": "hologram"}, "gemini"),
+        UnknownBlock({"type": "tool_use", "input": {}}),
+        UnknownBlock({"type": "text", "text": 7}),
+        UnknownBlock({"type": "chat_audio", "audio": {"id": "audio_1"}}, "openai"),
+    ]
+)
 _results = st.builds(
     ToolResultBlock,
     _wild_text,
@@ -166,12 +188,14 @@ _results = st.builds(
     _caches,
 )
 _blocks: st.SearchStrategy[Block] = st.one_of(_texts, _attachments, _calls, _others, _results)
+_roles: st.SearchStrategy[Role] = st.sampled_from(["system", "developer", "user", "assistant"])
+_kinds: st.SearchStrategy[Kind] = st.sampled_from(
+    ["written", "recorded", "recorded_system", "event", "request"]
+)
 _messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=_titles,
-    kind=st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
+    Message, _roles, st.lists(_blocks, max_size=4).map(tuple), name=_titles, kind=_kinds
+) | st.builds(
+    Message, st.just("tool"), st.lists(_results, max_size=2).map(tuple), name=_titles, kind=_kinds
 )
 
 
@@ -186,9 +210,36 @@ def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> Non
 @given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
 def test_append_only(messages: list[Message], more: list[Message]) -> None:
     """Further messages change nothing that is written before them, cache marks aside."""
-    unmarked = ModelFacts(developer=True, names=True)
+    unmarked = facts_for(None, "openai")
     before = written(*messages, facts=unmarked)
     assert before == written(*messages, *more, facts=unmarked)[: len(before)]
+
+
+def texts_of(message: dict[str, Any]) -> str:
+    """Return the texts of a message, with nothing between them."""
+    content = message["content"]
+    parts = [text(content)] if isinstance(content, str) else content or ()
+    return "".join(part.get("text", f"<{part['type']}>") for part in parts)
+
+
+@given(messages=st.lists(_messages, max_size=6))
+def test_marks_change_no_text(messages: list[Message]) -> None:
+    """With marks and without them, the same text is sent."""
+    bare = facts_for(None, "openai")
+    assert [*map(texts_of, written(*messages, facts=bare))] == [*map(texts_of, written(*messages))]
+
+
+@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
+def test_further_content_changes_no_text(more: Block) -> None:
+    """What comes behind texts, a picture or a marked text, changes nothing before it."""
+    before, after = (
+        written(say("user", "a", "b")),
+        written(say("user", "a", "b", more)),
+    )
+    assert ("a\n\nb", True) == (
+        before[0]["content"],
+        after[0]["content"][0]["text"].startswith("a\n\nb"),
+    )
 
 
 @given(ids=st.lists(_wild_text | st.text(min_size=30, max_size=60), unique=True, max_size=8))
@@ -259,7 +310,7 @@ def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
     """Texts join with a blank line, calls stand beside them, each result is its own message."""
     assert (wire, []) == (
         written(message),
-        [loss for loss in lost(message) if "reasoning" not in loss[1]],
+        [loss for loss in lost(message) if "reasoning" not in loss[1] and loss != NOTHING],
     )
 
 
@@ -409,6 +460,182 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
     assert ([part], []) == (written(say("user", block))[0]["content"], lost(say("user", block)))
 
 
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/PNG")),
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+        ),
+        (
+            ImageBlock(media("base64", PNG, "image/jpg")),
+            {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{PNG}"}},
+        ),
+        (
+            AudioBlock(media("base64", WAV, "audio/WAV; rate=8000")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+        ),
+        (
+            AudioBlock(media("url", f"data:audio/mpeg;base64,{WAV}")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
+        ),
+        (
+            DocumentBlock(media("url", "data:Text/CSV;base64,YSxi")),
+            {
+                "type": "file",
+                "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"},
+            },
+        ),
+        (
+            DocumentBlock(media("base64", PDF, "Application/PDF")),
+            {
+                "type": "file",
+                "file": {
+                    "file_data": f"data:application/pdf;base64,{PDF}",
+                    "filename": "document.pdf",
+                },
+            },
+        ),
+    ],
+)
+def test_media_types(block: Block, part: dict[str, Any]) -> None:
+    """A media type means the same in any case, and the bytes in an address are unpacked."""
+    assert [part] == written(say("user", block))[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("model", "block"),
+    [
+        ("gpt-3.5-turbo", ImageBlock(media("url", "https://x"))),
+        ("gpt-5", AudioBlock(media("base64", WAV, "audio/wav"))),
+    ],
+)
+def test_media_of_a_model(model: str, block: Block) -> None:
+    """What a model does not take is a loss of content."""
+    message = say("user", "a", block)
+    assert ("a", [("content", f"a block of type {block.type!r}")]) == (
+        written(message, facts=facts_for(model, None))[0]["content"],
+        lost(message, facts=facts_for(model, None)),
+    )
+
+
+HOLOGRAM = {"type": "hologram", "data": [1]}
+
+
+@pytest.mark.parametrize("origin", [None, "openai"])
+def test_unknown_part(origin: str | None) -> None:
+    """A part nobody knows is sent as it came, unless another provider made it."""
+    message = say("user", "a", UnknownBlock(HOLOGRAM, origin))
+    assert ([text("a"), HOLOGRAM], []) == (written(message)[0]["content"], lost(message))
+
+
+def test_error_with_an_unknown_part() -> None:
+    """A failed result says so before a part that is no text."""
+    message = say("tool", ToolResultBlock("a", (UnknownBlock(HOLOGRAM),), is_error=True))
+    assert [text("Error: unknown"), HOLOGRAM] == written(message)[0]["content"]
+
+
+# What is spoken.
+
+
+SPEECH = {"id": "audio_abc", "data": "QQ==", "expires_at": 7, "transcript": "Rain."}
+SPOKEN = {"role": "assistant", "content": None, "audio": {"id": "audio_abc"}}
+GPT_5 = facts_for("gpt-5", None)
+
+
+def test_recording_sent() -> None:
+    """A spoken answer goes back by its id, and is read again."""
+    recorded = [{"role": "assistant", "audio": {"id": "audio_abc"}}]
+    assert ([SPOKEN], [SPOKEN]) == (
+        written(*read(recorded).messages),
+        written(*read([SPOKEN]).messages),
+    )
+
+
+def answered(**keys: Any) -> Message:
+    """Return the message of a response with such an answer."""
+    answer = {"role": "assistant", "content": None, **keys}
+    return read_response({"choices": [{"message": answer, "finish_reason": "stop"}]})
+
+
+def test_recording_of_a_response() -> None:
+    """The recording of a response goes back by its id, without its bytes."""
+    assert ([SPOKEN], []) == (written(answered(audio=SPEECH)), lost(answered(audio=SPEECH)))
+
+
+@pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
+def test_transcript(facts: ModelFacts) -> None:
+    """Where no recording can be sent its transcript is, with a hint."""
+    said = answered(audio=SPEECH)
+    assert ([{"role": "assistant", "content": "Rain."}], [("hint", "key 'audio'")]) == (
+        written(said, facts=facts),
+        lost(said, facts=facts),
+    )
+
+
+@pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
+def test_recording_lost(facts: ModelFacts) -> None:
+    """A recording without a transcript is lost where it cannot be sent."""
+    said = answered(audio={"id": "audio_abc"})
+    expected = [("content", "a block of type 'chat_audio'"), NOTHING]
+    assert ([], expected) == (written(said, facts=facts), lost(said, facts=facts))
+
+
+def test_one_recording_in_a_message() -> None:
+    """Of two spoken answers in one message the second is its transcript."""
+    said = say("assistant", *answered(audio=SPEECH).content * 2)
+    assert [{**SPOKEN, "content": "Rain."}] == written(said)
+
+
+# Tools and forms.
+
+OPEN_SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
+
+
+def test_tools_lost() -> None:
+    """A model that takes tools in Responses only gets none, a loss of content."""
+    payload, losses = write(Prompt((ASK,), (LOOK_UP,)), facts_for("gpt-6-astra", None))
+    assert (False, [("content", "tool 'look_up'")]) == (
+        "tools" in payload,
+        [(loss.kind, loss.what) for loss in losses],
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict", "losses"), [(FORM.schema, True, []), (OPEN_SCHEMA, None, ["strict"])]
+)
+def test_strict_tool(schema: dict[str, Any], strict: bool | None, losses: list[str]) -> None:
+    """A tool is strict where its schema keeps the rules, else a hint says that it is not."""
+    tool = ToolDefinition("a", None, schema, extra={"strict": True}, origin="openai")
+    payload: Any
+    payload, found = write(Prompt((ASK,), (tool,)), OPENAI)
+    assert (strict, losses) == (
+        payload["tools"][0]["function"].get("strict"),
+        [loss.what for loss in found],
+    )
+
+
+def test_strict_output() -> None:
+    """A form whose schema does not keep the rules of strict is sent without it, a hint."""
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(OPEN_SCHEMA, "a")), OPENAI)
+    form = {"name": "a", "schema": OPEN_SCHEMA}
+    assert ({"type": "json_schema", "json_schema": form}, ["strict"]) == (
+        payload.get("response_format"),
+        [loss.what for loss in losses],
+    )
+
+
+def test_output_name() -> None:
+    """The name of a form is mended, which is a hint."""
+    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
+    payload, losses = write(prompt, OPENAI)
+    form = {"name": "a_form", "schema": {}}
+    assert ({"type": "json_schema", "json_schema": form}, ["output name 'a form'"]) == (
+        payload.get("response_format"),
+        [loss.what for loss in losses],
+    )
+
+
 # What is lost.
 
 
@@ -420,8 +647,33 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
             [("hint", "a block of type 'reasoning'")],
         ),
         (
-            say("user", UnknownBlock({"type": "hologram"})),
+            say("user", UnknownBlock({"type": "hologram"}, "gemini")),
             [("content", "a block of type 'hologram'")],
+        ),
+        (
+            say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"})),
+            [("content", "a block of type 'thinking'")],
+        ),
+        (
+            say("user", VideoBlock(media("url", "https://x"), cache="5m")),
+            [("content", "a block of type 'video'"), ("hint", "cache mark")],
+        ),
+        (
+            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
+            [("content", "a block of type 'document'")],
+        ),
+        (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
+        (
+            say("user", ImageBlock(media("url", "https://x"), extra={"x": 1})),
+            [("hint", "key 'x'")],
+        ),
+        (
+            say("assistant", ToolUseBlock("a", "b", "{}", extra={"x": 1, "item": {"id": "fc_1"}})),
+            [("hint", "key 'x'")],
+        ),
+        (
+            say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
+            [("hint", "key 'y'"), ("hint", "key 'x'")],
         ),
         (say("user", UnknownBlock({})), [("content", "a block of type 'unknown'")]),
         (
@@ -478,7 +730,6 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
             say("tool", ToolResultBlock("a", (ToolResultBlock("b"),))),
             [("content", "a block of type 'tool_result'")],
         ),
-        (say("tool", "a"), [("content", "text beside a tool result")]),
         (
             say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
             [("hint", "the title 'A dot'"), ("hint", "the detail 'closely'")],
@@ -505,7 +756,12 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
 )
 def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
     """What Chat cannot say is a loss of content, or of a hint."""
-    assert losses == lost(message)
+    assert losses == [loss for loss in lost(message) if loss != NOTHING]
+
+
+def test_nothing_is_said() -> None:
+    """Without a message there is a hint, because a request needs one."""
+    assert [NOTHING] == lost(say("user", ""))
 
 
 def test_loss_names_its_place() -> None:
@@ -513,14 +769,14 @@ def test_loss_names_its_place() -> None:
     place = Source("prompt.py", 7)
     message = Message(
         "user",
-        (UnknownBlock({"type": "hologram"}),),
+        (UnknownBlock({"type": "hologram"}, "gemini"), TextBlock("a")),
         origins=(("timeline.content[0]", -1, place, None, {}, ()),),
     )
     found = write(whole([message]), OPENAI)[1][0]
     assert found == Loss(
         "content",
         "a block of type 'hologram'",
-        "a Chat user message has no word for it",
+        "only gemini knows it",
         "timeline.content[0]",
         place,
     )
@@ -543,7 +799,7 @@ def test_mark() -> None:
     message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
     assert written(message)[0]["content"] == [
         text("a", **MARK),
-        text("b"),
+        text("\n\nb"),
         {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
     ]
 
@@ -551,7 +807,7 @@ def test_mark() -> None:
 def test_mark_behind_result() -> None:
     """A mark on a result and one on its last text are one mark, on the text."""
     block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
-    assert ([text("b"), text("c", **MARK)], []) == (
+    assert ([text("b\n\nc", **MARK)], []) == (
         written(say("tool", block))[0]["content"],
         lost(say("tool", block)),
     )
@@ -574,18 +830,18 @@ def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
 
 
 def test_marks_at_most_four() -> None:
-    """Of more than four marks the hour's stay, then the last; losing one joins texts again."""
+    """Of more than four marks the last stay; losing one joins texts again."""
     messages = [
-        say("system", marked("a", "1h")),
-        say("user", marked("b"), "c"),
-        say("user", marked("d")),
-        say("user", marked("e"), marked("f", "5m")),
+        say("user", marked("a"), "b"),
+        say("user", marked("c"), "d"),
+        say("user", marked("e")),
+        say("user", marked("f"), marked("g", "5m")),
     ]
     assert [
-        [text("a", **MARK)],
-        "b\n\nc",
-        [text("d", **MARK)],
-        [text("e", **MARK), text("f", **MARK)],
+        "a\n\nb",
+        [text("c", **MARK), text("\n\nd")],
+        [text("e", **MARK)],
+        [text("f", **MARK), text("\n\ng", **MARK)],
     ] == [message["content"] for message in written(*messages)]
 
 
@@ -663,7 +919,7 @@ def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> Non
                     marked("a"),
                     TextBlock("b", extra={"refusal": True}),
                     TextBlock("c", extra={"refusal": True}),
-                    UnknownBlock({"type": "chat_audio", "audio": {"id": "audio-1"}}),
+                    UnknownBlock({"type": "chat_audio", "audio": {"id": "audio-1"}}, "openai"),
                 )
             ],
         ),
@@ -734,7 +990,7 @@ def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> Non
                     DocumentBlock(media("file_id", "file-1")),
                     DocumentBlock(media("base64", "QQ==", "application/pdf"), title="a"),
                     DocumentBlock(media("base64", "QQ==")),
-                    UnknownBlock({"type": "hologram", "data": 1}),
+                    UnknownBlock({"type": "hologram", "data": 1}, "openai"),
                 )
             ],
         ),
@@ -757,60 +1013,155 @@ def test_read(wire: object, messages: list[Message]) -> None:
 
 
 UNREADABLE: list[tuple[object, str]] = [
-    (None, "messages is a list, not NoneType"),
-    ("hello", "messages is a list, not str"),
-    ({"model": "x"}, "messages is a list, not NoneType"),
-    ([7], "messages[0] is a mapping, not int"),
+    (None, "'messages' is a list, not NoneType"),
+    ("hello", "'messages' is a list, not str"),
+    ({"model": "x"}, "'messages' is a list, not NoneType"),
+    ([7], "messages[0]: a dictionary is needed, not int"),
     ([{}], "messages[0]: unknown role None"),
     ([{"role": "usr", "content": "a"}], "messages[0]: unknown role 'usr'"),
     ([{"role": ["user"], "content": "a"}], "messages[0]: unknown role ['user']"),
-    ([{"role": "user"}], "messages[0]: content is a list, not NoneType"),
-    ([{"role": "user", "content": 7}], "messages[0]: content is a list, not int"),
-    ([{"role": "user", "content": "a", "name": 7}], "messages[0] needs 'name', a string"),
-    ([{"role": "user", "content": ["a"]}], "messages[0]: content[0] is a mapping, not str"),
-    ([{"role": "user", "content": [{}]}], "messages[0]: content[0] needs 'type', a string"),
+    ([{"role": "user"}], "messages[0]: 'content' is needed"),
+    ([{"role": "user", "content": 7}], "messages[0]: 'content' is a list, not int"),
+    ([{"role": "user", "content": "a", "name": 7}], "messages[0]: 'name' is a string, not int"),
+    (
+        [{"role": "user", "content": ["a"]}],
+        "messages[0]: content[0]: a dictionary is needed, not str",
+    ),
+    ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
     (
         [{"role": "user", "content": [{"type": "text"}]}],
-        "messages[0]: content[0] needs 'text', a string",
+        "messages[0]: content[0]: 'text' is needed",
     ),
     (
         [{"role": "user", "content": [text("a"), {"type": "image_url", "image_url": "x"}]}],
-        "messages[0]: content[1]: image_url is a mapping, not str",
+        "messages[0]: content[1]: image_url: a dictionary is needed, not str",
     ),
     (
         [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}],
-        "messages[0]: content[0]: image_url needs 'url', a string",
+        "messages[0]: content[0]: image_url: 'url' is needed",
     ),
     (
         [{"role": "user", "content": [{"type": "file", "file": {"filename": "a"}}]}],
-        "messages[0]: content[0]: file needs 'file_data', a string",
+        "messages[0]: content[0]: file: 'file_data' is needed",
     ),
     (
         [{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}],
-        "messages[1] needs 'tool_call_id', a string",
+        "messages[1]: 'tool_call_id' is needed",
     ),
     (
         [{"role": "assistant", "tool_calls": {"id": "a"}}],
-        "messages[0]: tool_calls is a list, not dict",
+        "messages[0]: 'tool_calls' is a list, not dict",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"id": "a"}]}],
-        "messages[0]: tool_calls[0]: function is a mapping, not NoneType",
+        "messages[0]: tool_calls[0]: function: a dictionary is needed, not NoneType",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}],
-        "messages[0]: tool_calls[0] needs 'id', a string",
+        "messages[0]: tool_calls[0]: 'id' is needed",
     ),
     (
         [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "a"}}]}],
-        "messages[0]: tool_calls[0]: function needs 'arguments', a string",
+        "messages[0]: tool_calls[0]: function: 'arguments' is needed",
     ),
     (
         [{"role": "assistant", "refusal": 7}],
-        "messages[0] needs 'refusal', a string",
+        "messages[0]: 'refusal' is a string, not int",
     ),
-    ([{"role": "tool", "content": "a", 7: "b"}], "messages[0] needs 'tool_call_id', a string"),
+    (
+        [{"role": "assistant", "audio": 7}],
+        "messages[0]: audio: a dictionary is needed, not int",
+    ),
+    ([{"role": "tool", "content": "a", 7: "b"}], "messages[0]: 'tool_call_id' is needed"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        ({"system": "RULES", "messages": []}, "anthropic: History.from_anthropic"),
+        ({"contents": [{"parts": []}]}, "gemini: History.from_gemini"),
+        ({"input": [{"role": "user"}]}, "openai_responses: History.from_openai_responses"),
+        ([{"role": "user", "parts": [{"text": "a"}]}], "gemini: History.from_gemini"),
+        (
+            [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "input": {}}]}],
+            "anthropic: History.from_anthropic",
+        ),
+        (
+            [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}],
+            "anthropic: History.from_anthropic",
+        ),
+        (
+            [{"role": "user", "content": [{"type": "input_text", "text": "a"}]}],
+            "openai_responses: History.from_openai_responses",
+        ),
+    ],
+)
+def test_foreign_form(data: object, fix: str) -> None:
+    """What has the form of another provider is refused, and the error says how to read it."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert f"this looks like {fix}" == caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("payload", "what"),
+    [
+        (
+            {"response_format": {"type": "json_object"}},
+            "unknown 'response_format' 'json_object'",
+        ),
+        (
+            {"tool_choice": {"type": "function", "function": {"name": "auto"}}},
+            "a tool called 'auto' cannot be chosen",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_kept(payload: dict[str, Any], what: str) -> None:
+    """A setting that would be lost, or mean something else, is refused."""
+    with pytest.raises(DataError) as caught:
+        read({"messages": [], **payload})
+    assert what == caught.value.what
+
+
+def test_form_of_plain_text() -> None:
+    """To ask for text is to ask for nothing."""
+    assert read({"messages": [], "response_format": {"type": "text"}}).output is None
+
+
+def test_sdk_objects() -> None:
+    """The messages and calls of a response may be put among recorded ones, as they came."""
+    call = ChatCompletionMessageFunctionToolCall.model_validate(function("a"))
+    said = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
+    plain = {"role": "assistant", "content": None, "tool_calls": [function("a")]}
+    made = {**plain, "tool_calls": [call]}
+    assert [plain] * 2 == written(*read([said, made]).messages)
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_reasoning_of_other_servers(key: str) -> None:
+    """What a server thought is kept, and is a hint when it is sent: Chat has no word for it."""
+    recorded = {"role": "assistant", "content": "a", key: "Hm."}
+    [message] = read([recorded]).messages
+    assert (
+        say("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a", kind="recorded"),
+        [("hint", "a block of type 'reasoning'")],
+    ) == (message, lost(message, facts=COMPATIBLE))
+
+
+def test_annotations() -> None:
+    """The annotations of an answer are kept with its text, and are a hint when it is sent."""
+    said = answered(content="a", annotations=[{"type": "url_citation"}])
+    assert ([{"type": "url_citation"}], [("hint", "key 'annotations'")]) == (
+        said.content[0].to_dict()["annotations"],
+        lost(said),
+    )
+
+
+def test_mark_read_again() -> None:
+    """The blank line behind a marked text is no part of the text that is read."""
+    [message] = read(written(say("user", marked("a"), "b"))).messages
+    assert (marked("a"), TextBlock("b")) == message.content
 
 
 @pytest.mark.parametrize(("data", "what"), UNREADABLE)

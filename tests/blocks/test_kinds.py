@@ -53,7 +53,8 @@ def test_every_field_is_checked(cls: Any) -> None:
         (lambda: ImageBlock("u"), "'source' is a MediaSource, not str"),
         (lambda: ImageBlock({"url": "u"}), "'source' is a MediaSource, not dict"),
         (lambda: ToolUseBlock("1", "f", {}), "'arguments' is a string, not dict"),
-        (lambda: ToolResultBlock("1", "x"), "content[0] is a block, not str"),
+        (lambda: ToolResultBlock("1", 5), "content[0] is a block, not int"),
+        (lambda: ToolResultBlock("1", ["x"]), "content[0] is a block, not str"),
         (lambda: ToolResultBlock("1", [TextBlock("x"), {}]), "content[1] is a block, not dict"),
         (lambda: ToolResultBlock("1", is_error=1), "'is_error' is true or false, not int"),
         (lambda: ReasoningBlock("x", b"s"), "'signature' is a string, not bytes"),
@@ -97,6 +98,15 @@ def test_a_source_may_say_more() -> None:
     """Further keys of a source stand under ``source`` in ``extra``."""
     block = DocumentBlock(SOURCE, extra={"source": {"expires": 5}})
     assert {"type": "url", "url": "u", "expires": 5} == block.to_dict()["source"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [("x", (TextBlock("x"),)), ("", ()), (TextBlock("x"), (TextBlock("x"),))],
+)
+def test_a_result_may_be_a_text(content: Any, kept: Any) -> None:
+    """The content of a tool result may be given as a string, or as one block."""
+    assert kept == ToolResultBlock("1", content).content
 
 
 def test_what_it_was_made_of_can_be_changed() -> None:
@@ -151,6 +161,7 @@ def test_an_event_holds_what_has_a_text(value: object) -> None:
         {"type": "image"},
         {"type": "unknown", "data": {"type": "text"}},
         {"type": "unknown", "data": {"type": "unknown", "data": {}}},
+        {"type": "unknown", "data": {}, "origin": "gemini"},
     ],
 )
 def test_an_unknown_block_stays_one(data: dict[str, Any]) -> None:
@@ -168,11 +179,20 @@ def test_an_unknown_block_stays_one(data: dict[str, Any]) -> None:
         {"type": "unknown", "data": 5},
         {"type": "unknown", "data": {"type": "new"}},
         {"type": "unknown", "data": {"type": "text"}, "a": 1},
+        {"type": "unknown", "data": 5, "origin": "gemini"},
+        {"type": "unknown", "data": {}, "origin": 5},
     ],
 )
 def test_an_unknown_block_is_its_dictionary(data: dict[str, Any]) -> None:
     """A block nobody knows is written as the dictionary it was read from."""
     assert (UnknownBlock(data), data) == (block_from_dict(data), UnknownBlock(data).to_dict())
+
+
+def test_an_unknown_block_knows_its_origin() -> None:
+    """The provider a block was read from stands in its dictionary."""
+    block = UnknownBlock({"type": "text", "a": 1}, "gemini")
+    data = {"type": "unknown", "data": {"type": "text", "a": 1}, "origin": "gemini"}
+    assert (block, data) == (block_from_dict(data), block.to_dict())
 
 
 def test_wrappers_of_wrappers() -> None:

@@ -217,11 +217,12 @@ flat = st.one_of(
     st.builds(SystemEventBlock, words, json_values, mappings, extras),
     st.builds(JsonBlock, json_values, extras),
     st.builds(CodeBlock, texts, some, extras),
-    st.builds(UnknownBlock, mappings),
+    st.builds(UnknownBlock, mappings, some),
     st.builds(
-        lambda kind, data: UnknownBlock({**data, "type": kind}),
+        lambda kind, data, origin: UnknownBlock({**data, "type": kind}, origin),
         st.sampled_from(["new", "text", "image", "unknown", ""]) | texts,
         mappings,
+        some,
     ),
 )
 results = st.builds(

@@ -74,23 +74,27 @@ _sources = st.builds(
     _media_types,
 )
 _titles = st.none() | _wild | st.sampled_from(["a://b", "attachment:///a b", "100%.pdf"])
-_texts = st.builds(TextBlock, _wild, _caches, st.sampled_from([{}, {"refusal": True}, {"x": 1}]))
+_extras = st.sampled_from([{}, {"refusal": True}, {"x": 1}, {"thought_signature": "c2ln"}])
+_texts = st.builds(TextBlock, _wild, _caches, _extras)
 _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
     lambda kind: st.builds(kind, _sources, _titles, st.sampled_from([None, "low"]), _caches)
 )
 _arguments = _wild | st.sampled_from(
     ["{}", '{ "q":1}', "[1]", '{"q": NaN}', '{"q": "\\ud83d\\ude00 \\ud83d"}', '{"\\udc00": 1}']
 )
-_calls = st.builds(ToolUseBlock, _wild, _wild, _arguments, _caches)
+_calls = st.builds(ToolUseBlock, _wild, _wild, _arguments, _caches, _extras)
 _thoughts = st.builds(
     ReasoningBlock,
     _wild,
     st.none() | _wild,
     st.none() | _wild,
     st.sampled_from([None, "anthropic", "openai_responses", "gemini", "elsewhere"]),
+    st.sampled_from([{}, {"id": "rs_1"}, {"id": "rs_1", "summary": []}, {"summary": [1]}]),
 )
-_unknown = st.sampled_from(
-    [UnknownBlock({"type": "hologram"}), UnknownBlock({"type": "text", "x": [1]})]
+_unknown = st.builds(
+    UnknownBlock,
+    st.sampled_from([{"type": "hologram"}, {"type": "text", "x": [1]}, {"cachePoint": {}}]),
+    st.sampled_from([None, "anthropic", "openai_responses", "gemini"]),
 )
 _results = st.builds(
     ToolResultBlock,
@@ -104,10 +108,18 @@ _results = st.builds(
 _blocks: st.SearchStrategy[Block] = st.one_of(
     _texts, _attachments, _calls, _thoughts, _unknown, _results
 )
+_ROLES = st.sampled_from(["system", "developer", "user", "assistant"])
+_said = st.tuples(_ROLES, st.lists(_blocks, max_size=4).map(tuple))
+_told = st.tuples(st.just("tool"), st.lists(_results, max_size=4).map(tuple))
+
+
+def _message(said: tuple[Any, Any], **more: Any) -> Message:
+    return Message(*said, **more)
+
+
 any_message = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
-    st.lists(_blocks, max_size=4).map(tuple),
+    _message,
+    _said | _told,
     name=st.none() | _wild,
     kind=st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
     finish_reason=st.sampled_from([None, "stop", "elsewhere"]),

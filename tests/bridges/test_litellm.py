@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,19 @@ from promptdsl import (
     Assistant,
     DataError,
     Developer,
+    DocumentBlock,
+    ImageBlock,
+    MediaSource,
+    Output,
     PendingToolCalls,
     ReasoningBlock,
     System,
     TextBlock,
     Timeline,
     Tool,
+    ToolResultBlock,
     ToolUse,
+    ToolUseBlock,
     User,
     render,
 )
@@ -79,8 +86,9 @@ def test_leading_systems_stay_apart() -> None:
     assert ["a", "b"] == [message.plain for message in from_litellm(recorded).messages]
 
 
-def test_thinking() -> None:
-    """What a model thought is read from where LiteLLM keeps it."""
+@pytest.mark.parametrize("origin", [None, "anthropic"])
+def test_thinking(origin: str | None) -> None:
+    """What a model thought is read from where LiteLLM keeps it; whose it is has to be said."""
     blocks = [
         {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "ZW5j"},
@@ -91,12 +99,12 @@ def test_thinking() -> None:
     ]
     assert [
         (
-            ReasoningBlock("Hm.", "c2ln", origin="anthropic"),
-            ReasoningBlock("", encrypted="ZW5j", origin="anthropic"),
+            ReasoningBlock("Hm.", "c2ln", origin=origin),
+            ReasoningBlock("", encrypted="ZW5j", origin=origin),
             TextBlock("Hi."),
         ),
-        (ReasoningBlock("Hm."), TextBlock("Hi.")),
-    ] == [message.content for message in from_litellm(recorded).messages]
+        (ReasoningBlock("Hm.", origin=origin or "openai_compatible"), TextBlock("Hi.")),
+    ] == [message.content for message in from_litellm(recorded, origin=origin).messages]
 
 
 def test_no_message() -> None:
@@ -111,3 +119,97 @@ def test_nothing_is_imported() -> None:
     code = f"{loads}; print({{'litellm', 'agents', 'openai'}} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert b"set()" == found.stdout.strip()
+
+
+def content_of(**item: object) -> tuple[object, ...]:
+    """Return the content of one message."""
+    return from_litellm([item]).messages[0].content
+
+
+def test_form_of_the_answer() -> None:
+    """The form of the answer is said with the call: a hint, once."""
+    prompt = render(Timeline(User("Hi."), Output({"type": "object", "properties": {}})))
+    assert [("hint", "output")] == said(to_litellm(prompt, strict=True).losses)
+
+
+MARK = {"type": "ephemeral"}
+
+
+@pytest.mark.parametrize(
+    ("item", "block"),
+    [
+        (
+            {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": MARK}]},
+            TextBlock("x", "default"),
+        ),
+        ({"role": "user", "content": "x", "cache_control": MARK}, TextBlock("x", "default")),
+        (
+            {"role": "tool", "tool_call_id": "a", "content": "x", "cache_control": MARK},
+            ToolResultBlock("a", (TextBlock("x"),), cache="default"),
+        ),
+        (
+            {"role": "assistant", "images": [{"type": "image_url", "image_url": {"url": "u"}}]},
+            ImageBlock(MediaSource("url", "u")),
+        ),
+        (
+            {"role": "user", "content": [{"type": "image_url", "image_url": "u"}]},
+            ImageBlock(MediaSource("url", "u")),
+        ),
+        (
+            {
+                "role": "user",
+                "content": [{"type": "file", "file": {"file_id": "f", "format": "text/csv"}}],
+            },
+            DocumentBlock(MediaSource("file_id", "f", "text/csv")),
+        ),
+        (
+            {
+                "role": "assistant",
+                "tool_calls": [
+                    {
+                        "id": "a",
+                        "type": "function",
+                        "function": {"name": "f", "arguments": "{}"},
+                        "provider_specific_fields": {"thought_signature": "c2ln"},
+                    }
+                ],
+            },
+            ToolUseBlock("a", "f", "{}", extra={"thought_signature": "c2ln"}),
+        ),
+    ],
+)
+def test_what_chat_does_not_know(item: dict[str, object], block: object) -> None:
+    """Marks, pictures, formats and signatures of LiteLLM's are read."""
+    assert (block,) == content_of(**item)
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"annotations": [{}]}, "annotations of a message"),
+        ({"provider_specific_fields": {"x": 1}}, "provider_specific_fields of a message"),
+        ({"cache_control": {"type": "x"}}, "a cache mark"),
+        ({"content": "", "cache_control": MARK}, "a cache mark"),
+    ],
+)
+def test_losses_of_reading(more: dict[str, object], what: str) -> None:
+    """What has no form here is a hint."""
+    item = {"role": "assistant", "content": "Hi.", **more}
+    assert [("hint", what)] == said(from_litellm([item]).losses)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (None, "LiteLLM's messages are needed, not NoneType"),
+        (
+            [{"role": "assistant", "content": "x", "thinking_blocks": [1]}],
+            r"messages\[0\]: a think",
+        ),
+        (["x"], r"messages\[0\]"),
+    ],
+)
+def test_no_messages(given: Any, error: str) -> None:
+    """What cannot be read is refused by its number."""
+    with pytest.raises(DataError, match=error):
+        from_litellm(given)

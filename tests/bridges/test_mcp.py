@@ -19,6 +19,7 @@ from mcp.types import (
 from promptdsl import (
     Assistant,
     AudioBlock,
+    DataError,
     Developer,
     DocumentBlock,
     ImageBlock,
@@ -143,3 +144,45 @@ def test_annotations() -> None:
     bridged = from_mcp(GetPromptResult(messages=[PromptMessage(role="user", content=content)]))
     assert [("hint", "annotations of a content")] == said(bridged.losses)
     assert (TextBlock("Hi."),) == bridged.messages[0].content
+
+
+@pytest.mark.parametrize(
+    ("media_type", "made"),
+    [("image/png", ImageBlock), ("audio/wav", AudioBlock), ("text/csv", DocumentBlock)],
+)
+def test_embedded_bytes(media_type: str, made: Any) -> None:
+    """Embedded bytes are of the kind that their media type says, and cross back as they were."""
+    content = held("file:///a", mime_type=media_type, blob="QQ==")
+    result = GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+    messages = from_mcp(result).messages
+    assert ((made(MediaSource("base64", "QQ==", media_type), title="file:///a"),), result) == (
+        messages[0].content,
+        to_mcp(rendered(messages)).messages,
+    )
+
+
+LINK: Any = {"type": "resource_link", "name": "a", "uri": "https://a.b"}
+
+
+@pytest.mark.parametrize(
+    ("content", "whats"),
+    [
+        (TextContent(type="text", text="x"), []),
+        (
+            ResourceLink(**LINK, description="x", size=1),
+            ["the description of a link", "the size of a link"],
+        ),
+        (held("file:///a", text="x", _meta={"a": 1}), ["the meta of a resource"]),
+    ],
+)
+def test_losses_of_reading(content: Any, whats: list[str]) -> None:
+    """What is told of a prompt and of its contents is a hint."""
+    messages = [PromptMessage(role="user", content=content)]
+    found = from_mcp(GetPromptResult(description="x", messages=messages))
+    assert ["the description of a prompt", *whats] == [loss.what for loss in found.losses]
+
+
+def test_no_result() -> None:
+    """What is no answer of a server is refused."""
+    with pytest.raises(DataError, match="a GetPromptResult is needed, not NoneType"):
+        from_mcp(None)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -22,13 +22,16 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UploadedFile,
     UserPromptPart,
+    VideoUrl,
 )
 from pydantic_ai.usage import RequestUsage
 
 from promptdsl import (
     Assistant,
+    DataError,
     Developer,
     DocumentBlock,
+    History,
     ImageBlock,
     MediaSource,
     Message,
@@ -114,7 +117,6 @@ def test_losses() -> None:
     """What Pydantic AI has no word for is named."""
     messages = [
         say("system", ImageBlock(media("url", "https://a.b")), name="boss"),
-        say("tool", "beside"),
         say("user", call("a"), TextBlock("", "1h"), ImageBlock(media("file_id", "f"))),
         say("user", VideoBlock(media("base64", "?"), title="x")),
         say("assistant", "Hi.", VideoBlock(media("url", "https://a.b")), name="robot"),
@@ -124,7 +126,6 @@ def test_losses() -> None:
     assert said(to_pydantic_ai(rendered(messages)).losses) == [
         ("content", "a block of type 'image'"),
         ("hint", "the name 'boss'"),
-        ("content", "a block of type 'text'"),
         ("content", "a block of type 'tool_use'"),
         ("hint", "a cache mark"),
         ("content", "image 'f'"),
@@ -232,3 +233,93 @@ def test_uploaded_files() -> None:
     held = UploadedFile("f", "openai", media_type="image/png")
     picture = ImageBlock(MediaSource("file_id", "f", "image/png"))
     assert [("user", picture)] == read(UserPromptPart([held]))
+
+
+@pytest.mark.parametrize("provider", ["google", "google-cloud", "google-gla", "google-vertex"])
+def test_signatures_of_gemini(provider: str) -> None:
+    """Texts and calls keep their signatures; that of a thought is of the part behind it."""
+    signed: Any = {"provider_name": provider, "provider_details": {"thought_signature": "YQ=="}}
+    reply = ModelResponse(
+        [
+            ThinkingPart("Hm.", signature="dA==", provider_name=provider),
+            TextPart("Hi."),
+            ThinkingPart("So.", **signed),
+            ToolCallPart("f", "{}", "a", **signed),
+        ]
+    )
+    (message,) = from_pydantic_ai([reply]).messages
+    blocks = (
+        ReasoningBlock("Hm.", origin="gemini"),
+        TextBlock("Hi.", extra={"thought_signature": "dA=="}),
+        ReasoningBlock("So.", "YQ==", origin="gemini"),
+        ToolUseBlock("a", "f", "{}", extra={"thought_signature": "YQ=="}),
+    )
+    again = from_pydantic_ai(to_pydantic_ai(rendered([message])).messages).messages
+    assert (blocks, blocks) == (message.content, again[0].content)
+
+
+@pytest.mark.parametrize("provider", ["openai", "azure"])
+def test_reasoning_of_responses(provider: str) -> None:
+    """Reasoning of OpenAI's that came in summaries is the item it was, there and back."""
+    own: Any = {"id": "rs_1", "provider_name": provider}
+    details = {"raw_content": ["x"]}
+    first = ThinkingPart("Hm.", signature="ZW5j", provider_details=details, **own)
+    reply = ModelResponse([first, ThinkingPart("So.", **own), TextPart("Rain.")])
+    messages = from_pydantic_ai([reply]).messages
+    again = from_pydantic_ai(to_pydantic_ai(rendered(messages)).messages).messages
+    payload = render(Timeline(History(again)), provider="openai_responses").payload()
+    summary = [{"type": "summary_text", "text": text} for text in ("Hm.", "So.")]
+    content = [{"type": "reasoning_text", "text": "x"}]
+    assert {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": summary,
+        "encrypted_content": "ZW5j",
+        "content": content,
+    } == payload["input"][0]
+
+
+def test_the_longest_cache_point() -> None:
+    """Of several cache points at one place the longest counts, and each other is a hint."""
+    part = UserPromptPart(["a", CachePoint(), CachePoint(ttl="1h")])
+    bridged = from_pydantic_ai([ModelRequest([part])])
+    assert ((TextBlock("a", "1h"),), [("hint", "a cache point")]) == (
+        bridged.messages[0].content,
+        said(bridged.losses),
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        (
+            ModelRequest([UserPromptPart([VideoUrl("https://a", vendor_metadata={"fps": 1})])]),
+            "vendor_metadata of an attachment",
+        ),
+        (
+            ModelResponse([TextPart("x", provider_name="o", provider_details={"phase": "y"})]),
+            "provider_details of a part of kind 'text'",
+        ),
+    ],
+)
+def test_losses_of_reading(message: Any, what: str) -> None:
+    """What is told beside a content is a hint, with the message it stood in."""
+    (loss,) = from_pydantic_ai([message]).losses
+    assert ("hint", what, "messages[0]") == (loss.kind, loss.what, loss.path)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (None, "Pydantic AI's messages are needed, not NoneType"),
+        (["x"], r"messages\[0\]: a str is no request and no response"),
+        (
+            [ModelResponse([ToolCallPart("f", {"q": float("nan")}, "a")])],
+            r"messages\[0\]: ",
+        ),
+    ],
+)
+def test_no_messages(given: Any, error: str) -> None:
+    """What cannot be read is refused by its number."""
+    with pytest.raises(DataError, match=error):
+        from_pydantic_ai(given)

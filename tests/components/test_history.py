@@ -14,6 +14,7 @@ from promptdsl import (
     System,
     TextBlock,
     Timeline,
+    ToolMessage,
     User,
     detached,
     include,
@@ -147,10 +148,42 @@ def test_what_is_no_list_is_refused_where_it_is_written(given: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "read", [History, History.from_openai, lambda given: History.from_openai({"messages": given})]
+)
+def test_a_component_is_refused_where_it_is_written(read: Any) -> None:
+    """A component among recorded messages is an error with both lines, and where it belongs."""
+
+    def write() -> None:
+        read(
+            [
+                Message("user", "a"),
+                ToolMessage("1", "b"),
+            ]
+        )
+
+    error = raised(ContentError, write)
+    assert "a ToolMessage cannot stand in the list of a History" == error.what
+    assert "write it behind the History, directly in the Timeline" == error.fix
+    assert places(write, 4) == error.at[1:]
+
+
+def test_a_component_in_a_list_is_in_no_block() -> None:
+    """The block a refused component was written in does not keep it."""
+    with Timeline() as tree:
+        User("a")
+        raised(ContentError, lambda: History([ToolMessage("1", "b")]))
+    assert [("user", ["a"])] == said(tree)
+
+
+@pytest.mark.parametrize(
     ("item", "what"),
     [
         ("text", "messages[1]: a message is a mapping, not str"),
         ({"role": "usr", "content": "x"}, "messages[1]: unknown role 'usr'"),
+        (
+            {"role": "tool", "content": "x"},
+            "messages[1]: a tool message holds tool results, not a 'text' block",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_an_error_when_rendered(item: Any, what: str) -> None:

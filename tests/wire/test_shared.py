@@ -186,7 +186,8 @@ UNKNOWN = {
 def test_a_block_of_another_provider(origin: str, target: str) -> None:
     """A block that only its provider knows goes back there, and is a loss everywhere else."""
     said = Message("assistant", [UnknownBlock(UNKNOWN[origin], origin), TextBlock("a")])
-    payload, losses = write(target, ASK, said, Message("user", "b"))
+    prompt = Prompt((ASK, said, Message("user", "b")))
+    payload, losses = TARGETS[target].adapter.write(prompt, facts_for(None, target))
     lost = ["content"] == [loss.kind for loss in losses if loss.message is said]
     assert lost == (origin != target)
     assert str(UNKNOWN[origin]) not in str(payload) or origin == target

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptdsl import blocks as b
-from promptdsl.adapters.openai_chat.entries import optional, string
-from promptdsl.sources import MediaSource, data_url
-from promptdsl.wire.media import file_name
+from promptdsl.blocks import optional
+from promptdsl.sources import MediaSource, data_url, plain_type
+from promptdsl.wire.entries import entry
+from promptdsl.wire.media import file_name, held
 from promptdsl.wire.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
@@ -17,7 +18,7 @@ _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
-_FETCHED = ("data:image/", "http://", "https://")
+_FETCHED = ("http://", "https://")
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
@@ -27,14 +28,11 @@ def media_part(block: b.MediaBlock) -> Param | None:
 
 
 def _image(block: b.MediaBlock) -> Param | None:
-    source = block.source
-    if source.kind not in ("url", "base64"):
-        return None
-    held = data_url(source.value) if source.kind == "url" else source
-    if held is not None and held.media_type not in _IMAGE_TYPES:
-        return None
-    url = source.value if held is None else _data_url(held)
-    if not url[:11].lower().startswith(_FETCHED):
+    source = held(block.source)
+    kind, url = plain_type(source.media_type), source.value
+    if source.kind == "base64" and kind in _IMAGE_TYPES:
+        url = f"data:{kind};base64,{url}"
+    elif source.kind != "url" or not url[:8].lower().startswith(_FETCHED):
         return None
     image = {"url": url}
     if block.detail in _IMAGE_DETAILS:
@@ -43,25 +41,22 @@ def _image(block: b.MediaBlock) -> Param | None:
 
 
 def _audio(block: b.MediaBlock) -> Param | None:
-    format = _AUDIO_FORMATS.get(block.source.media_type or "")
-    if block.source.kind != "base64" or format is None:
+    source = held(block.source)
+    format = _AUDIO_FORMATS.get(plain_type(source.media_type) or "")
+    if source.kind != "base64" or format is None:
         return None
-    return {"type": "input_audio", "input_audio": {"data": block.source.value, "format": format}}
+    return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
 
 
 def _document(block: b.MediaBlock) -> Param | None:
-    source = block.source
-    name = file_name(block.title, source.media_type or "")
+    source = held(block.source)
     if source.kind == "file_id":
         return {"type": "file", "file": {"file_id": source.value}}
-    if source.kind != "base64":
+    kind = plain_type(source.media_type) or "application/pdf"
+    if source.kind != "base64" or "," in kind:
         return None
-    return {"type": "file", "file": {"file_data": _data_url(source), "filename": name}}
-
-
-def _data_url(source: MediaSource) -> str:
-    media_type = (source.media_type or "application/pdf").partition(";")[0].strip()
-    return f"data:{media_type};base64,{source.value}"
+    data, name = f"data:{kind};base64,{source.value}", file_name(block.title, kind)
+    return {"type": "file", "file": {"file_data": data, "filename": name}}
 
 
 _WRITERS: Mapping[str, Callable[[b.MediaBlock], Param | None]] = {
@@ -71,26 +66,27 @@ _WRITERS: Mapping[str, Callable[[b.MediaBlock], Param | None]] = {
 }
 
 
-def _read_image(where: str, image: Mapping[str, Any], cache: b.Cache | None) -> b.ImageBlock:
-    source = _source(url := string(image, "url", where))
-    if source.media_type not in _IMAGE_TYPES:
+def _read_image(image: Mapping[str, Any], cache: b.Cache | None) -> b.ImageBlock:
+    source = _source(url := entry(image, "url", str))
+    if plain_type(source.media_type) not in _IMAGE_TYPES:
         source = MediaSource("url", url, from_data=True)
-    return b.ImageBlock(source, detail=optional(image, "detail", where), cache=cache)
+    return b.ImageBlock(source, detail=optional(image.get("detail"), "detail"), cache=cache)
 
 
-def _read_audio(where: str, audio: Mapping[str, Any], cache: b.Cache | None) -> b.AudioBlock:
-    format = string(audio, "format", where)
+def _read_audio(audio: Mapping[str, Any], cache: b.Cache | None) -> b.AudioBlock:
+    format = entry(audio, "format", str)
     media_type = _AUDIO_TYPES.get(format, f"audio/{format}")
-    source = MediaSource("base64", string(audio, "data", where), media_type, from_data=True)
+    source = MediaSource("base64", entry(audio, "data", str), media_type, from_data=True)
     return b.AudioBlock(source, cache=cache)
 
 
-def _read_file(where: str, file: Mapping[str, Any], cache: b.Cache | None) -> b.DocumentBlock:
+def _read_file(file: Mapping[str, Any], cache: b.Cache | None) -> b.DocumentBlock:
     if "file_id" in file:
-        source = MediaSource("file_id", string(file, "file_id", where), from_data=True)
+        source = MediaSource("file_id", entry(file, "file_id", str), from_data=True)
     else:
-        source = _source(string(file, "file_data", where))
-    return b.DocumentBlock(source, title=optional(file, "filename", where), cache=cache)
+        source = _source(entry(file, "file_data", str))
+    title = optional(file.get("filename"), "filename")
+    return b.DocumentBlock(source, title=title, cache=cache)
 
 
 def _source(url: str) -> MediaSource:
@@ -98,9 +94,9 @@ def _source(url: str) -> MediaSource:
     return data_url(url) or MediaSource("base64", url, from_data=True)
 
 
-MEDIA_READERS: Mapping[str, Callable[[str, Mapping[str, Any], b.Cache | None], b.Block]] = {
+MEDIA_READERS: Mapping[str, Callable[[Mapping[str, Any], b.Cache | None], b.Block]] = {
     "image_url": _read_image,
     "input_audio": _read_audio,
     "file": _read_file,
 }
-"""By a part's type, what reads the mapping under that key, told where it stands."""
+"""By a part's type, what reads the mapping under that key."""

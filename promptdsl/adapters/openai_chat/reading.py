@@ -1,16 +1,18 @@
 """Reading: a recorded conversation becomes messages."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import attrs
 
-from promptdsl.adapters.openai_chat.entries import items, mapping, optional, string
+from promptdsl.adapters.openai_chat.keys import refuse_message, refuse_payload
 from promptdsl.adapters.openai_chat.reading_blocks import read_answer, read_content
 from promptdsl.adapters.openai_chat.tools import read_settings
 from promptdsl.blocks import (
     ToolResultBlock,
     ToolUseBlock,
+    optional,
     text_block,
     tool_result_block,
     tool_use_block,
@@ -18,7 +20,7 @@ from promptdsl.blocks import (
 from promptdsl.errors import DataError, nearest
 from promptdsl.messages import NO_DETAILS, Details, Message, Role, message, spoken
 from promptdsl.prompts import Prompt
-from promptdsl.wire import entries as wire
+from promptdsl.wire.entries import entry, items, located, mapping
 from promptdsl.wire.replies import usage
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -32,13 +34,11 @@ def read(data: object) -> Prompt:
     key that is wrong.
     """
     payload = cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else {"messages": data}
+    refuse_payload(payload)
     messages: list[Message] = []
+    reader = partial(_message, messages)
     for index, item in enumerate(items(payload.get("messages"), "messages")):
-        found = _plain(item)
-        if found is None:
-            where = f"messages[{index}]"
-            found = _message(where, mapping(item, where), messages)
-        messages.append(found)
+        messages.append(_plain(item) or located(f"messages[{index}]", reader, item))
     return attrs.evolve(read_settings(payload), messages=tuple(messages))
 
 
@@ -47,16 +47,16 @@ def read_response(data: object) -> Message:
 
     Of several choices it is the first. Raises :class:`DataError` for what is no response of Chat.
     """
-    response = wire.mapping(data)
-    choices = wire.entry(response, "choices", list)
-    choice = wire.mapping(choices[0] if choices else None)
-    said = _message("choices[0]", wire.mapping(choice.get("message")), [])
-    counts = wire.mapping(response.get("usage") or {})
-    read, written = (wire.mapping(counts.get(f"{key}_tokens_details") or {}) for key in _COUNTED)
+    response = mapping(data)
+    choices = entry(response, "choices", list)
+    choice = mapping(choices[0] if choices else None)
+    said: Message = located("choices[0]", partial(_message, []), choice.get("message"))
+    counts = mapping(response.get("usage") or {})
+    read, written = (mapping(counts.get(f"{key}_tokens_details") or {}) for key in _COUNTED)
     stopped = choice.get("finish_reason")
     return said.replace(
         finish_reason="refused"
-        if wire.mapping(choice["message"]).get("refusal")
+        if mapping(choice["message"]).get("refusal")
         else _FINISHED.get(str(stopped), stopped),
         token_usage=usage(
             input=counts.get("prompt_tokens"),
@@ -107,16 +107,18 @@ def _plain_call(calls: list[Any] | None) -> Message | None:
     return None
 
 
-def _message(where: str, entries: Mapping[str, Any], before: list[Message]) -> Message:
-    role, name = entries.get("role"), optional(entries, "name", where)
+def _message(before: list[Message], data: object) -> Message:
+    entries = mapping(data)
+    refuse_message(entries)
+    role, name = entries.get("role"), optional(entries.get("name"), "name")
     if role not in _ROLES:
-        raise DataError(f"{where}: unknown role {role!r}", fix=nearest(str(role), _ROLES))
-    content = read_content(where, entries)
+        raise DataError(f"unknown role {role!r}", fix=nearest(str(role), _ROLES))
     if role in ("tool", "function"):
-        id = _legacy_id(before) if role == "function" else string(entries, "tool_call_id", where)
-        return message("tool", (ToolResultBlock(id, content, name),), kind="recorded")
-    if role == "assistant":
-        content += read_answer(where, entries, len(before))
+        id = _legacy_id(before) if role == "function" else entry(entries, "tool_call_id", str)
+        block = ToolResultBlock(id, read_content(entries), name)
+        return message("tool", (block,), kind="recorded")
+    answers = role == "assistant"
+    content = read_answer(entries, len(before)) if answers else read_content(entries)
     details = NO_DETAILS if name is None else Details(name=name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)

@@ -7,6 +7,10 @@ from promptdsl.wire.request import Param, Request
 
 @attrs.define(eq=False)
 class Chat(Request):
-    """What has been written so far: ``sent`` are the messages."""
+    """What has been written so far: ``sent`` are the messages.
+
+    ``spoken`` is the index of the last message that has its recording.
+    """
 
     sent: list[Param] = attrs.field(factory=list[Param])
+    spoken: int = -1

@@ -1,13 +1,17 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from operator import itemgetter
 from typing import Any, cast
 
+from promptdsl.adapters.openai_chat.keys import ORIGIN
 from promptdsl.blocks import optional
 from promptdsl.errors import DataError
+from promptdsl.json_text import thawed
 from promptdsl.prompts import CHOICES, OutputSchema, Prompt, ToolDefinition
+from promptdsl.schemas import is_closed
 from promptdsl.wire.entries import entry, located_items, mapping
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param, Request
@@ -15,18 +19,35 @@ from promptdsl.wire.text import json_copy
 from promptdsl.wire.tools import chosen, write_tools
 
 LONGEST_NAME = 64
+_MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; no mark stands behind one here."""
     if not request.facts.chat_tools:
         why = "this model takes tools in Responses only: render for openai_responses"
-        request.lose("hint", "tools", why, subject=request.prompt.tools[0])
-    tools = write_tools(request, "openai", partial(_tool, request), inside=itemgetter("function"))
+        for tool in request.prompt.tools:
+            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+        return []
+    tools = write_tools(request, ORIGIN, partial(_tool, request), inside=itemgetter("function"))
+    _loosen(request, tools)
     for mark in request.marks:
         request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
     request.marks.clear()
     return tools
+
+
+def _loosen(request: Request, params: list[Param]) -> None:
+    """Take ``strict`` from the functions whose schema does not keep its rules: they are refused."""
+    tools = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == ORIGIN)
+    for tool, param in zip(tools, params, strict=True):
+        asked = tool.raw is None and param["function"].get("strict") is True
+        if asked and not is_closed(thawed(tool.input_schema)):
+            del param["function"]["strict"]
+            request.lose("hint", "strict", OPEN, subject=tool)
+
+
+OPEN = "the schema is not closed, as strict asks: sent without it"
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
@@ -50,11 +71,22 @@ def settings_of(request: Request) -> Param:
     if output is not None and not request.facts.schema_output:
         request.lose("content", "output schema", "this target takes none", subject=output)
     elif output is not None:
-        form: Param = {"name": output.name, "schema": dict(output.schema)}
-        form |= {} if output.description is None else {"description": output.description}
-        form |= {"strict": True} if output.strict else {}
-        settings["response_format"] = {"type": "json_schema", "json_schema": json_copy(form)}
+        form = _form(request, output)
+        settings["response_format"] = {"type": "json_schema", "json_schema": form}
     return settings
+
+
+def _form(request: Request, output: OutputSchema) -> Param:
+    name = (_MISFIT.sub("_", output.name) or "_")[:LONGEST_NAME]
+    if name != output.name:
+        why = f"it has other letters, or is too long: sent as {name}"
+        request.lose("hint", f"output name {output.name!r}", why, subject=output)
+    strict = output.strict and is_closed(thawed(output.schema))
+    if strict != output.strict:
+        request.lose("hint", "strict", OPEN, subject=output)
+    form: Param = {"name": name, "schema": dict(output.schema)}
+    form |= {} if output.description is None else {"description": output.description}
+    return cast("Param", json_copy({**form, "strict": True} if strict else form))
 
 
 def _kind_of(prompt: Prompt, name: str) -> str:
@@ -69,7 +101,7 @@ def read_settings(payload: Mapping[str, Any]) -> Prompt:
     return Prompt(
         tools=tools,
         tool_choice=_read_choice(payload.get("tool_choice")),
-        output=_read_output(form) if form.get("type") == "json_schema" else None,
+        output=_read_output(form) if form else None,
     )
 
 
@@ -77,13 +109,13 @@ def _read_tool(data: object) -> ToolDefinition:
     entries = mapping(data)
     if entry(entries, "type", str) != "function":
         name = str(mapping(entries.get(entries["type"]) or {}).get("name", entries["type"]))
-        return ToolDefinition(name, raw=entries, origin="openai")
+        return ToolDefinition(name, raw=entries, origin=ORIGIN)
     function = mapping(entry(entries, "function"))
     name = entry(function, "name", str)
     known = {key: function.pop(key, None) for key in ("name", "description", "parameters")}
     description = optional(known["description"], "description")
     schema = mapping(known["parameters"] or {})
-    return ToolDefinition(name, description, schema, None, function, origin="openai")
+    return ToolDefinition(name, description, schema, None, function, origin=ORIGIN)
 
 
 def _read_choice(choice: object) -> str | None:
@@ -93,10 +125,18 @@ def _read_choice(choice: object) -> str | None:
     kind = entries.get("type")
     if kind not in ("function", "custom"):
         raise DataError(f"unknown 'tool_choice' {kind!r}", fix="name a function")
-    return cast("str", entry(mapping(entry(entries, kind)), "name", str))
+    name = cast("str", entry(mapping(entry(entries, kind)), "name", str))
+    if name in CHOICES:
+        raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
+    return name
 
 
-def _read_output(form: Mapping[str, Any]) -> OutputSchema:
+def _read_output(form: Mapping[str, Any]) -> OutputSchema | None:
+    kind = form.get("type")
+    if kind == "text":
+        return None
+    if kind != "json_schema":
+        raise DataError(f"unknown 'response_format' {kind!r}", fix="a 'json_schema' is read")
     said = mapping(entry(form, "json_schema"))
     return OutputSchema(
         mapping(said.get("schema") or {}),

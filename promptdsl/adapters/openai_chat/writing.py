@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
+from promptdsl.adapters.openai_chat.keys import AUDIO
 from promptdsl.adapters.openai_chat.marks import joined, write_marks
 from promptdsl.adapters.openai_chat.names import LONGEST_ID, is_speaker
 from promptdsl.adapters.openai_chat.request import Chat
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from openai.types.shared_params import ResponseFormatJSONSchema
 
 _CALLS = frozenset({"function", "custom"})
+_BESIDE = _CALLS | {AUDIO}
+"""What of an assistant's message stands beside its content."""
 _ROLES = frozenset({"system", "user", "assistant"})
 """The roles that have the same name on every wire."""
 
@@ -41,6 +44,8 @@ def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]
     request = Chat(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     _write_messages(request)
+    if not request.sent:
+        request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     if request.marks:
         write_marks(request, request.sent)
     payload = {"messages": request.sent, **({"tools": tools} if tools else {})}
@@ -65,7 +70,8 @@ def _write_messages(request: Chat) -> None:
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id
             short = len(id) <= LONGEST_ID and id.isascii() and not block.is_error
-            if short and type(inner) is TextBlock and inner.cache is block.cache is None:
+            plain = short and block.extra is EMPTY and block.cache is None
+            if plain and type(inner) is TextBlock and inner.cache is None and inner.extra is EMPTY:
                 out.append({"role": "tool", "tool_call_id": id, "content": inner.text})
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in fitting:
@@ -84,14 +90,13 @@ def _add(request: Chat) -> None:
     said, parts = request.message, parts_of(request)
     if not parts:
         return
-    if said.role == "tool":
-        request.lose("content", "text beside a tool result", "it answers no call")
-        return
-    calls = [part for part in parts if part["type"] in _CALLS]
-    texts = [part for part in parts if part["type"] not in _CALLS]
+    texts = [part for part in parts if part["type"] not in _BESIDE]
     entry = {"role": _role(request, said), "content": joined(texts) if texts else None}
-    if calls:
+    if calls := [part for part in parts if part["type"] in _CALLS]:
         entry["tool_calls"] = calls
+    for part in parts:
+        if part["type"] == AUDIO:
+            entry["audio"] = part["audio"]
     name = said.details.name
     if name and request.facts.names and is_speaker(name):
         entry["name"] = name

@@ -5,8 +5,8 @@ from typing import Any
 
 from promptdsl import blocks as b
 from promptdsl.blocks import optional
-from promptdsl.sources import MediaSource, data_url
-from promptdsl.wire.media import file_name
+from promptdsl.sources import MediaSource, data_url, plain_type
+from promptdsl.wire.media import file_name, held
 from promptdsl.wire.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
@@ -22,34 +22,29 @@ def media_part(block: b.MediaBlock) -> Param | None:
 
 
 def _image(block: b.MediaBlock) -> Param | None:
-    source = _held(block.source)
+    source = held(block.source)
     detail = block.detail if block.detail in _IMAGE_DETAILS else "auto"
     if source.kind == "file_id":
         return {"type": "input_image", "file_id": source.value, "detail": detail}
-    data = source.kind == "base64" and source.media_type in _IMAGE_TYPES
-    url = f"data:{source.media_type};base64,{source.value}" if data else _address(source)
+    kind = plain_type(source.media_type)
+    data = source.kind == "base64" and kind in _IMAGE_TYPES
+    url = f"data:{kind};base64,{source.value}" if data else _address(source)
     return url and {"type": "input_image", "image_url": url, "detail": detail}  # type: ignore[return-value]
 
 
 def _document(block: b.MediaBlock) -> Param | None:
-    source = _held(block.source)
+    source = held(block.source)
     detail = {"detail": block.detail} if block.detail in _FILE_DETAILS else {}
     if source.kind == "file_id":
         return {"type": "input_file", "file_id": source.value, **detail}
     if source.kind == "url" and _address(source):
         return {"type": "input_file", "file_url": source.value, **detail}
-    # Parameters of a media type and its case are not read back.
-    kind = (source.media_type or "application/pdf").partition(";")[0].lower()
+    kind = plain_type(source.media_type) or "application/pdf"
     if source.kind != "base64" or "," in kind:
         return None
     data = f"data:{kind};base64,{source.value}"
     name = file_name(block.title, kind)
     return {"type": "input_file", "file_data": data, "filename": name, **detail}
-
-
-def _held(source: MediaSource) -> MediaSource:
-    """Return a source, the bytes in a ``data:`` address as such."""
-    return (data_url(source.value) if source.kind == "url" else None) or source
 
 
 def _address(source: MediaSource) -> str | None:
@@ -64,7 +59,7 @@ def read_image(part: Mapping[str, Any], cache: b.Cache | None) -> b.Block | None
     if url is None and id is None:
         return None
     source = _source("file_id", id) if url is None else data_url(url) or _source("url", url)
-    if source.kind == "base64" and source.media_type not in _IMAGE_TYPES:
+    if source.kind == "base64" and plain_type(source.media_type) not in _IMAGE_TYPES:
         source = _source("url", url)
     return b.ImageBlock(source, detail=None if detail == "auto" else detail, cache=cache)
 

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import attrs
 
+from promptdsl.adapters.openai_responses.keys import refuse_message, refuse_payload
 from promptdsl.adapters.openai_responses.names import origin_of, read_origin
 from promptdsl.adapters.openai_responses.reading_blocks import read_block, read_content
 from promptdsl.adapters.openai_responses.tools import read_settings
@@ -29,6 +30,7 @@ def read(data: object) -> Prompt:
         payload = cast("Mapping[str, Any]", data)
     else:
         payload = {"input": items(data, "input")}
+    refuse_payload(payload)
     told = payload.get("instructions")
     first = [*_items("instructions", "system", told)] if told is not None else []
     found = [*first, *_items("input", "user", entry(payload, "input"))]
@@ -87,6 +89,7 @@ def _items(place: str, role: str, data: object) -> Iterator[Message]:
 
 def _item(data: object) -> Message:
     entries = mapping(data)
+    refuse_message(entries)
     kind = entries.get("type", "message" if "role" in entries else None)
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from promptdsl import blocks as b
-from promptdsl.adapters.openai_responses.marks import MARK
+from promptdsl.adapters.openai_responses.keys import ORIGIN, refuse_part
+from promptdsl.adapters.openai_responses.marks import MARK, unjoined
 from promptdsl.adapters.openai_responses.media import read_file, read_image
 from promptdsl.adapters.openai_responses.names import read_origin
 from promptdsl.adapters.openai_responses.reasoning import read_reasoning
@@ -16,7 +17,7 @@ from promptdsl.wire.entries import entry, located_items, mapping
 def read_content(value: object, extra: Mapping[str, Any] = EMPTY) -> tuple[Block, ...]:
     """Return the blocks of a content: a string, or a list of parts; ``extra`` is for its texts."""
     if not isinstance(value, str):
-        parts = located_items("content", _part, value)
+        parts = unjoined(tuple(located_items("content", _part, value)))
         return tuple(_with(part, extra) if extra else part for part in parts)
     if not value:
         return ()
@@ -39,7 +40,10 @@ def _part(data: object) -> Block:
             extra = {"annotations": part["annotations"]}
         return TextBlock(entry(part, "refusal" if kind == "refusal" else "text", str), cache, extra)
     media = _MEDIA[kind](part, cache) if kind in _MEDIA else None
-    return b.UnknownBlock(part) if media is None else media
+    if media is None:
+        refuse_part(part)
+        return b.UnknownBlock(part, ORIGIN)
+    return media
 
 
 _MEDIA: Mapping[str, Callable[[Mapping[str, Any], b.Cache | None], Block | None]] = {
@@ -75,7 +79,8 @@ def _read_reasoning(_: str, entries: dict[str, Any]) -> Block:
 
 
 def _read_unknown(_: str, entries: dict[str, Any]) -> Block:
-    return b.UnknownBlock(entries)
+    refuse_part(entries)
+    return b.UnknownBlock(entries, ORIGIN)
 
 
 _READERS: Mapping[str, Callable[[str, dict[str, Any]], Block]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from promptdsl.adapters.openai_responses.keys import ORIGIN, lose_keys
 from promptdsl.adapters.openai_responses.names import is_new_id
 from promptdsl.adapters.openai_responses.request import Items
 from promptdsl.blocks import ReasoningBlock, optional
@@ -10,7 +11,8 @@ from promptdsl.wire.entries import entry, located_items, mapping
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy
 
-ORIGIN = "openai_responses"
+KEPT = ("id", "summary", "content", "status")
+"""What an item of reasoning has beside what has a field of ours."""
 
 
 def reasoning_param(request: Items, block: ReasoningBlock) -> Param | None:
@@ -23,8 +25,10 @@ def reasoning_param(request: Items, block: ReasoningBlock) -> Param | None:
         return None
     said = [{"type": "summary_text", "text": block.text}] if block.text else []
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
-    param = {"type": "reasoning", "id": id, "summary": said, **encrypted, **block.extra}
+    kept = {key: block.extra[key] for key in KEPT if key in block.extra}
+    param = {"type": "reasoning", "id": id, "summary": said, **encrypted, **kept}
     sent = cast("Param", json_copy(param))
+    lose_keys(request, block, KEPT)
     if sent == param:
         return sent
     request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
@@ -49,11 +53,8 @@ def read_reasoning(entries: dict[str, Any]) -> ReasoningBlock:
     """Return the block of reasoning that was recorded; its text is the summary's."""
     texts = [*located_items("summary", _text, entries.get("summary") or ())]
     encrypted = optional(entries.pop("encrypted_content", None), "encrypted_content")
-    extra = {key: value for key, value in entries.items() if key in _KEPT and value is not None}
+    extra = {key: value for key, value in entries.items() if key in KEPT and value is not None}
     return ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
-
-
-_KEPT = ("id", "summary", "content", "status")
 
 
 def _text(data: object) -> str:

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
+from promptdsl.adapters.openai_responses.keys import ORIGIN
 from promptdsl.blocks import optional
 from promptdsl.errors import DataError
+from promptdsl.json_text import thawed
 from promptdsl.prompts import CHOICES, OutputSchema, Prompt, ToolDefinition
+from promptdsl.schemas import is_closed
 from promptdsl.wire.entries import entry, located, located_items, mapping
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param, Request
@@ -15,17 +18,30 @@ from promptdsl.wire.text import json_copy
 from promptdsl.wire.tools import chosen, write_tools
 
 LONGEST_NAME = 64
-_ORIGIN = "openai_responses"
 _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; no mark stands behind one here."""
-    tools = write_tools(request, _ORIGIN, partial(_tool, request))
+    tools = write_tools(request, ORIGIN, partial(_tool, request))
+    _loosen(request, tools)
     for mark in request.marks:
         request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
     request.marks.clear()
     return tools
+
+
+def _loosen(request: Request, params: list[Param]) -> None:
+    """Take ``strict`` from the functions whose schema does not keep its rules: they are refused."""
+    tools = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == ORIGIN)
+    for tool, param in zip(tools, params, strict=True):
+        asked = tool.raw is None and param.get("strict") is True
+        if asked and not is_closed(thawed(tool.input_schema)):
+            param["strict"] = False
+            request.lose("hint", "strict", OPEN, subject=tool)
+
+
+OPEN = "the schema is not closed, as strict asks: sent without it"
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
@@ -55,7 +71,7 @@ def settings_of(request: Request) -> Param:
 
 
 def _choice(prompt: Prompt, name: str) -> Param:
-    own = (tool for tool in prompt.tools if tool.raw and tool.origin == _ORIGIN)
+    own = (tool for tool in prompt.tools if tool.raw and tool.origin == ORIGIN)
     kind = next((tool.raw["type"] for tool in own if tool.raw and tool.name == name), "function")
     if kind in ("function", "custom"):
         return {"type": kind, "name": name}
@@ -69,19 +85,20 @@ def _format(request: Request, output: OutputSchema) -> Param:
         request.lose("hint", f"output name {output.name!r}", why, subject=output)
     form: Param = {"type": "json_schema", "name": name, "schema": dict(output.schema)}
     form |= {} if output.description is None else {"description": output.description}
-    form |= {"strict": True} if output.strict else {}
-    return cast("Param", json_copy(form))
+    strict = output.strict and is_closed(thawed(output.schema))
+    if strict != output.strict:
+        request.lose("hint", "strict", OPEN, subject=output)
+    return cast("Param", json_copy({**form, "strict": True} if strict else form))
 
 
 def read_settings(payload: Mapping[str, Any]) -> Prompt:
     """Return what a payload says beside its items."""
     tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
     form = mapping(mapping(payload.get("text") or {}).get("format") or {})
-    is_schema = form.get("type") == "json_schema"
     return Prompt(
         tools=tools,
         tool_choice=located("tool_choice", _read_choice, payload.get("tool_choice")),
-        output=located("text.format", _read_format, form) if is_schema else None,
+        output=located("text.format", _read_format, form) if form else None,
     )
 
 
@@ -90,13 +107,13 @@ def _read_tool(data: object) -> ToolDefinition:
     kind = entry(entries, "type", str)
     if kind != "function":
         name = entries.get("server_label" if kind == "mcp" else "name", kind)
-        return ToolDefinition(optional(name, "name") or kind, raw=entries, origin=_ORIGIN)
+        return ToolDefinition(optional(name, "name") or kind, raw=entries, origin=ORIGIN)
     name = entry(entries, "name", str)
     known = {key: entries.pop(key, None) for key in ("name", "description", "parameters", "type")}
     extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}
     schema = mapping(known["parameters"] or {})
     description = optional(known["description"], "description")
-    return ToolDefinition(name, description, schema, None, extra, origin=_ORIGIN)
+    return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
 
 
 def _read_choice(choice: object) -> str | None:
@@ -106,12 +123,24 @@ def _read_choice(choice: object) -> str | None:
     kind = entry(entries, "type", str)
     if kind == "allowed_tools":
         raise DataError(f"{kind!r} names several tools", fix="name one, or give fewer tools")
-    if kind == "mcp":
-        return cast("str", entry(entries, "server_label", str))
-    return cast("str", entry(entries, "name", str) if kind in ("function", "custom") else kind)
+    if kind == "mcp" and entries.get("name") is not None:
+        raise DataError("a choice of one tool of a server", fix="leave 'name' out")
+    key = _NAMED.get(kind)
+    name = cast("str", entry(entries, key, str)) if key else kind
+    if name in CHOICES:
+        raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
+    return name
 
 
-def _read_format(form: Mapping[str, Any]) -> OutputSchema:
+_NAMED = {"function": "name", "custom": "name", "mcp": "server_label"}
+
+
+def _read_format(form: Mapping[str, Any]) -> OutputSchema | None:
+    kind = form.get("type")
+    if kind == "text":
+        return None
+    if kind != "json_schema":
+        raise DataError(f"unknown 'type' {kind!r}", fix="a 'json_schema' is read")
     return OutputSchema(
         entry(form, "schema", Mapping),
         entry(form, "name", str),

@@ -1,11 +1,17 @@
 """Blocks on the wire: what each block of a message is there, an item or a part of one."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from promptdsl import blocks as b
-from promptdsl.adapters.openai_responses.marks import joined, marked
+from promptdsl.adapters.openai_responses.keys import (
+    KNOWN_ITEMS,
+    ORIGIN,
+    is_own_item,
+    is_own_part,
+    lose_keys,
+)
+from promptdsl.adapters.openai_responses.marks import MARK, joined, marked
 from promptdsl.adapters.openai_responses.media import media_part
 from promptdsl.adapters.openai_responses.names import fitting_id, identity, origin_of
 from promptdsl.adapters.openai_responses.reasoning import forget, produce, reasoning_param
@@ -15,14 +21,6 @@ from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBl
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy
-
-KNOWN_ITEMS = re.compile(
-    r"additional_tools|item_reference|compaction(_trigger)?|program(_output)?"
-    r"|mcp_(list_tools|approval_re(quest|sponse)|call)|tool_search_(call|output)"
-    r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
-    r"|(code_interpreter|file_search|image_generation|web_search)_call"
-)
-"""The types of items that no block of ours stands for (``ResponseInputItemParam``)."""
 
 
 def write_message(request: Items) -> None:
@@ -44,10 +42,16 @@ def _write(request: Items, role: str, block: Block) -> None:
         writer(request, block)
 
 
-def _unsaid(request: Items, place: str, block: Block) -> None:
+def _unsaid(request: Items, place: str, block: Block, why: str = "") -> None:
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     kind = "hint" if block.type == "reasoning" else "content"
-    request.lose(kind, f"{what} block", f"there is none in {place} content")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    request.lose(kind, f"{what} block", why or f"there is none in {place} content")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    _unmark(request, block)
+
+
+def _unmark(request: Items, block: Block) -> None:
+    if getattr(block, "cache", None):
+        request.lose("hint", "cache mark", "what it stands behind is not sent")
 
 
 # Messages.
@@ -89,15 +93,19 @@ def _role(request: Items) -> str:
 
 
 def _text(request: Items, block: TextBlock) -> None:
-    part = marked(
-        request, block, {"type": "input_text", "text": block.text} if block.text else None
-    )
+    lose_keys(request, block, _REFUSAL)
+    part = {"type": "input_text", "text": block.text} if block.text else None
+    part = marked(request, block.cache, part)
     request.parts += [part] if part else []
+
+
+_REFUSAL = ("refusal",)
 
 
 def _spoken(request: Items, block: TextBlock) -> None:
     """Add a text of the model, which is sent in the message it came in."""
-    if marked(request, block, {} if block.text else None) is None:
+    lose_keys(request, block, _SPOKEN)
+    if marked(request, block.cache, {} if block.text else None) is None:
         return
     origin = origin_of(block)
     if origin != request.origin:
@@ -110,22 +118,38 @@ def _spoken(request: Items, block: TextBlock) -> None:
     request.parts.append(part)
 
 
+_SPOKEN = ("refusal", "annotations")
+
+
 def _media(request: Items, block: b.MediaBlock) -> None:
     part = _media_part(request, block)
     request.parts += [part] if part else []
 
 
+def _result_media(request: Items, block: b.MediaBlock) -> None:
+    if request.facts.result_media:
+        _media(request, block)
+    else:
+        _unsaid(request, "result", block, "the result of a tool holds none for this model")
+
+
 def _media_part(request: Items, block: b.MediaBlock) -> Param | None:
+    if block.type not in request.facts.media:
+        _unsaid(request, request.message.role, block, "this model takes none")
+        return None
     part = media_part(block)
     if part is None:
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
         request.lose("content", what, "not a source or a media type that is taken")
+        _unmark(request, block)
         return None
+    lose_keys(request, block)
     if block.title and "filename" not in part:
         request.lose("hint", "title", f"a part of type {part['type']} has none here")
     if block.detail not in (None, "auto", part.get("detail")):
         request.lose("hint", "detail", f"{block.detail!r} is none of a part {part['type']}")
-    return marked(request, block, {key: request.clean(said, key) for key, said in part.items()})
+    cleaned = {key: request.clean(said, key) for key, said in part.items()}
+    return marked(request, block.cache, cleaned)
 
 
 # Items.
@@ -141,7 +165,8 @@ def _call(request: Items, block: ToolUseBlock) -> None:
         request.customs.add(block.id)
     else:
         request.customs.discard(block.id)
-    marked(request, block, {})
+    marked(request, block.cache, {})
+    lose_keys(request, block, ("custom",))
     _say(request)
     produce(request)
     made = {"name": name, key: request.clean(block.arguments, key)}
@@ -156,7 +181,8 @@ def _result(request: Items, block: ToolResultBlock) -> None:
     if block.is_error:
         request.lose("hint", "error flag", "there is none: the text says it")
         _tell_error(parts, block.error_type or "unknown")
-    marked(request, block, parts[-1] if parts else None)
+    marked(request, block.cache, parts[-1] if parts else None)
+    lose_keys(request, block)
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     id, output = fitting_id(block.tool_use_id), joined(parts)
     request.sent.append({"type": kind, "call_id": id, "output": output, **own})
@@ -178,13 +204,47 @@ def _tell_error(parts: list[Param], error: str) -> None:
         told["text"] = f"Error: {told['text']}"
 
 
+def _unknown_part(request: Items, block: b.UnknownBlock) -> None:
+    """Add what was a part of a message, or was written for one."""
+    if KNOWN_ITEMS.fullmatch(str(block.data.get("type"))):
+        _unknown(request, block)
+    elif _is_mine(request, block, is_own_part(block.data)):
+        _add_part(request, block)
+
+
+def _add_part(request: Items, block: b.UnknownBlock) -> None:
+    part = json_copy(dict(block.data))
+    marked(request, "default" if part.pop(MARK, None) else None, part)
+    request.parts.append(part)
+
+
+def _unknown_in_result(request: Items, block: b.UnknownBlock) -> None:
+    item = KNOWN_ITEMS.fullmatch(str(block.data.get("type")))
+    if _is_mine(request, block, not item and is_own_part(block.data)):
+        _add_part(request, block)
+
+
 def _unknown(request: Items, block: b.UnknownBlock) -> None:
-    if not KNOWN_ITEMS.fullmatch(str(block.data.get("type"))):
-        _unsaid(request, request.message.role, block)
+    """Send what was an item; one that was sent before would be refused."""
+    if not _is_mine(request, block, is_own_item(block.data)):
+        return
+    item = cast("Param", json_copy(dict(block.data)))
+    if isinstance(id := item.get("id"), str) and id in request.ids:
+        request.lose("hint", f"{item['type']} block", "an item of its id is sent before")
         return
     _say(request)
     produce(request)
-    request.sent.append(cast("Param", json_copy(dict(block.data))))
+    request.ids |= {id} if isinstance(id, str) else set()
+    request.sent.append(item)
+
+
+def _is_mine(request: Items, block: b.UnknownBlock, own: bool) -> bool:
+    """Return whether an unknown block is sent as it came; a loss where it is not."""
+    foreign = block.origin not in (None, ORIGIN)
+    if foreign or not own:
+        why = f"only {block.origin} knows it" if foreign else ""
+        _unsaid(request, request.message.role, block, why)
+    return own and not foreign
 
 
 def _reasoning(request: Items, block: b.ReasoningBlock) -> None:
@@ -195,13 +255,18 @@ def _reasoning(request: Items, block: b.ReasoningBlock) -> None:
 
 
 _ITEMS: Mapping[str, Any] = {"reasoning": _reasoning, "unknown": _unknown}
+_PARTS: Mapping[str, Any] = {"text": _text, "unknown": _unknown_part}
 _MEDIA: Mapping[str, Any] = {"image": _media, "document": _media}
 _WRITERS: Mapping[str, Mapping[str, Any]] = {
-    "system": {"text": _text},
-    "developer": {"text": _text, **_ITEMS},
-    "user": {"text": _text, "tool_result": _result, **_MEDIA, **_ITEMS},
+    "system": _PARTS,
+    "developer": {"reasoning": _reasoning, **_PARTS},
+    "user": {"tool_result": _result, "reasoning": _reasoning, **_MEDIA, **_PARTS},
     "tool": {"tool_result": _result, **_ITEMS},
     "assistant": {"text": _spoken, "tool_use": _call, **_ITEMS},
-    "result": {"text": _text, **_MEDIA},
+    "result": {
+        "text": _text,
+        "unknown": _unknown_in_result,
+        **dict.fromkeys(_MEDIA, _result_media),
+    },
 }
 """By place, what writes each type of block that may stand there."""

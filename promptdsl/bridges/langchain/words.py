@@ -7,8 +7,28 @@ from promptdsl.bridges.foreign import foreign
 ROLE = "__openai_role__"
 """Where LangChain keeps that a system message is a developer's."""
 
-REASONING = ("signature", "encrypted", "origin")
-"""What of a model's reasoning stands in the ``extras`` of its block."""
+SIGNATURES = "__gemini_function_call_thought_signatures__"
+"""Where LangChain keeps the signatures of Gemini's calls, by id."""
+
+PROVIDERS = {
+    "anthropic": "anthropic",
+    "openai_responses": "openai",
+    "gemini": "google_genai",
+    "bedrock": "bedrock_converse",
+}
+"""By our name of a provider, theirs."""
+
+ORIGINS = {
+    **{theirs: ours for ours, theirs in PROVIDERS.items()},
+    "azure": "openai_responses",
+    "azure_openai": "openai_responses",
+    "bedrock": "bedrock",
+    "google_vertexai": "gemini",
+}
+"""By their name of a provider, whose reasoning it is."""
+
+NATIVE = ("anthropic", "openai_responses")
+"""The providers whose blocks LangChain keeps as they came; those of others are its own."""
 
 
 def langchain() -> Any:

@@ -3,24 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ReasoningBlock,
-    Rendered,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from promptdsl import Block, Message, Rendered, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl import UnknownBlock as Plain
 from promptdsl.bridges import Bridged
-from promptdsl.bridges.crossing import Crossing
-from promptdsl.bridges.langchain.words import REASONING, ROLE, langchain
+from promptdsl.bridges.langchain.words import ROLE, SIGNATURES, langchain
+from promptdsl.bridges.langchain.writing_parts import (
+    Writing,
+    content_of,
+    is_refusal,
+    lose_hints,
+    origin_of,
+    signature_of,
+)
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -34,38 +28,39 @@ def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[
     Raises :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
     :class:`PromptError` when ``langchain-core`` is not installed.
     """
-    lc, crossing = langchain(), Crossing.of("LangChain", rendered)
+    w = Writing.of("LangChain", rendered)
+    w.lc = langchain()
     messages: list[BaseMessage] = []
-    for crossing.index, crossing.message in enumerate(rendered.messages):
-        messages.extend(_written(lc, crossing, crossing.message))
-    tools = tuple(_tools(crossing, rendered))
-    return Bridged(tuple(messages), crossing.checked(strict=strict), tools)
+    for w.index, w.message in enumerate(rendered.messages):
+        messages.extend(_written(w, w.message))
+    tools = tuple(_tools(w, rendered))
+    return Bridged(tuple(messages), w.checked(strict=strict), tools)
 
 
-def _written(lc: Any, crossing: Crossing, said: Message) -> "Iterator[BaseMessage]":
+def _written(w: Writing, said: Message) -> "Iterator[BaseMessage]":
     rest: list[Block] = []
     for block in said.content:
         if type(block) is ToolResultBlock and said.role in ("tool", "user"):
-            yield _answer(lc, crossing, block, said.name if said.role == "tool" else None)
+            yield _answer(w, block, said.name if said.role == "tool" else None)
         elif _has_place(block, said.role):
             rest.append(block)
         else:
-            crossing.lose_block(block)
+            w.lose_block(block)
+    w.origin = origin_of(rest)
     if said.role == "assistant":
-        yield from _reply(lc, crossing, rest)
-    elif content := _content(crossing, rest):
-        name = crossing.name(said.name)
+        yield from _reply(w, said, rest)
+    elif content := content_of(w, rest):
+        more = {"name": w.name(said.name), "response_metadata": w.metadata}
         if said.role == "user":
-            yield lc.HumanMessage(content, name=name)
+            yield w.lc.HumanMessage(content, **more)
         else:
-            yield lc.SystemMessage(content, additional_kwargs=_role(said), name=name)
+            yield w.lc.SystemMessage(content, additional_kwargs=_role(said), **more)
 
 
 def _has_place(block: Block, role: str) -> bool:
-    """Whether a block may stand in a message of a role: LangChain keeps no text beside a result."""
-    if role == "tool" or type(block) is ToolResultBlock:
-        return False
-    return role == "assistant" or type(block) is not ToolUseBlock
+    """Whether a block may stand in a message of a role, beside results."""
+    called = type(block) is ToolUseBlock and role != "assistant"
+    return not (called or type(block) is ToolResultBlock)
 
 
 def _role(said: Message) -> dict[str, str]:
@@ -73,109 +68,71 @@ def _role(said: Message) -> dict[str, str]:
     return {ROLE: "developer"} if developer else {}
 
 
-def _reply(lc: Any, crossing: Crossing, blocks: Sequence[Block]) -> "Iterator[BaseMessage]":
-    calls = [_call(crossing, block) for block in blocks if type(block) is ToolUseBlock]
-    refusals = [block.text for block in blocks if type(block) is TextBlock and _is_refusal(block)]
-    content = _content(crossing, [b for b in blocks if type(b) is not ToolUseBlock])
-    more: dict[str, Any] = {}
-    if refusal := "\n\n".join(filter(None, refusals)):
-        more["additional_kwargs"] = {"refusal": crossing.clean(refusal, "a refusal")}
-    if not (content or calls or more):
+def _reply(w: Writing, said: Message, blocks: Sequence[Block]) -> "Iterator[BaseMessage]":
+    calls = [_call(w, block) for block in blocks if type(block) is ToolUseBlock]
+    content = content_of(w, [b for b in blocks if type(b) is not ToolUseBlock])
+    beside = _beside(w, blocks)
+    if not (content or calls or beside):
         return
-    said = crossing.message
-    assert said is not None
-    more["name"] = crossing.name(said.name)
+    metadata: dict[str, Any] = w.metadata
     if said.finish_reason is not None:
-        more["response_metadata"] = {"finish_reason": said.finish_reason}
+        metadata["finish_reason"] = said.finish_reason
+    if w.origin is not None and isinstance(content, list):
+        # What a provider has of its own is read there only in this form, which holds calls too.
+        metadata["output_version"] = "v1"
+        content = [*content, *calls]
     counts = {key: (said.token_usage or {}).get(key) for key in _USAGE}
-    if all(type(count) is int for count in counts.values()):
-        more["usage_metadata"] = counts
-    more["tool_calls"] = [call for call in calls if call["type"] == "tool_call"]
-    more["invalid_tool_calls"] = [call for call in calls if call["type"] != "tool_call"]
-    yield lc.AIMessage(content, **more)
+    counted = all(type(count) is int for count in counts.values())
+    yield w.lc.AIMessage(
+        content,
+        name=w.name(said.name),
+        additional_kwargs=beside,
+        response_metadata=metadata,
+        usage_metadata=counts if counted else None,
+        tool_calls=[call for call in calls if call["type"] == "tool_call"],
+        invalid_tool_calls=[call for call in calls if call["type"] != "tool_call"],
+    )
 
 
-def _is_refusal(block: Block) -> bool:
-    return type(block) is TextBlock and block.extra.get("refusal") is True
+def _beside(w: Writing, blocks: Sequence[Block]) -> dict[str, Any]:
+    """Return what stands beside a content: a refusal, the signatures of calls."""
+    refusals = [block.text for block in blocks if type(block) is TextBlock and is_refusal(block)]
+    signatures = {
+        w.id(block.id): w.name(signature_of(block), "a signature")
+        for block in blocks
+        if type(block) is ToolUseBlock and signature_of(block) is not None
+    }
+    beside: dict[str, Any] = {SIGNATURES: signatures} if signatures else {}
+    if refusal := "\n\n".join(filter(None, refusals)):
+        beside["refusal"] = w.clean(refusal, "a refusal")
+    return beside
 
 
-def _call(crossing: Crossing, block: ToolUseBlock) -> dict[str, Any]:
-    crossing.lose_hints(block)
-    name, id = crossing.clean(block.name, "a tool's name"), crossing.id(block.id)
-    arguments = crossing.clean_json(block.arguments)
+def _call(w: Writing, block: ToolUseBlock) -> dict[str, Any]:
+    lose_hints(w, block)
+    name, id = w.clean(block.name, "a tool's name"), w.id(block.id)
+    arguments = w.clean_json(block.arguments)
     args = ToolUseBlock(id, name, arguments).input
     if args is not None:
         return {"type": "tool_call", "name": name, "args": args, "id": id}
     return {"type": "invalid_tool_call", "name": name, "args": arguments, "id": id, "error": None}
 
 
-def _answer(lc: Any, crossing: Crossing, block: ToolResultBlock, name: str | None) -> "BaseMessage":
-    crossing.lose_hints(block)
-    return lc.ToolMessage(  # type: ignore[no-any-return]
-        _content(crossing, block.content),
-        tool_call_id=crossing.id(block.tool_use_id),
-        name=crossing.name(name if block.name is None else block.name),
+def _answer(w: Writing, block: ToolResultBlock, name: str | None) -> "BaseMessage":
+    w.lose_hints(block)
+    w.origin = origin_of(block.content)
+    return w.lc.ToolMessage(  # type: ignore[no-any-return]
+        content_of(w, block.content),
+        tool_call_id=w.id(block.tool_use_id),
+        name=w.name(name if block.name is None else block.name),
         status="error" if block.is_error else "success",
+        response_metadata=w.metadata,
     )
 
 
-def _content(crossing: Crossing, blocks: Sequence[Block]) -> str | list[str | dict[Any, Any]]:
-    """Return one text as a string, all else as standard content blocks."""
-    parts: list[Any] = [
-        _part(crossing, block)
-        for block in blocks
-        if not _is_refusal(block) and not (type(block) is TextBlock and not block.text)
-    ]
-    kept = [part for part in parts if part is not None]
-    if not kept:
-        return ""
-    return kept[0]["text"] if len(kept) == 1 and kept[0]["type"] == "text" else kept
-
-
-def _part(crossing: Crossing, block: Block) -> dict[str, Any] | None:
-    match block:
-        case TextBlock():
-            crossing.lose_hints(block)
-            return {"type": "text", "text": crossing.clean(block.text, "a text")}
-        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return _file(crossing, block)
-        case ReasoningBlock():
-            return _thought(crossing, block)
-        case UnknownBlock():
-            return {"type": "non_standard", "value": block.to_dict()}
-        case _:
-            crossing.lose_block(block)
-            return None
-
-
-def _thought(crossing: Crossing, block: ReasoningBlock) -> dict[str, Any]:
-    crossing.lose_hints(block)
-    given = {key: crossing.name(getattr(block, key), key) for key in REASONING}
-    told = {key: text for key, text in given.items() if text is not None}
-    part = {"type": "reasoning", "reasoning": crossing.clean(block.text, "reasoning")}
-    return {**part, "extras": told} if told else part
-
-
-def _file(crossing: Crossing, block: Any) -> dict[str, Any]:
-    crossing.lose_hints(block, "title", "detail")
-    source: MediaSource = block.source
-    kind = "file" if type(block) is DocumentBlock else block.type
-    part = {
-        "type": kind,
-        source.kind if source.kind in ("base64", "file_id") else "url": crossing.clean(
-            source.value, "a source"
-        ),
-    }
-    if source.media_type is not None:
-        part["mime_type"] = crossing.clean(source.media_type, "a media type")
-    extras = {"filename": block.title, "detail": block.detail}
-    told = {key: crossing.clean(text, key) for key, text in extras.items() if text is not None}
-    return {**part, "extras": told} if told else part
-
-
-def _tools(crossing: Crossing, rendered: Rendered) -> Iterator[dict[str, Any]]:
-    for tool in crossing.portable(rendered):
+def _tools(w: Writing, rendered: Rendered) -> Iterator[dict[str, Any]]:
+    for tool in w.portable(rendered):
         told = {} if tool.description is None else {"description": tool.description}
         function = {"name": tool.name, **told, "parameters": tool.input_schema}
         # As plain data that belongs to who asked for it.
-        yield UnknownBlock({"type": "function", "function": function}).to_dict()
+        yield Plain({"type": "function", "function": function}).to_dict()

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from promptdsl import Block, block_from_dict
 from promptdsl.bridges.crossing import Crossing, media_type_of
-from promptdsl.bridges.foreign import address
+from promptdsl.bridges.foreign import address, kind_of_media
 from promptdsl.bridges.pydantic_ai.words import PROVIDERS
 
 _URLS = {"image": "ImageUrl", "audio": "AudioUrl", "document": "DocumentUrl", "video": "VideoUrl"}
@@ -47,7 +47,7 @@ def _decoded(crossing: Crossing, block: Any) -> bytes | None:
         return None
 
 
-def read_media(content: Any) -> Block:
+def read_media(crossing: Crossing, content: Any) -> Block:
     """Return the attachment a content is."""
     # What was given, not what is guessed of an address.
     media_type: str | None = cast("Any", vars(content)).get("_media_type")
@@ -60,13 +60,11 @@ def read_media(content: Any) -> Block:
     else:
         source = {"type": "url", "url": content.url}
     kind = content.kind.removesuffix("-url")
-    kind = kind if kind in _URLS else _kind(media_type)
-    detail = cast("Any", content.vendor_metadata or {}).get("detail")
+    kind = kind if kind in _URLS else kind_of_media(media_type)
+    beside: dict[str, Any] = dict(content.vendor_metadata or {})
+    detail = beside.pop("detail", None)
+    if beside:
+        crossing.lose("hint", "vendor_metadata of an attachment")
     known = None if media_type == f"{kind}/*" else media_type
     told = {} if detail is None else {"detail": detail}
     return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **told})
-
-
-def _kind(media_type: str | None) -> str:
-    head = (media_type or "").partition("/")[0]
-    return head if head in ("image", "audio", "video") else "document"

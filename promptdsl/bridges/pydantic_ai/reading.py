@@ -1,25 +1,18 @@
 """Reading: requests and responses become messages."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from promptdsl import (
-    Block,
-    Message,
-    ReasoningBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    block_from_dict,
-)
+from promptdsl import Block, DataError, Message, TextBlock, ToolResultBlock
 from promptdsl.bridges import Bridged
 from promptdsl.bridges.crossing import Crossing
-from promptdsl.bridges.foreign import Kind, Role
+from promptdsl.bridges.foreign import Kind, Role, listed
 from promptdsl.bridges.pydantic_ai.media import read_media
-from promptdsl.bridges.pydantic_ai.words import DEVELOPER, ORIGINS, REDACTED
+from promptdsl.bridges.pydantic_ai.replies import read_response
+from promptdsl.bridges.pydantic_ai.words import DEVELOPER
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -30,19 +23,32 @@ def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Messag
 
     A system prompt behind the leading ones becomes a developer's message that remembers what it
     was. The last ``instructions`` of a request, the only ones that count there, come first. Parts
-    that have no form here are in ``losses``.
+    that have no form here are in ``losses``. Raises :class:`DataError` for what is no request and
+    no response, or holds what JSON cannot say.
     """
     crossing, found = Crossing("promptdsl"), list[Message]()
-    given: list[Any] = list(messages)
+    given = listed(messages, "Pydantic AI's messages")
     instructions = [m.instructions for m in given if getattr(m, "instructions", None)]
     if instructions:
         found.append(Message("system", str(instructions[-1]), kind="recorded"))
     for crossing.index, message in enumerate(given):
-        if message.kind == "response":
-            found.append(_response(crossing, message))
-        else:
-            _request(crossing, message, found)
+        try:
+            _read(crossing, message, found)
+        except DataError as error:
+            where = f"messages[{crossing.index}]"
+            raise DataError(f"{where}: {error.what}", fix=error.fix) from None
     return Bridged(tuple(found), crossing.checked(strict=False))
+
+
+def _read(crossing: Crossing, given: Any, found: list[Message]) -> None:
+    kind = getattr(given, "kind", None)
+    if kind not in ("request", "response"):
+        fix = "give what result.all_messages() returns"
+        raise DataError(f"a {type(given).__name__} is no request and no response", fix=fix)
+    if kind == "response":
+        found.append(read_response(crossing, given))
+    else:
+        _request(crossing, given, found)
 
 
 def _request(crossing: Crossing, request: Any, found: list[Message]) -> None:
@@ -88,7 +94,7 @@ def _blocks(crossing: Crossing, part: Any) -> tuple[Block, ...]:
         case "user-prompt":
             return _prompt(crossing, part)
         case "tool-return":
-            return (_result(part),)
+            return (_result(crossing, part),)
         case "retry-prompt" if _answers(part):
             text = TextBlock(part.model_response())
             return (ToolResultBlock(part.tool_call_id, (text,), part.tool_name, is_error=True),)
@@ -105,65 +111,33 @@ def _prompt(crossing: Crossing, part: Any) -> tuple[Block, ...]:
     blocks: list[Any] = []
     for content in part.content:
         if getattr(content, "kind", None) != "cache-point":
-            blocks.append(_content(content))
-        elif blocks and blocks[-1].cache is None:
-            blocks[-1] = attrs.evolve(blocks[-1], cache=content.ttl)
+            blocks.append(_content(crossing, content))
+        elif blocks:
+            blocks[-1] = _marked(crossing, blocks[-1], content.ttl)
         else:
             crossing.lose("hint", "a cache point", "it stands behind nothing")
     return tuple(blocks)
 
 
-def _content(content: Any) -> Block:
+def _marked(crossing: Crossing, block: Any, ttl: str) -> Any:
+    """Return a block with a mark; of several the longest counts, as they are at one place."""
+    if block.cache is not None:
+        crossing.lose("hint", "a cache point", "another one stands there")
+    return attrs.evolve(block, cache="1h" if "1h" in (block.cache, ttl) else ttl)
+
+
+def _content(crossing: Crossing, content: Any) -> Block:
     if isinstance(content, str):
         return TextBlock(content)
-    return TextBlock(content.content) if hasattr(content, "content") else read_media(content)
+    if hasattr(content, "content"):
+        return TextBlock(content.content)
+    return read_media(crossing, content)
 
 
-def _result(part: Any) -> ToolResultBlock:
+def _result(crossing: Crossing, part: Any) -> ToolResultBlock:
     """Return a result; a value that is no text is one as the model is shown it."""
     contents = part.content_items(mode="str", wrap_if_error=False)
-    blocks = tuple(_content(content) for content in contents if content != "")
+    blocks = tuple(_content(crossing, content) for content in contents if content != "")
     error = "interrupted" if part.outcome == "interrupted" else None
     failed = part.outcome != "success"
     return ToolResultBlock(part.tool_call_id, blocks, part.tool_name, failed, error)
-
-
-def _response(crossing: Crossing, response: Any) -> Message:
-    blocks: list[Block] = []
-    for part in response.parts:
-        read = _REPLIES.get(part.part_kind)
-        if read is None:
-            crossing.lose("content", f"a part of kind {part.part_kind!r}")
-        else:
-            blocks.append(read(part))
-    counts = {key: getattr(response.usage, key) for key in ("input_tokens", "output_tokens")}
-    return Message(
-        "assistant",
-        tuple(blocks),
-        kind="recorded",
-        token_usage=counts if any(counts.values()) else None,
-        finish_reason=response.finish_reason,
-    )
-
-
-def _thought(part: Any) -> ReasoningBlock:
-    origin = ORIGINS.get(part.provider_name, part.provider_name)
-    if part.id in REDACTED or origin == "openai_responses":
-        return ReasoningBlock(part.content, encrypted=part.signature, origin=origin)
-    return ReasoningBlock(part.content, part.signature, origin=origin)
-
-
-def _call(part: Any) -> Block:
-    if isinstance(part.args, str):
-        return ToolUseBlock(part.tool_call_id, part.tool_name, part.args)
-    args: dict[str, Any] = part.args or {}
-    data = {"id": part.tool_call_id, "name": part.tool_name, "input": args}
-    return block_from_dict({"type": "tool_use", **data})
-
-
-_REPLIES: Mapping[str, Callable[[Any], Block]] = {
-    "text": lambda part: TextBlock(part.content),
-    "thinking": _thought,
-    "tool-call": _call,
-    "file": lambda part: read_media(part.content),
-}

@@ -16,7 +16,10 @@ PROVIDERS = {
 }
 """By our name of a provider, theirs."""
 
-ORIGINS = {"openai": "openai_responses", "google": "gemini"}
+ORIGINS = {
+    **dict.fromkeys(("openai", "azure"), "openai_responses"),
+    **dict.fromkeys(("google", "google-cloud", "google-gla", "google-vertex"), "gemini"),
+}
 """By their name of a provider, whose reasoning it is where the name differs."""
 
 REDACTED = ("redacted_thinking", "redacted_content")

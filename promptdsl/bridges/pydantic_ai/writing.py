@@ -10,19 +10,17 @@ from promptdsl import (
     DocumentBlock,
     ImageBlock,
     Message,
-    ReasoningBlock,
     Rendered,
     TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
 from promptdsl.bridges import Bridged
-from promptdsl.bridges.crossing import Crossing
 from promptdsl.bridges.foreign import foreign
 from promptdsl.bridges.pydantic_ai.media import written_media
-from promptdsl.bridges.pydantic_ai.words import DEVELOPER, PROVIDERS, REDACTED, pydantic_ai
+from promptdsl.bridges.pydantic_ai.words import DEVELOPER, pydantic_ai
+from promptdsl.bridges.pydantic_ai.writing_replies import Writing, written_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -30,18 +28,6 @@ if TYPE_CHECKING:
 # Parts have a time, and the same prompt has the same bytes at any.
 _TIME = {"timestamp": datetime(1970, 1, 1, tzinfo=UTC)}
 _MEDIA = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
-
-
-class _Writing(Crossing):
-    """A crossing to Pydantic AI.
-
-    ``ai`` is its module of messages, ``provider`` the render's target, ``called`` the name of the
-    tool that each call was made to.
-    """
-
-    ai: Any
-    provider: str | None
-    called: dict[str, str]
 
 
 def to_pydantic_ai(
@@ -53,14 +39,14 @@ def to_pydantic_ai(
     :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
     :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
     """
-    w = _Writing.of("Pydantic AI", rendered)
+    w = Writing.of("Pydantic AI", rendered)
     w.ai, w.provider, w.called = pydantic_ai(), rendered.facts.provider, {}
     messages: list[Any] = []
     asked: list[Any] = []
     for w.index, w.message in enumerate(rendered.messages):
         if w.message.role != "assistant":
             asked.extend(_asked(w, w.message))
-        elif parts := list(_replied(w, w.message)):
+        elif parts := list(written_reply(w, w.message)):
             messages += [w.ai.ModelRequest(asked)] if asked else []
             messages.append(_response(w, w.message, parts))
             asked = []
@@ -69,14 +55,12 @@ def to_pydantic_ai(
     return Bridged(tuple(messages), w.checked(strict=strict), tools)
 
 
-def _asked(w: _Writing, said: Message) -> Iterator[Any]:
+def _asked(w: Writing, said: Message) -> Iterator[Any]:
     """Yield the parts of a message that is not the model's, results first."""
     rest: list[Block] = []
     for block in said.content:
         if type(block) is ToolResultBlock and said.role in ("tool", "user"):
             yield _returned(w, block)
-        elif said.role == "tool":
-            w.lose_block(block)
         else:
             rest.append(block)
     if said.role == "user":
@@ -90,7 +74,7 @@ def _asked(w: _Writing, said: Message) -> Iterator[Any]:
         w.lose("hint", f"the name {said.name!r}")
 
 
-def _instructions(w: _Writing, said: Message, blocks: Sequence[Block]) -> Iterator[Any]:
+def _instructions(w: Writing, said: Message, blocks: Sequence[Block]) -> Iterator[Any]:
     developer = said.role == "developer" and said.kind != "recorded_system"
     for block in blocks:
         if type(block) is not TextBlock:
@@ -102,7 +86,7 @@ def _instructions(w: _Writing, said: Message, blocks: Sequence[Block]) -> Iterat
         yield from [w.ai.SystemPromptPart(text, metadata=metadata, **_TIME)] if text else ()
 
 
-def _contents(w: _Writing, blocks: Sequence[Block]) -> Iterator[Any]:
+def _contents(w: Writing, blocks: Sequence[Block]) -> Iterator[Any]:
     """Yield what a user said, a cache point behind what has a mark."""
     for block in blocks:
         content = _content(w, block)
@@ -114,7 +98,7 @@ def _contents(w: _Writing, blocks: Sequence[Block]) -> Iterator[Any]:
             w.lose("hint", "a cache mark", "it stands behind nothing")
 
 
-def _content(w: _Writing, block: Block) -> Any:
+def _content(w: Writing, block: Block) -> Any:
     if isinstance(block, TextBlock):
         w.lose_hints(block, "cache")
         return w.clean(block.text, "a text") or None
@@ -124,7 +108,7 @@ def _content(w: _Writing, block: Block) -> Any:
     return None
 
 
-def _returned(w: _Writing, block: ToolResultBlock) -> Any:
+def _returned(w: Writing, block: ToolResultBlock) -> Any:
     interrupted = block.is_error and block.error_type == "interrupted"
     w.lose_hints(block, *(("error_type",) if interrupted else ()))
     contents = [_content(w, inner) for inner in block.content]
@@ -143,49 +127,7 @@ def _returned(w: _Writing, block: ToolResultBlock) -> Any:
     )
 
 
-def _replied(w: _Writing, said: Message) -> Iterator[Any]:
-    for block in said.content:
-        w.lose_hints(block, "title", "detail") if not isinstance(block, UnknownBlock) else None
-        match block:
-            case TextBlock():
-                text = w.clean(block.text, "a text")
-                yield from [w.ai.TextPart(text)] if text else ()
-            case ReasoningBlock():
-                yield _thought(w, block)
-            case ToolUseBlock():
-                id, name = w.id(block.id), w.clean(block.name, "a tool's name")
-                w.called[id] = name
-                yield w.ai.ToolCallPart(name, w.clean_json(block.arguments), id)
-            case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                yield from _file(w, block)
-            case _:
-                w.lose_block(block)
-
-
-def _file(w: _Writing, block: Block) -> Iterator[Any]:
-    content = written_media(w.ai, w, block, w.provider)
-    if isinstance(content, w.ai.BinaryContent):
-        yield w.ai.FilePart(content)
-    elif content is not None:
-        w.lose("content", f"a block of type {block.type!r}", "a response holds bytes alone")
-
-
-def _thought(w: _Writing, block: ReasoningBlock) -> Any:
-    """Return a thought; what is encrypted stands where the signature does."""
-    provider = PROVIDERS.get(block.origin or "", block.origin)
-    signature = block.signature if block.encrypted is None else block.encrypted
-    if block.signature not in (None, signature):
-        w.lose("hint", "the signature of reasoning", "it is encrypted beside it")
-    redacted = block.encrypted is not None and provider == "anthropic"
-    return w.ai.ThinkingPart(
-        w.clean(block.text, "reasoning"),
-        id=REDACTED[0] if redacted else None,
-        signature=w.name(signature, "a signature"),
-        provider_name=w.name(provider, "a provider"),
-    )
-
-
-def _response(w: _Writing, said: Message, parts: list[Any]) -> Any:
+def _response(w: Writing, said: Message, parts: list[Any]) -> Any:
     if said.name is not None:
         w.lose("hint", f"the name {said.name!r}")
     usage = foreign("pydantic_ai.usage", "pydantic-ai").RequestUsage
@@ -199,7 +141,7 @@ def _response(w: _Writing, said: Message, parts: list[Any]) -> Any:
     )
 
 
-def _tools(w: _Writing, rendered: Rendered) -> Iterator[Any]:
+def _tools(w: Writing, rendered: Rendered) -> Iterator[Any]:
     made = foreign("pydantic_ai.tools", "pydantic-ai").ToolDefinition
     for tool in w.portable(rendered):
         # As plain data that belongs to who asked for it.
