@@ -143,15 +143,12 @@ def tokens(sent: Any) -> list[str]:
     config = sent.get("config", {})
     leading = sent.get("system") or config.get("system_instruction", {}).get("parts", [])
     row = [as_text(block) for block in leading]
-    before = None
     for turn in sent.get("messages") or sent.get("contents") or sent.get("input", []):
         role, content = turn.get("role"), turn.get("content") or turn.get("parts") or ""
-        if role != before or not isinstance(content, list):
-            row.append(f"<{role} {turn.get('tool_call_id', '')}>")
+        row.append(f"<{role} {turn.get('tool_call_id', '')}>")
         row += [as_text(block) for block in content] if isinstance(content, list) else [content]
         row += [as_text(call) for call in turn.get("tool_calls", ())]
         row += [as_text(turn)] if role is None else []
-        before = role if isinstance(content, list) else None
     return row
 
 

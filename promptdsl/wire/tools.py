@@ -7,6 +7,7 @@ from promptdsl.encoding import is_whole
 from promptdsl.json_text import thawed
 from promptdsl.losses import Loss
 from promptdsl.prompts import CHOICES, ToolDefinition
+from promptdsl.schemas import is_closed
 from promptdsl.wire.request import Mark, Param, Request
 from promptdsl.wire.text import json_copy
 
@@ -45,6 +46,35 @@ def write_tools(
         request.offered.add(tool.name)
         params.append(param)
     return params
+
+
+def loosen(
+    request: Request,
+    origin: str,
+    params: list[Param],
+    *,
+    inside: Callable[[Param], Param] = _itself,
+) -> None:
+    """Take ``strict`` from the tools whose schema does not keep its rules: they would be refused.
+
+    ``params`` are what :func:`write_tools` returned for this origin.
+    """
+    tools = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == origin)
+    for tool, param in zip(tools, params, strict=True):
+        own = inside(param) if tool.raw is None else {}
+        if own.get("strict") is True and not is_closed(thawed(tool.input_schema)):
+            own["strict"] = False
+            request.lose("hint", "strict", OPEN, subject=tool)
+
+
+OPEN = "the schema is not closed, as strict asks: sent without it"
+
+
+def lose_tool_marks(request: Request) -> None:
+    """Lose the marks behind tools, where there may be none: nothing else is marked yet."""
+    for mark in request.marks:
+        request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
+    request.marks.clear()
 
 
 def _note_surrogates(request: Request, tool: ToolDefinition) -> None:

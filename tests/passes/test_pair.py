@@ -292,7 +292,8 @@ def test_the_last_calls_may_wait(behind: Content, make: Make, target: str | None
 @every_target
 def test_waiting_is_no_loss(target: str) -> None:
     """Calls that wait are no loss, so a strict render takes them too."""
-    assert () == render(Timeline(User("u"), calls("a")), provider=target, strict=True).losses
+    rendered = render(Timeline(User("u"), calls("a")), provider=target, strict=True)
+    assert [] == [loss for loss in rendered.losses if loss.what != "there are no tools"]
 
 
 def _short(block: Any) -> Any:

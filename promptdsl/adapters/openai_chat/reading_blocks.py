@@ -8,10 +8,10 @@ import attrs
 
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_chat.keys import AUDIO, ORIGIN, refuse_part
-from promptdsl.adapters.openai_chat.marks import MARK, unjoined
 from promptdsl.adapters.openai_chat.media import MEDIA_READERS
 from promptdsl.blocks import EMPTY, Block, TextBlock, ToolUseBlock, text_block, tool_use_block
 from promptdsl.wire.entries import entry, located, located_items, mapping
+from promptdsl.wire.parts import MARK, unjoined
 
 
 def read_content(entries: Mapping[str, Any]) -> tuple[Block, ...]:

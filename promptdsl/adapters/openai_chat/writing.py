@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from promptdsl.adapters.openai_chat.keys import AUDIO
-from promptdsl.adapters.openai_chat.marks import joined, write_marks
+from promptdsl.adapters.openai_chat.marks import write_marks
 from promptdsl.adapters.openai_chat.names import LONGEST_ID, is_speaker
 from promptdsl.adapters.openai_chat.request import Chat
 from promptdsl.adapters.openai_chat.tools import settings_of, tools_of
@@ -14,6 +14,7 @@ from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Message
 from promptdsl.models import ModelFacts
 from promptdsl.prompts import Prompt
+from promptdsl.wire.parts import joined
 
 if TYPE_CHECKING:
     from openai.types.chat import (

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_chat.keys import AUDIO, ORIGIN, is_own_part, lose_keys
-from promptdsl.adapters.openai_chat.marks import MARK, joined, marked
 from promptdsl.adapters.openai_chat.media import media_part
 from promptdsl.adapters.openai_chat.names import fitting_id
 from promptdsl.adapters.openai_chat.request import Chat
@@ -13,6 +12,7 @@ from promptdsl.adapters.openai_chat.tools import LONGEST_NAME
 from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.losses import LossKind
 from promptdsl.wire.names import tool_name
+from promptdsl.wire.parts import MARK, joined, marked
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy
 
@@ -46,7 +46,7 @@ def _text(request: Chat, role: str, block: TextBlock) -> Param | None:
         key = "refusal" if role == "assistant" and block.extra.get("refusal") is True else "text"
         part = {"type": key, key: block.text} if block.text else None
     lose_keys(request, block, ("refusal", "audio") if part and part["type"] == AUDIO else _REFUSAL)
-    return marked(request, role, block.cache, part)
+    return marked(request, block.cache, part)
 
 
 _REFUSAL = ("refusal",)
@@ -74,7 +74,7 @@ def _unknown(request: Chat, role: str, block: b.UnknownBlock) -> Param | None:
     if part is None:
         _unsaid(request, role, block)
         return None
-    return marked(request, role, "default" if part.pop(MARK, None) else None, part)
+    return marked(request, "default" if part.pop(MARK, None) else None, part)
 
 
 def _call(request: Chat, role: str, block: ToolUseBlock) -> Param | None:
@@ -87,7 +87,7 @@ def _call(request: Chat, role: str, block: ToolUseBlock) -> Param | None:
     made = {"name": name, key: request.clean(block.arguments, key)}
     call = {"id": fitting_id(block.id), "type": kind, kind: made}
     lose_keys(request, block, ("custom",))
-    return marked(request, role, block.cache, call)
+    return marked(request, block.cache, call)
 
 
 def _result(request: Chat, role: str, block: ToolResultBlock) -> None:
@@ -98,7 +98,7 @@ def _result(request: Chat, role: str, block: ToolResultBlock) -> None:
     if block.is_error:
         request.lose("hint", "the error flag of a result", "Chat has none: the text says it")
         _tell_error(parts, block.error_type or "unknown")
-    marked(request, role, block.cache, parts[-1] if parts else None)
+    marked(request, block.cache, parts[-1] if parts else None)
     lose_keys(request, block)
     id = fitting_id(block.tool_use_id)
     request.sent.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
@@ -128,7 +128,7 @@ def _media(request: Chat, role: str, block: b.MediaBlock) -> Param | None:
         request.lose("hint", f"the title {block.title!r}", why)
     if block.detail is not None and "detail" not in said:
         request.lose("hint", f"the detail {block.detail!r}", why)
-    return marked(request, role, block.cache, part)
+    return marked(request, block.cache, part)
 
 
 _WRITERS: dict[type, Callable[[Chat, str, Any], Param | None]] = {

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptdsl.errors import DataError
+from promptdsl.wire.foreign import ANTHROPIC, Owners, looks_like, owner_of
+from promptdsl.wire.foreign import lose_keys as lose_foreign_keys
 from promptdsl.wire.request import Request
 
 ORIGIN = "openai_responses"
@@ -24,12 +26,8 @@ _READ = re.compile(
 """The types of items and parts that have a block of ours."""
 
 _PART = re.compile(r"(input|output)_.*")
-_PARTS: Mapping[object, tuple[str, str]] = {
-    "tool_use": ("input", "anthropic"),
-    "tool_result": ("tool_use_id", "anthropic"),
-    "thinking": ("signature", "anthropic"),
-    "image": ("source", "anthropic"),
-    "document": ("source", "anthropic"),
+_PARTS: Owners = {
+    **ANTHROPIC,
     "text": ("text", "openai"),
     "image_url": ("image_url", "openai"),
     "file": ("file", "openai"),
@@ -45,20 +43,22 @@ def is_own_item(data: Mapping[str, Any]) -> bool:
 def is_own_part(data: Mapping[str, Any]) -> bool:
     """Return whether a part nobody knows may be one of Responses, and would be read as it is."""
     kind = data.get("type")
-    return isinstance(kind, str) and _READ.fullmatch(kind) is None and _owner(data) is None
+    return (
+        isinstance(kind, str) and _READ.fullmatch(kind) is None and owner_of(data, _PARTS) is None
+    )
 
 
 def refuse_part(part: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` for a part or an item that another provider has."""
-    if owner := _owner(part):
-        raise DataError(f"{part['type']!r} is none of Responses", fix=_advice(owner))
+    if owner := owner_of(part, _PARTS):
+        raise DataError(f"{part['type']!r} is none of Responses", fix=looks_like(owner))
 
 
 def refuse_message(entries: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` for a message that another provider has."""
     for key, owner in _MESSAGES.items():
         if entries.get(key):
-            raise DataError(f"{key!r} is no key of an item of Responses", fix=_advice(owner))
+            raise DataError(f"{key!r} is no key of an item of Responses", fix=looks_like(owner))
 
 
 _MESSAGES = {
@@ -71,22 +71,9 @@ def refuse_payload(payload: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` for a payload that another provider has."""
     for key, owner in (("messages", "openai"), ("contents", "gemini")):
         if "input" not in payload and key in payload:
-            raise DataError("'input' is needed", fix=_advice(owner))
-
-
-def _owner(part: Mapping[str, Any]) -> str | None:
-    kind = part.get("type")
-    key, owner = _PARTS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
-    return owner if owner and key in part else None
-
-
-def _advice(owner: str) -> str:
-    return f"this looks like {owner}: History.from_{owner}"
+            raise DataError("'input' is needed", fix=looks_like(owner))
 
 
 def lose_keys(request: Request, block: Any, known: Iterable[str] = ()) -> None:
-    """Record the further keys of a block that are not sent; ids are none of them."""
-    for key, value in block.extra.items():
-        if value and key != "item" and key not in known:
-            why = f"Responses has none on a {block.type} block"
-            request.lose("hint", f"key {key!r}", why)
+    """Record the further keys of a block that Responses has not."""
+    lose_foreign_keys(request, block, "Responses", known)

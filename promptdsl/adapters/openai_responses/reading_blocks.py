@@ -5,13 +5,13 @@ from typing import Any, cast
 
 from promptdsl import blocks as b
 from promptdsl.adapters.openai_responses.keys import ORIGIN, refuse_part
-from promptdsl.adapters.openai_responses.marks import MARK, unjoined
 from promptdsl.adapters.openai_responses.media import read_file, read_image
 from promptdsl.adapters.openai_responses.names import read_origin
 from promptdsl.adapters.openai_responses.reasoning import read_reasoning
 from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock, text_block
 from promptdsl.errors import DataError
 from promptdsl.wire.entries import entry, located_items, mapping
+from promptdsl.wire.parts import MARK, unjoined
 
 
 def read_content(value: object, extra: Mapping[str, Any] = EMPTY) -> tuple[Block, ...]:

@@ -15,7 +15,7 @@ from promptdsl.wire.entries import entry, located, located_items, mapping
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param, Request
 from promptdsl.wire.text import json_copy
-from promptdsl.wire.tools import chosen, write_tools
+from promptdsl.wire.tools import OPEN, chosen, loosen, lose_tool_marks, write_tools
 
 LONGEST_NAME = 64
 _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
@@ -24,24 +24,9 @@ _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; no mark stands behind one here."""
     tools = write_tools(request, ORIGIN, partial(_tool, request))
-    _loosen(request, tools)
-    for mark in request.marks:
-        request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
-    request.marks.clear()
+    loosen(request, ORIGIN, tools)
+    lose_tool_marks(request)
     return tools
-
-
-def _loosen(request: Request, params: list[Param]) -> None:
-    """Take ``strict`` from the functions whose schema does not keep its rules: they are refused."""
-    tools = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == ORIGIN)
-    for tool, param in zip(tools, params, strict=True):
-        asked = tool.raw is None and param.get("strict") is True
-        if asked and not is_closed(thawed(tool.input_schema)):
-            param["strict"] = False
-            request.lose("hint", "strict", OPEN, subject=tool)
-
-
-OPEN = "the schema is not closed, as strict asks: sent without it"
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:

@@ -11,7 +11,6 @@ from promptdsl.adapters.openai_responses.keys import (
     is_own_part,
     lose_keys,
 )
-from promptdsl.adapters.openai_responses.marks import MARK, joined, marked
 from promptdsl.adapters.openai_responses.media import media_part
 from promptdsl.adapters.openai_responses.names import fitting_id, identity, origin_of
 from promptdsl.adapters.openai_responses.reasoning import forget, produce, reasoning_param
@@ -19,6 +18,7 @@ from promptdsl.adapters.openai_responses.request import Items
 from promptdsl.adapters.openai_responses.tools import LONGEST_NAME
 from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.wire.names import tool_name
+from promptdsl.wire.parts import MARK, joined, marked
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy
 

@@ -1,0 +1,91 @@
+"""Parts as OpenAI takes them: neighbouring texts as one, and cache marks on what they stand behind.
+
+The blank line between two texts is the same whether a mark stands there or not, so a mark that
+comes or goes changes no token.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from promptdsl.blocks import Block, Cache, TextBlock
+from promptdsl.wire.request import Mark, Param, Request
+
+MARK = "prompt_cache_breakpoint"
+JOINT = "\n\n"
+"""What stands between neighbouring texts."""
+
+_TEXTS = ("text", "input_text", "output_text")
+
+
+def marked(request: Request, cache: Cache | None, part: Param | None) -> Param | None:
+    """Return the part with its block's cache mark, where there may be one (never on an answer)."""
+    if cache is None or (part and MARK in part):
+        return part
+    if part is None or request.message.role == "assistant" or not request.facts.cache_marks:
+        request.lose("hint", "cache mark", "the target takes none here")
+        return part
+    if cache == "1h":
+        request.lose("hint", "an hour to live", "a mark lives as long as the request says")
+    part[MARK] = {"mode": "explicit"}
+    request.marks.append(Mark(part, cache, request.index, request.message))
+    return part
+
+
+def joined(parts: list[Param]) -> str | list[Param]:
+    """Return parts as they are sent; with marks among them only when it is known which stay."""
+    return parts if any(MARK in part for part in parts) else finished(parts)
+
+
+def finished(parts: list[Param]) -> str | list[Param]:
+    """Return parts, neighbouring texts as one; what is all one text is a string.
+
+    Behind a marked text the next one begins with the blank line.
+    """
+    sent: list[Param] = []
+    for run in _runs(parts):
+        part = run[-1]
+        if part["type"] in _TEXTS:
+            opening = [""] if sent and sent[-1]["type"] in _TEXTS else []
+            part = {**part, "text": JOINT.join([*opening, *(one["text"] for one in run)])}
+        sent.append(part)
+    plain = len(sent) == 1 and sent[0]["type"] in _TEXTS and MARK not in sent[0]
+    return str(sent[0]["text"]) if plain else sent or ""
+
+
+def _runs(parts: list[Param]) -> Iterator[list[Param]]:
+    """Yield neighbouring texts up to a mark, and each other part alone."""
+    run: list[Param] = []
+    for part in parts:
+        texts = run and part["type"] in _TEXTS and run[-1]["type"] in _TEXTS
+        if run and (not texts or MARK in run[-1]):
+            yield run
+            run = []
+        run.append(part)
+    if run:
+        yield run
+
+
+def unjoined(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return blocks that were read, texts behind a marked one without the blank line."""
+    return tuple(
+        _unjoined(block) if number and _ends_marked(blocks[number - 1]) else block
+        for number, block in enumerate(blocks)
+    )
+
+
+def _unjoined(block: Block) -> Block:
+    if not isinstance(block, TextBlock) or "refusal" in block.extra:
+        return block
+    return TextBlock(block.text.removeprefix(JOINT) or block.text, block.cache, block.extra)
+
+
+def _ends_marked(block: Any) -> bool:
+    return isinstance(block, TextBlock) and bool(block.cache) and "refusal" not in block.extra
+
+
+def take_back(request: Request, kept: list[Mark]) -> None:
+    """Take the marks from the parts that may not carry them."""
+    held = {id(mark.param) for mark in kept}
+    for mark in request.marks:
+        if id(mark.param) not in held:
+            del mark.param[MARK]
