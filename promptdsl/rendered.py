@@ -10,7 +10,7 @@ from promptdsl.config import Resolved
 from promptdsl.errors import PendingToolCalls, TargetError
 from promptdsl.losses import Loss
 from promptdsl.messages import Message
-from promptdsl.models import ModelFacts
+from promptdsl.models import ModelFacts, facts_for
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.sources import author
 from promptdsl.targets import TARGETS
@@ -157,7 +157,8 @@ class Rendered:
         method = TARGETS[target].method
         if TARGETS[provider].method != method:
             model = self.facts.model
-            named = "" if model is None else f"model={model!r}, "
+            there = facts_for(model, target).known
+            named = f"model={model!r}, " if there else ""
             raise TargetError(
                 f"this was rendered for {provider}, so it has no {method}()",
                 fix=f"render it for that target: render(tree, {named}provider={target!r})",

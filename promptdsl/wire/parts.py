@@ -44,19 +44,23 @@ def finished(parts: list[Param]) -> str | list[Param]:
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
-        if part["type"] in _TEXTS:
-            opening = [""] if sent and sent[-1]["type"] in _TEXTS else []
+        if _is_text(part):
+            opening = [""] if sent and _is_text(sent[-1]) else []
             part = {**part, "text": JOINT.join([*opening, *(one["text"] for one in run)])}
         sent.append(part)
-    plain = len(sent) == 1 and sent[0]["type"] in _TEXTS and MARK not in sent[0]
+    plain = len(sent) == 1 and _is_text(sent[0]) and MARK not in sent[0]
     return str(sent[0]["text"]) if plain else sent or ""
+
+
+def _is_text(part: Param) -> bool:
+    return part["type"] in _TEXTS and isinstance(part.get("text"), str)
 
 
 def _runs(parts: list[Param]) -> Iterator[list[Param]]:
     """Yield neighbouring texts up to a mark, and each other part alone."""
     run: list[Param] = []
     for part in parts:
-        texts = run and part["type"] in _TEXTS and run[-1]["type"] in _TEXTS
+        texts = run and _is_text(part) and _is_text(run[-1])
         if run and (not texts or MARK in run[-1]):
             yield run
             run = []
