@@ -13,7 +13,7 @@ from promptdsl.tree import SECTION, SYSTEM, Node, named_label, walk
 
 
 def check_bound(root: Node, config: Resolved, model: str | None) -> None:
-    """Refuse what changes from one request to the next before the last turn of a user.
+    """Refuse what changes from one request to the next before the last question or answer.
 
     ``root`` is the tree as it was written for its audience. Raises :class:`PlacementError` with the
     line of what changes.
@@ -45,12 +45,14 @@ def _flat(root: Node) -> Iterator[Any]:
 
 
 def _may_ask(turn: Node) -> bool:
-    return isinstance(turn, Recorded) or (isinstance(turn, Turn) and turn.role == "user")
+    """Return whether a turn may be a question, or hold reasoning."""
+    spoken = isinstance(turn, Turn) and turn.role in ("user", "assistant")
+    return isinstance(turn, Recorded) or spoken
 
 
 def _precedes(turn: Any, number: int, asked: int, config: Resolved) -> bool:
-    """Return whether a turn stands before the answer to the last turn of a user, or is that."""
-    if turn.mask & (SYSTEM | SECTION):
+    """Return whether a turn stands before what is bound, or may come to stand there."""
+    if turn.mask & (SYSTEM | SECTION) or isinstance(turn, Lazy):
         return True
     if isinstance(turn, Request):
         usual = "before_user" if turn.grounding else config.ephemeral_position

@@ -27,7 +27,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     # Five minutes may not stand before an hour, which covers what is before it anyway.
     hour = _last_hour(prompt)
     for place in (_last_stable(messages, facts), _last_system(messages, facts)):
-        marked = _marked(messages[place]) if place > max(hour, -1) and free else None
+        marked = _marked(messages[place], facts) if place > max(hour, -1) and free else None
         if marked is not None and marked is not messages[place]:
             messages[place] = marked
             free -= 1
@@ -37,18 +37,26 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
 
 
+MEDIA = ("image", "audio", "document", "video")
+
+
 def _count(prompt: Prompt) -> int:
     """Return how many marks an author placed."""
-    blocks = [block for message in prompt.messages for block in message.content]
-    within = [inner for block in blocks for inner in getattr(block, "content", ())]
-    asked: Any = (*blocks, *within, *prompt.tools)
-    return sum(getattr(one, "cache", None) is not None for one in asked)
+    marked = [block for message in prompt.messages for block in _marked_in(message)]
+    return len(marked) + sum(tool.cache is not None for tool in prompt.tools)
+
+
+def _marked_in(message: Message) -> list[Any]:
+    """Return the blocks of a message that carry a mark, those in results among them."""
+    blocks: list[Any] = [*message.content]
+    blocks += [inner for block in blocks for inner in getattr(block, "content", ())]
+    return [block for block in blocks if getattr(block, "cache", None) is not None]
 
 
 def _last_hour(prompt: Prompt) -> int:
     """Return the place of the last message with a mark of an hour, -1 for a tool, -2 for none."""
     for place in range(len(prompt.messages) - 1, -1, -1):
-        if any(getattr(block, "cache", None) == "1h" for block in prompt.messages[place].content):
+        if any(block.cache == "1h" for block in _marked_in(prompt.messages[place])):
             return place
     return -1 if any(tool.cache == "1h" for tool in prompt.tools) else -2
 
@@ -60,10 +68,15 @@ def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
     end = next(passing, len(messages))
     for place in range(end - 1, -1, -1):
         said = messages[place]
-        heard = said.role != "assistant" or facts.answer_marks
-        if said.kind not in FLEETING and said.role != "system" and heard and _markable(said) >= 0:
+        if _stays(said, facts) and _markable(said, facts) >= 0:
             return place
     return -1
+
+
+def _stays(said: Message, facts: ModelFacts) -> bool:
+    """Return whether a turn is there the next time, and may carry a mark."""
+    able = said.role != "assistant" or facts.answer_marks
+    return able and said.role != "system" and said.kind not in FLEETING
 
 
 def _last_system(messages: Sequence[Message], facts: ModelFacts) -> int:
@@ -79,21 +92,23 @@ def _last_system(messages: Sequence[Message], facts: ModelFacts) -> int:
 _WRITTEN = ("written", "recorded", "recorded_system")
 
 
-def _markable(message: Message) -> int:
+def _markable(message: Message, facts: ModelFacts) -> int:
     """Return the index of the last block that can carry a mark, -1 for none."""
     blocks = message.content
-    return next((n for n in range(len(blocks) - 1, -1, -1) if _carries(blocks[n])), -1)
+    return next((n for n in range(len(blocks) - 1, -1, -1) if _carries(blocks[n], facts)), -1)
 
 
-def _carries(block: Any) -> bool:
+def _carries(block: Any, facts: ModelFacts) -> bool:
     if not hasattr(block, "cache") or (block.type == "tool_result" and not block.content):
         return False
+    if block.type in MEDIA:
+        return block.type in facts.media
     return block.type != "text" or bool(block.text and not block.text.isspace())
 
 
-def _marked(message: Message) -> Message | None:
+def _marked(message: Message, facts: ModelFacts) -> Message | None:
     """Return a message with a mark behind it, itself when it has one, ``None`` if it cannot."""
-    place = _markable(message)
+    place = _markable(message, facts)
     if place < 0:
         return None
     blocks: list[Block] = [*message.content]

@@ -23,7 +23,9 @@ def answers_of(turn: Node) -> tuple[str, ...]:
 
 
 def calls_in(message: Message) -> tuple[str, ...]:
-    """Return the ids of the calls a message makes, in order."""
+    """Return the ids of the calls a message makes, in order; only a model makes any."""
+    if message.role != "assistant":
+        return ()
     return tuple(block.id for block in message.content if isinstance(block, ToolUseBlock))
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    Developer,
     Ephemeral,
     Fragment,
     Grounding,
@@ -49,6 +50,13 @@ BEFORE: dict[str, Callable[[Node], tuple[Node, ...]]] = {
     "grounding": lambda part: (Grounding("g", part), User("a")),
     "at the start": lambda part: (User("a"), Ephemeral(part, position="start")),
     "in the flow": lambda part: (Ephemeral(part), User("a")),
+    "before an answer": lambda part: (User("a"), Developer(part), Assistant("b")),
+    "before a later answer": lambda part: (
+        User("a"),
+        Assistant(ToolUse("t", {}, id="i")),
+        ToolMessage("i", part),
+        Assistant("b"),
+    ),
 }
 BEHIND: dict[str, Callable[[Node], tuple[Node, ...]]] = {
     "at the end": lambda part: (Ephemeral(part, position="end"), User("a")),
@@ -94,3 +102,10 @@ def test_another_audience() -> None:
     """What the model does not read binds nothing."""
     tree = Timeline(Section("s", clock(), audience="people"), User("a"))
     assert render(tree, model=BOUND).payload()
+
+
+def test_what_may_be_anything() -> None:
+    """What a lazy part beside the turns comes to may stand anywhere, so it is refused."""
+    tree = Timeline(User("a"), Lazy(lambda _: Section("s", "x")))
+    with pytest.raises(PlacementError, match="a Lazy changes"):
+        render(tree, model=BOUND)

@@ -8,18 +8,23 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Audio,
     CacheBreakpoint,
     Developer,
     Ephemeral,
     Grounding,
     History,
+    Message,
     OptionError,
     Section,
     System,
+    TextBlock,
     Timeline,
     Tool,
     ToolMessage,
+    ToolResultBlock,
     ToolUse,
+    ToolUseBlock,
     User,
     render,
 )
@@ -67,6 +72,21 @@ def tool(name: str = "t") -> Tool:
 def test_places(turns: tuple[Node, ...], found: list[str]) -> None:
     """Marks stand behind the tools, the system text and the last turn that will stay."""
     assert found == marked(*turns)
+
+
+def test_not_on_what_is_not_sent() -> None:
+    """A mark stands behind the last block that the target takes."""
+    audio = Audio.from_bytes(b"RIFF$\0\0\0WAVEfmt ", "audio/wav")
+    assert ["b"] == marked(User("a", merge=False), User("b", audio))
+
+
+def test_an_hour_within_a_result() -> None:
+    """A mark in a result counts, and none of five minutes is placed before its hour."""
+    result = ToolResultBlock("i", (TextBlock("r", "1h"),))
+    call = Message("assistant", [ToolUseBlock("i", "t", "{}")])
+    history = History([Message("user", "a"), call, Message("tool", [result])])
+    rendered = render(Timeline(tool(), System("s"), history), model=MODEL, cache="auto")
+    assert () == rendered.losses
 
 
 def test_beside_those_of_an_author() -> None:

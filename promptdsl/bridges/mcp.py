@@ -161,7 +161,8 @@ def _link(content: Any) -> Block:
 
 
 def _encoded(text: str) -> dict[str, str]:
-    return {"type": "base64", "data": b64encode(text.encode()).decode("ascii")}
+    data = text.encode("utf-8", "replace")
+    return {"type": "base64", "data": b64encode(data).decode("ascii")}
 
 
 def _read(

@@ -86,7 +86,7 @@ def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
         if len(content) == 1:
             block = content[0]
             kind = type(block)  # pyright: ignore[reportUnknownVariableType]
-            if kind is ToolUseBlock and not waiting:
+            if kind is ToolUseBlock and not waiting and message.role == "assistant":
                 waiting[block.id] = node
                 continue
             if kind is ToolResultBlock and block.tool_use_id in waiting:

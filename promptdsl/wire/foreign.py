@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from promptdsl.errors import DataError
 from promptdsl.wire.request import Request
+
+ITEM = "item"
+"""The key of a block's extra that holds the ids it was recorded with, which are no loss."""
 
 Owners = Mapping[object, tuple[str, str]]
 """By type of a part that a provider does not have, a key it has and whose it is."""
@@ -12,9 +16,42 @@ ANTHROPIC: Owners = {
     "tool_use": ("input", "anthropic"),
     "tool_result": ("tool_use_id", "anthropic"),
     "thinking": ("signature", "anthropic"),
+    "redacted_thinking": ("data", "anthropic"),
     "image": ("source", "anthropic"),
     "document": ("source", "anthropic"),
 }
+
+
+OPENAI: Owners = {
+    "image_url": ("image_url", "openai"),
+    "input_audio": ("input_audio", "openai"),
+    "file": ("file", "openai"),
+}
+RESPONSES: Owners = {
+    **{f"input_{kind}": ("type", "openai_responses") for kind in ("text", "image", "file")},
+    "output_text": ("text", "openai_responses"),
+    "function_call": ("call_id", "openai_responses"),
+    "function_call_output": ("call_id", "openai_responses"),
+    "reasoning": ("summary", "openai_responses"),
+}
+_KEYS = {
+    **dict.fromkeys(("tool_calls", "tool_call_id", "function_call"), "openai"),
+    "parts": "gemini",
+}
+"""The keys of a message that say something, and whose they are."""
+
+
+def refuse_keys(entries: Mapping[str, Any]) -> None:
+    """Raise :class:`DataError` for a message with a key that says something elsewhere."""
+    for key, owner in _KEYS.items():
+        if entries.get(key):
+            raise DataError(f"{key!r} is no key of a message here", fix=looks_like(owner))
+
+
+def refuse_part(part: Mapping[str, Any], owners: Owners) -> None:
+    """Raise :class:`DataError` for a part that another provider has."""
+    if owner := owner_of(part, owners):
+        raise DataError(f"there is no part of type {part['type']!r} here", fix=looks_like(owner))
 
 
 def owner_of(part: Mapping[str, Any], owners: Owners) -> str | None:
@@ -32,5 +69,5 @@ def looks_like(owner: str) -> str:
 def lose_keys(request: Request, block: Any, service: str, known: Iterable[str] = ()) -> None:
     """Record the further keys of a block that are not sent; ids are none of them."""
     for key, value in block.extra.items():
-        if value and key != "item" and key not in known:
+        if value and key != ITEM and key not in known:
             request.lose("hint", f"key {key!r}", f"{service} has none on a {block.type} block")

@@ -7,6 +7,7 @@ from promptdsl.blocks import Block
 from promptdsl.errors import DataError
 from promptdsl.messages import Message, message
 from promptdsl.wire.entries import entry, mapping
+from promptdsl.wire.foreign import refuse_keys
 
 
 def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:
@@ -15,6 +16,7 @@ def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]])
     Raises :class:`DataError` for a role that is none.
     """
     entries = mapping(data)
+    refuse_keys(entries)
     role = entry(entries, "role", str)
     content = read_content(entry(entries, "content"))
     if role == "system":

@@ -1234,6 +1234,57 @@ def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
     assert payload == write(read(payload), FORMS)[0]
 
 
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        ({"oneOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}]}),
+        (
+            {"type": ["object", "null"], "properties": {}},
+            {"type": ["object", "null"], "properties": {}, "additionalProperties": False},
+        ),
+        (
+            {"type": "string", "pattern": "a", "default": "b", "description": 5},
+            {"type": "string", "description": "5\n\n{default: b, pattern: a}"},
+        ),
+        ({"type": "string", "format": "date"}, {"type": "string", "format": "date"}),
+        (
+            {"type": "string", "format": "hex"},
+            {"type": "string", "description": "{format: hex}"},
+        ),
+        (
+            {"not": {"type": "null"}, "type": "string"},
+            {"type": "string", "description": '{not: {"type": "null"}}'},
+        ),
+    ],
+)
+def test_keys_of_an_output_schema(schema: Any, sent: Any) -> None:
+    """Of a schema the keys stay that structured outputs take, as the SDK keeps them."""
+    payload: Any = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[0]
+    assert sent == payload["output_config"]["format"]["schema"]
+
+
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ({"content": "x", "tool_calls": [{"id": "a"}]}, "from_openai"),
+        ({"content": "x", "parts": [{"text": "y"}]}, "from_gemini"),
+        ({"content": [{"type": "image_url", "image_url": {"url": "x"}}]}, "from_openai"),
+        ({"content": [{"type": "input_text", "text": "x"}]}, "from_openai_responses"),
+    ],
+)
+def test_the_form_of_another_provider(said: Any, fix: str) -> None:
+    """What another provider has is refused, with the reader that takes it."""
+    with pytest.raises(DataError) as caught:
+        read([{"role": "assistant", **said}])
+    assert caught.value.fix.endswith(fix)
+
+
+def test_ids_are_no_loss() -> None:
+    """The ids that a text was recorded with elsewhere are not missed."""
+    block = TextBlock("x", None, {"item": {"id": "msg_1"}})
+    assert [] == lost(say("user", block))
+
+
 def test_a_deep_output_schema() -> None:
     """A schema a hundred levels deep is closed at every one."""
     deep: Any = {"type": "string", "maxLength": 1}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl.adapters import openai_chat
 from promptdsl.adapters.gemini import read, read_response, write
+from promptdsl.adapters.gemini.schemas import json_schema
 from promptdsl.blocks import (
     EMPTY,
     AudioBlock,
@@ -1876,3 +1877,42 @@ def test_response_error(data: object, what: str) -> None:
     with pytest.raises(DataError) as caught:
         read_response(data)
     assert what == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (
+            {"properties": {"a": {"ref": "#/defs/X"}}, "defs": {"X": {"type": "STRING"}}},
+            {"properties": {"a": {"$ref": "#/$defs/X"}}, "$defs": {"X": {"type": "string"}}},
+        ),
+        (
+            {"$ref": "#/$defs/X", "nullable": True},
+            {"anyOf": [{"$ref": "#/$defs/X"}, {"type": "null"}]},
+        ),
+        (
+            {"anyOf": [{"type": "NULL"}, {"type": "STRING"}], "nullable": True},
+            {"anyOf": [{"type": "null"}, {"type": "string"}]},
+        ),
+    ],
+)
+def test_references_and_null(given: Any, read: Any) -> None:
+    """A reference follows its definitions, and what may be null says so wherever it can."""
+    assert read == json_schema(given)
+
+
+def test_a_result_that_names_its_call() -> None:
+    """A result without an id does not take the call another result names."""
+    calls = [{"function_call": {"id": "x", "name": "f"}}, {"function_call": {"name": "f"}}]
+    results = [
+        {"function_response": {"name": "f", "response": {"output": "second"}}},
+        {"function_response": {"id": "x", "name": "f", "response": {"output": "first"}}},
+    ]
+    contents = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": calls},
+        {"role": "user", "parts": results},
+    ]
+    prompt = read(contents)
+    ids = [block.tool_use_id for m in prompt.messages if m.role == "tool" for block in m.content]  # type: ignore[union-attr]
+    assert ["call_0", "x"] == ids

@@ -1169,7 +1169,7 @@ def test_output_lost() -> None:
                         {"type": "input_file", "file_data": "QQ==", "filename": "a"},
                         {"type": "input_file", "file_url": "https://x", **MARK},
                         {"type": "input_file"},
-                        {"type": "input_audio", "input_audio": {}},
+                        {"type": "input_video", "input_video": {}},
                     ],
                 )
             ],
@@ -1183,7 +1183,7 @@ def test_output_lost() -> None:
                     DocumentBlock(media("base64", "QQ=="), title="a"),
                     DocumentBlock(media("url", "https://x"), cache="default"),
                     UnknownBlock({"type": "input_file"}, "openai_responses"),
-                    UnknownBlock({"type": "input_audio", "input_audio": {}}, "openai_responses"),
+                    UnknownBlock({"type": "input_video", "input_video": {}}, "openai_responses"),
                 )
             ],
         ),

@@ -11,6 +11,7 @@ from promptdsl.adapters.anthropic.media import BASE64, read_source
 from promptdsl.adapters.anthropic.reasoning import THINKING, read_reasoning
 from promptdsl.errors import DataError
 from promptdsl.wire.entries import entry, located, mapping
+from promptdsl.wire.foreign import OPENAI, RESPONSES, refuse_part
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -21,6 +22,7 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
 }
 """The block types that have a block of ours, each with the keys that it keeps as they came."""
 
+FOREIGN = {**OPENAI, **RESPONSES}
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
 
 
@@ -56,6 +58,7 @@ def _flat(data: object) -> b.Block:
     kind = entry(entries, "type", str)
     if kind in THINKING:
         return read_reasoning(kind, entries)
+    refuse_part(entries, FOREIGN)
     source = read_source(entries.get("source"))
     if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
         return b.UnknownBlock(entries, "anthropic")

@@ -1,22 +1,29 @@
-"""JSON schemas as structured outputs take them: closed objects, and few bounds.
+"""JSON schemas as structured outputs take them: closed objects, and few keys.
 
 The rules are those of the SDK's own transformation (``anthropic.lib._parse``).
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any, cast
 
 from promptdsl.wire.request import Param
 
-_BOUNDS = frozenset(
+_KEPT = frozenset(
     {
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-        *("minLength", "maxLength", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
+        *("$defs", "definitions", "$ref", "type", "anyOf", "allOf", "enum", "const"),
+        *("description", "title", "properties", "additionalProperties", "required", "items"),
+    }
+)
+_FORMATS = frozenset(
+    {
+        *("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6"),
+        "uuid",
     }
 )
 _NAMED = ("properties", "$defs", "definitions")
 """The keys whose values are schemas by name."""
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_LISTED = ("anyOf", "allOf")
 
 
 def supported(schema: Param) -> tuple[Param, list[str]]:
@@ -28,18 +35,34 @@ def supported(schema: Param) -> tuple[Param, list[str]]:
     waiting = [schema]
     while waiting:
         one = waiting.pop()
+        if "anyOf" not in one and "oneOf" in one:
+            one["anyOf"] = one.pop("oneOf")
         waiting += reversed([*_below(one)])
-        bounds = {key: one.pop(key) for key in sorted(one.keys() & _BOUNDS)}
-        if one.get("minItems", 0) not in (0, 1):
-            bounds["minItems"] = one.pop("minItems")
-        if bounds:
-            said = ", ".join(f"{key}: {value}" for key, value in bounds.items())
-            one["description"] = "\n\n".join(filter(None, (one.get("description"), f"{{{said}}}")))
-            moved |= dict.fromkeys(bounds)
-        if one.get("type") == "object" and one.get("additionalProperties") is not False:
+        others = {key: one.pop(key) for key in sorted(one) if not _is_kept(key, one[key])}
+        if others:
+            said = ", ".join(f"{key}: {_shown(value)}" for key, value in others.items())
+            told = str(one["description"]) if one.get("description") else ""
+            one["description"] = "\n\n".join(filter(None, (told, f"{{{said}}}")))
+            moved |= dict.fromkeys(others)
+        if "object" in _types(one) and one.get("additionalProperties") is not False:
             one["additionalProperties"] = False
             moved["additionalProperties"] = None
     return schema, [*moved]
+
+
+def _is_kept(key: str, value: object) -> bool:
+    if key == "format":
+        return value in _FORMATS
+    return key in _KEPT or (key == "minItems" and value in (0, 1))
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _types(schema: Param) -> list[Any]:
+    types: list[Any] | Any = schema.get("type")
+    return types if type(types) is list else [types]
 
 
 def _below(schema: Param) -> Iterator[Param]:

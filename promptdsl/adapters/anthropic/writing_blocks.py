@@ -10,6 +10,7 @@ from promptdsl.adapters.anthropic.reading_blocks import EXTRA, read_block
 from promptdsl.adapters.anthropic.reasoning import reasoning_param
 from promptdsl.adapters.anthropic.tools import LONGEST_NAME
 from promptdsl.blocks import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.wire.foreign import ITEM
 from promptdsl.wire.names import call_id, result_id, tool_name
 from promptdsl.wire.request import Mark, Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
@@ -49,7 +50,7 @@ def _finished(request: Turns, param: Param, extra: Mapping[str, Any], cache: str
         cited = kind == "text" and request.message.role != "assistant"
         if value is not None and key in EXTRA[kind] and not cited:
             param[key] = json_copy(value)
-        elif value is not None:
+        elif value is not None and key != ITEM:
             request.lose("hint", f"key {key!r}", f"a {kind} block has none here")
     if cache:
         request.marks.append(Mark(param, cache, request.index, request.message))

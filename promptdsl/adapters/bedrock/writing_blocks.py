@@ -17,6 +17,7 @@ from promptdsl.adapters.bedrock.request import Converse
 from promptdsl.adapters.bedrock.tools import LONGEST_NAME
 from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.json_text import read_json
+from promptdsl.wire.foreign import ITEM
 from promptdsl.wire.names import call_id, result_id, tool_name
 from promptdsl.wire.request import Mark, Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
@@ -88,7 +89,7 @@ def _finished(request: Converse, param: Param, block: Any, *, used: Collection[s
     for key, given in block.extra.items():
         if key in EXTRA.get(kind, ()) and given is not None:
             value[key] = json_copy(given)
-        elif key not in used and given is not None:
+        elif key not in (*used, ITEM) and given is not None:
             request.lose("hint", f"key {key!r}", f"a {kind} block has none here")
     if block.cache:
         request.marks.append(Mark(param, block.cache, request.index, request.message))

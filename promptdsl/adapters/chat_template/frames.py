@@ -76,6 +76,7 @@ _SHAPES: list[list[Param]] = [
         _turn("assistant", "promptdslb", reasoning_content="promptdslt"),
     ],
     [_turn("system", "promptdsla"), _turn("user", "promptdslb")],
+    [_turn("user", "promptdsla"), _turn("system", "promptdslb")],
     [_turn("user", "promptdsla"), _turn("developer", "promptdslb")],
     [_turn("user", "promptdsla"), _turn("tool", "promptdslb", tool_call_id="promptdsl")],
 ]

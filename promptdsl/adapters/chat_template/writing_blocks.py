@@ -84,7 +84,8 @@ def _media(request: Templated, block: b.MediaBlock) -> Param | None:
 def _unknown(request: Templated, block: b.UnknownBlock) -> Param | None:
     # A place for what the program holds; whatever else it says could be a file of the machine.
     kind, mine = block.data.get("type"), block.origin in (None, ORIGIN)
-    shown = request.message.role == "user" and kind in request.abilities.media
+    user = request.message.role == "user" and isinstance(kind, str)
+    shown = user and kind in request.abilities.media
     if shown and mine and len(block.data) == 1 and kind in CLASSES:
         return {"type": kind}
     _unsaid(request, block)

@@ -1,7 +1,7 @@
 """Calls and their results, which before Gemini 3 did not have to have ids."""
 
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, takewhile
 
 import attrs
 
@@ -15,12 +15,15 @@ def paired(messages: Iterable[Message]) -> Iterator[Message]:
     A result without an id is that of the first open call of its name.
     """
     waiting: list[b.ToolUseBlock] = []
-    for said in _whole_turns(messages):
+    told: set[str] = set()
+    turns = [*_whole_turns(messages)]
+    for number, said in enumerate(turns):
         if said.role == "assistant":
             content = named(said.content)
+            told = _told(turns, number + 1)
             waiting = [block for block in content if isinstance(block, b.ToolUseBlock)] or waiting
         else:
-            content = tuple(_answer(waiting, block) for block in said.content)
+            content = tuple(_answer(waiting, block, told) for block in said.content)
         yield said if content == said.content else message(said.role, content, kind="recorded")
 
 
@@ -55,11 +58,21 @@ def _calls(said: Message) -> bool:
     return any(block.type == "tool_use" for block in said.content)
 
 
-def _answer(waiting: list[b.ToolUseBlock], block: b.Block) -> b.Block:
+def _told(turns: list[Message], start: int) -> set[str]:
+    """Return the ids that the results up to the next answer name themselves."""
+    later = map(turns.__getitem__, range(start, len(turns)))
+    heard = takewhile(lambda said: said.role != "assistant", later)
+    blocks = (block for said in heard for block in said.content)
+    return {block.tool_use_id for block in blocks if isinstance(block, b.ToolResultBlock)}
+
+
+def _answer(waiting: list[b.ToolUseBlock], block: b.Block, told: set[str]) -> b.Block:
     if not isinstance(block, b.ToolResultBlock):
         return block
     for place, call in enumerate(waiting):
-        if block.tool_use_id == call.id or (not block.tool_use_id and block.name == call.name):
+        # What another result names itself is not answered by name.
+        named = not block.tool_use_id and block.name == call.name and call.id not in told
+        if named or block.tool_use_id == call.id:
             del waiting[place]
             return attrs.evolve(block, tool_use_id=call.id)
     return block

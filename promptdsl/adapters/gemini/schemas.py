@@ -45,6 +45,8 @@ def _translated(said: dict[str, Any]) -> dict[str, Any]:
             found["examples"] = [value]
         elif key == "type":
             found |= {} if value == "TYPE_UNSPECIFIED" else {"type": _lowered(value)}
+        elif key == "$ref" and isinstance(value, str) and value.startswith("#/defs/"):
+            found[key] = f"#/${value[2:]}"
         elif key != "format" or value != "enum":
             found[key] = value
     _order(found.get("properties"), order)
@@ -80,9 +82,16 @@ def _nullable(said: dict[str, Any]) -> dict[str, Any]:
         said["type"] = [kind, "null"]
     if isinstance(values, list) and None not in values:
         said["enum"] = [*cast("list[object]", values), None]
-    if isinstance(choices, list):
-        said["anyOf"] = [*cast("list[object]", choices), {"type": "null"}]
+    null = {"type": "null"}
+    if isinstance(choices, list) and not any(map(_is_null, cast("list[object]", choices))):
+        said["anyOf"] = [*cast("list[object]", choices), null]
+    if "const" in said or not said.keys() & {"type", "enum", "anyOf"}:
+        return {"anyOf": [said, null]}
     return said
+
+
+def _is_null(choice: object) -> bool:
+    return isinstance(choice, dict) and str(cast("Any", choice).get("type")).lower() == "null"
 
 
 def _parts(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

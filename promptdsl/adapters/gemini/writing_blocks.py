@@ -18,6 +18,7 @@ from promptdsl.adapters.gemini.reasoning import (
 )
 from promptdsl.adapters.gemini.tools import NO_MARKS, sent_name
 from promptdsl.json_text import ABSENT
+from promptdsl.wire.foreign import ITEM
 from promptdsl.wire.names import call_id, result_id
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import arguments_of, json_copy, utf8
@@ -60,7 +61,7 @@ def _finished(request: Turns, param: Param, block: Any, keys: tuple[str, ...]) -
         value = kept_signature(given) if key == SIGNATURE else given
         if value is not None and key in keys:
             param[key] = json_copy(value)
-        elif given is not None:
+        elif given is not None and key != ITEM:
             request.lose("hint", f"key {key!r}", f"there is none in {block.type} parts here")
     if block.cache:
         request.lose("hint", "cache mark", NO_MARKS)

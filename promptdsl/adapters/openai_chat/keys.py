@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptdsl.errors import DataError
-from promptdsl.wire.foreign import ANTHROPIC, Owners, looks_like, owner_of
+from promptdsl.wire.foreign import ANTHROPIC, RESPONSES, Owners, looks_like, owner_of
 from promptdsl.wire.foreign import lose_keys as lose_foreign_keys
 from promptdsl.wire.request import Request
 
@@ -17,10 +17,7 @@ _KNOWN = frozenset(
 )
 _PARTS: Owners = {
     **ANTHROPIC,
-    "input_text": ("text", "openai_responses"),
-    "output_text": ("text", "openai_responses"),
-    "input_image": ("detail", "openai_responses"),
-    "input_file": ("type", "openai_responses"),
+    **RESPONSES,
 }
 """By type of a part that is none of Chat, a key it has and whose it is."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptdsl.errors import DataError
-from promptdsl.wire.foreign import ANTHROPIC, Owners, looks_like, owner_of
+from promptdsl.wire.foreign import ANTHROPIC, OPENAI, Owners, looks_like, owner_of
 from promptdsl.wire.foreign import lose_keys as lose_foreign_keys
 from promptdsl.wire.request import Request
 
@@ -28,9 +28,8 @@ _READ = re.compile(
 _PART = re.compile(r"(input|output)_.*")
 _PARTS: Owners = {
     **ANTHROPIC,
+    **OPENAI,
     "text": ("text", "openai"),
-    "image_url": ("image_url", "openai"),
-    "file": ("file", "openai"),
 }
 """By type of a part that is none of Responses, a key it has and whose it is."""
 

@@ -44,7 +44,10 @@ def read_response(data: object) -> Message:
     """
     entries = mapping(data)
     output = entry(entries, "output", list)
-    content = _linked([b for item in _items("output", "", output) for b in item.content])
+    said = [*_items("output", "", output)]
+    if other := next((item.role for item in said if item.role != "assistant"), None):
+        raise DataError(f"a response is what the model said, not a {other} message")
+    content = _linked([b for item in said for b in item.content])
     counts = mapping(entries.get("usage") or {})
     read, written = (mapping(counts.get(f"{key}_tokens_details") or {}) for key in _COUNTED)
     details = Details(

@@ -105,7 +105,7 @@ def _result(r: Reading, entry: Mapping[str, Any]) -> ToolResultBlock:
 
 def _standard(r: Reading, entry: Mapping[str, Any]) -> Iterable[Block]:
     for part in [entry] if entry.get("type") == "reasoning" else _parts(r, entry):
-        kind = part["type"]
+        kind = part.get("type")
         if kind == "reasoning":
             yield read_thought(part, r.origin)
         elif isinstance(part.get("text"), str) and kind in ("text", "text-plain"):
