@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.losses import Loss
 from promptdsl.messages import ROLES, Message
-from promptdsl.wire.request import Param, Request
+from promptdsl.wire.request import Param, Request, new_dict, new_list
 
 SIDES: Mapping[str, str | None] = {
     **dict.fromkeys(ROLES),
@@ -54,21 +54,21 @@ class Turns(Request):
     dialect: Dialect = attrs.field(kw_only=True)
     head: int = attrs.field(init=False)  # where the conversation begins
     stale: int = 0  # where reasoning begins that can be replayed
-    system: list[Param] = attrs.field(factory=list[Param])
-    turns: list[Param] = attrs.field(factory=list[Param])
+    system: list[Param] = attrs.field(factory=new_list)
+    turns: list[Param] = attrs.field(factory=new_list)
     # Of the last turn: its role, its content, and how many results it starts with.
     role: str = ""
-    content: list[Param] = attrs.field(factory=list[Param])
+    content: list[Param] = attrs.field(factory=new_list)
     results: int = 0
     # Of the calls not answered yet, the id sent; and those of an id that its turn uses again.
-    calls: dict[str, str] = attrs.field(factory=dict[str, str])
-    again: dict[str, deque[str]] = attrs.field(factory=dict[str, deque[str]])
-    uses: dict[str, int] = attrs.field(factory=dict[str, int])
-    stems: dict[str, int] = attrs.field(factory=dict[str, int])
+    calls: dict[str, str] = attrs.field(factory=new_dict)
+    again: dict[str, deque[str]] = attrs.field(factory=new_dict)
+    uses: dict[str, int] = attrs.field(factory=new_dict)
+    stems: dict[str, int] = attrs.field(factory=new_dict)
     """By what several ids were mended to, the last number one of them got."""
-    called: dict[str, str] = attrs.field(factory=dict[str, str])
+    called: dict[str, str] = attrs.field(factory=new_dict)
     """By the id a call was sent with, the name of its tool as it was sent."""
-    pending: list[tuple[int, Message]] = attrs.field(factory=list[tuple[int, Message]])
+    pending: list[tuple[int, Message]] = attrs.field(factory=new_list)
     open: bool = False  # whether the pending instructions stand in an unanswered batch
 
     def __attrs_post_init__(self) -> None:

@@ -61,8 +61,8 @@ def _shown(value: object) -> str:
 
 
 def _types(schema: Param) -> list[Any]:
-    types: list[Any] | Any = schema.get("type")
-    return types if type(types) is list else [types]
+    types: Any = schema.get("type")
+    return [*types] if isinstance(types, list) else [types]  # pyright: ignore[reportUnknownVariableType]
 
 
 def _below(schema: Param) -> Iterator[Param]:

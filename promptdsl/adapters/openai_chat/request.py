@@ -2,7 +2,7 @@
 
 import attrs
 
-from promptdsl.wire.request import Param, Request
+from promptdsl.wire.request import Param, Request, new_list
 
 
 @attrs.define(eq=False)
@@ -12,5 +12,5 @@ class Chat(Request):
     ``spoken`` is the index of the last message that has its recording.
     """
 
-    sent: list[Param] = attrs.field(factory=list[Param])
+    sent: list[Param] = attrs.field(factory=new_list)
     spoken: int = -1
