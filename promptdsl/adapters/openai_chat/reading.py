@@ -39,6 +39,8 @@ def read(data: object) -> Prompt:
     reader = partial(_message, messages)
     for index, item in enumerate(items(payload.get("messages"), "messages")):
         messages.append(_plain(item) or located(f"messages[{index}]", reader, item))
+    if payload.keys() == {"messages"}:
+        return Prompt(tuple(messages))
     return attrs.evolve(read_settings(payload), messages=tuple(messages))
 
 
