@@ -418,3 +418,13 @@ def test_what_tools_say_beside() -> None:
         ("hint", "the cache mark of the tool 'f'"),
         ("hint", "further keys of the tool 'f'"),
     ] == said(to_langchain(given).losses)
+
+
+def test_broken_calls_come_last() -> None:
+    """A call whose arguments are no JSON stands behind the others, there and back."""
+    thought = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
+    calls = [ToolUseBlock("a", "f", "{"), ToolUseBlock("b", "f", "{}")]
+    there = to_langchain(rendered([Message("assistant", [thought, *calls])]))
+    back = from_langchain(there.messages).messages
+    assert ["b", "a"] == [call.id for call in back[-1].calls]
+    assert there.messages == to_langchain(rendered(back)).messages

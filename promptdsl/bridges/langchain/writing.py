@@ -69,7 +69,9 @@ def _role(said: Message) -> dict[str, str]:
 
 
 def _reply(w: Writing, said: Message, blocks: Sequence[Block]) -> "Iterator[BaseMessage]":
-    calls = [_call(w, block) for block in blocks if type(block) is ToolUseBlock]
+    made = [_call(w, block) for block in blocks if type(block) is ToolUseBlock]
+    # LangChain holds broken calls apart, so they come back last.
+    calls = sorted(made, key=lambda call: call["type"] != "tool_call")
     content = content_of(w, [b for b in blocks if type(b) is not ToolUseBlock])
     beside = _beside(w, blocks)
     if not (content or calls or beside):
