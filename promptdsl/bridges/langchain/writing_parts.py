@@ -40,8 +40,9 @@ class Writing(Crossing):
 
 def origin_of(blocks: Iterable[Block]) -> str | None:
     """Return the provider whose the blocks are: the first that LangChain has a name for."""
-    found = (_origin(block) for block in blocks)
-    return next((origin for origin in found if origin in PROVIDERS), None)
+    # Not the first of them: what comes back stands in another order.
+    found = {_origin(block) for block in blocks}
+    return next((origin for origin in PROVIDERS if origin in found), None)
 
 
 def _origin(block: Block) -> str | None:
