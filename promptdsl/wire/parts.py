@@ -87,6 +87,18 @@ def _ends_marked(block: Any) -> bool:
     return isinstance(block, TextBlock) and bool(block.cache) and "refusal" not in block.extra
 
 
+def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
+    """Put ``Error:`` before the first text of a result, or a text of its own where there is none.
+
+    ``kind`` is the type of a part of text at this target.
+    """
+    told = next((part for part in parts if part["type"] == kind), None)
+    if told is None:
+        parts.insert(0, {"type": kind, "text": f"Error: {error}"})
+    elif not told["text"].lower().startswith("error:"):
+        told["text"] = f"Error: {told['text']}"
+
+
 def take_back(request: Request, kept: list[Mark]) -> None:
     """Take the marks from the parts that may not carry them."""
     held = {id(mark.param) for mark in kept}

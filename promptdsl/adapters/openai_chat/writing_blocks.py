@@ -12,7 +12,7 @@ from promptdsl.adapters.openai_chat.tools import LONGEST_NAME
 from promptdsl.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.losses import LossKind
 from promptdsl.wire.names import tool_name
-from promptdsl.wire.parts import MARK, joined, marked
+from promptdsl.wire.parts import MARK, joined, marked, tell_error
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy
 
@@ -97,19 +97,11 @@ def _result(request: Chat, role: str, block: ToolResultBlock) -> None:
     parts = _parts(request, "result", block.content)
     if block.is_error:
         request.lose("hint", "the error flag of a result", "Chat has none: the text says it")
-        _tell_error(parts, block.error_type or "unknown")
+        tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, block.cache, parts[-1] if parts else None)
     lose_keys(request, block)
     id = fitting_id(block.tool_use_id)
     request.sent.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
-
-
-def _tell_error(parts: list[Param], error: str) -> None:
-    told = next((part for part in parts if part["type"] == "text"), None)
-    if told is None:
-        parts.insert(0, {"type": "text", "text": f"Error: {error}"})
-    elif not told["text"].lower().startswith("error:"):
-        told["text"] = f"Error: {told['text']}"
 
 
 def _media(request: Chat, role: str, block: b.MediaBlock) -> Param | None:

@@ -1,6 +1,5 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
@@ -8,17 +7,15 @@ from typing import Any, cast
 from promptdsl.adapters.openai_responses.keys import ORIGIN
 from promptdsl.blocks import optional
 from promptdsl.errors import DataError
-from promptdsl.json_text import thawed
 from promptdsl.prompts import CHOICES, OutputSchema, Prompt, ToolDefinition
-from promptdsl.schemas import is_closed
 from promptdsl.wire.entries import entry, located, located_items, mapping
+from promptdsl.wire.forms import form_param
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param, Request
 from promptdsl.wire.text import json_copy
-from promptdsl.wire.tools import OPEN, chosen, loosen, lose_tool_marks, write_tools
+from promptdsl.wire.tools import chosen, loosen, lose_tool_marks, write_tools
 
 LONGEST_NAME = 64
-_MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tools_of(request: Request) -> list[Param]:
@@ -51,7 +48,7 @@ def settings_of(request: Request) -> Param:
     if output is not None and not request.facts.schema_output:
         request.lose("content", "output schema", "this model takes none", subject=output)
     elif output is not None:
-        settings["text"] = {"format": _format(request, output)}
+        settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
     return settings
 
 
@@ -61,19 +58,6 @@ def _choice(prompt: Prompt, name: str) -> Param:
     if kind in ("function", "custom"):
         return {"type": kind, "name": name}
     return {"type": kind, "server_label": name} if kind == "mcp" else {"type": kind}
-
-
-def _format(request: Request, output: OutputSchema) -> Param:
-    name = (_MISFIT.sub("_", output.name) or "_")[:LONGEST_NAME]
-    if name != output.name:
-        why = f"it has other letters, or is too long: sent as {name}"
-        request.lose("hint", f"output name {output.name!r}", why, subject=output)
-    form: Param = {"type": "json_schema", "name": name, "schema": dict(output.schema)}
-    form |= {} if output.description is None else {"description": output.description}
-    strict = output.strict and is_closed(thawed(output.schema))
-    if strict != output.strict:
-        request.lose("hint", "strict", OPEN, subject=output)
-    return cast("Param", json_copy({**form, "strict": True} if strict else form))
 
 
 def read_settings(payload: Mapping[str, Any]) -> Prompt:

@@ -18,7 +18,7 @@ from promptdsl.adapters.openai_responses.request import Items
 from promptdsl.adapters.openai_responses.tools import LONGEST_NAME
 from promptdsl.blocks import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.wire.names import tool_name
-from promptdsl.wire.parts import MARK, joined, marked
+from promptdsl.wire.parts import MARK, joined, marked, tell_error
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy
 
@@ -180,7 +180,7 @@ def _result(request: Items, block: ToolResultBlock) -> None:
     parts = _result_parts(request, block.content)
     if block.is_error:
         request.lose("hint", "error flag", "there is none: the text says it")
-        _tell_error(parts, block.error_type or "unknown")
+        tell_error(parts, block.error_type or "unknown", kind="input_text")
     marked(request, block.cache, parts[-1] if parts else None)
     lose_keys(request, block)
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
@@ -194,14 +194,6 @@ def _result_parts(request: Items, content: Sequence[Block]) -> list[Param]:
         _write(request, "result", block)
     parts, request.parts = request.parts, waiting
     return parts
-
-
-def _tell_error(parts: list[Param], error: str) -> None:
-    told = next((part for part in parts if part["type"] == "input_text"), None)
-    if told is None:
-        parts.insert(0, {"type": "input_text", "text": f"Error: {error}"})
-    elif not told["text"].lower().startswith("error:"):
-        told["text"] = f"Error: {told['text']}"
 
 
 def _unknown_part(request: Items, block: b.UnknownBlock) -> None:
