@@ -45,6 +45,7 @@ from tests.adapters.conversations import (
 )
 from tests.adapters.recorder import send_anthropic
 from tests.adapters.sdk_check import check_anthropic
+from tests.adapters.strategies import joined, rounds_of, turns_of
 
 ABLE = ModelFacts(
     provider="anthropic",
@@ -239,31 +240,9 @@ _facts = st.builds(
     binds_reasoning=st.booleans(),
 )
 
-# Conversations a renderer would hand over: every call is answered, roles hold what they may hold.
 _ids = st.lists(_wild_text, min_size=1, max_size=3)
-_kept = st.lists(_texts | _attachments, max_size=2)
-_rounds = st.builds(
-    lambda said, ids: (say("assistant", *said, *map(call, ids)), *(answer(id, "x") for id in ids)),
-    st.lists(_texts | _reasoning, max_size=2),
-    _ids,
-)
-_users = st.builds(lambda content: (say("user", *content),), _kept)
-_answers = st.builds(lambda content: (say("assistant", *content),), _kept)
-_spoken = st.one_of(_users, _answers, _rounds)
-_instructions = st.builds(
-    lambda content, kind: (say("developer", *content, kind=kind),), _kept, _kinds
-)
-_mapped = st.builds(
-    lambda content, kind: (say("user", *content, kind=kind),),
-    _kept,
-    st.sampled_from(["event", "request"]),
-)
-_turns = st.lists(st.one_of(_spoken, _instructions, _mapped), max_size=6)
-
-
-def joined(*units: list[tuple[Message, ...]]) -> list[Message]:
-    """Return the messages of several runs of turns."""
-    return [message for run in units for unit in run for message in unit]
+_rounds = rounds_of(_texts | _reasoning, _ids)
+_turns = turns_of(_texts | _attachments, _rounds, _kinds)
 
 
 @given(messages=st.lists(_messages, max_size=8), facts=_facts)
@@ -298,7 +277,7 @@ def test_append_only(
     assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
 
 
-def flattened(messages: list[Message], facts: ModelFacts) -> list[tuple[str, Any]]:
+def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
     """Return every block on the wire with its role."""
     payload: Any = write(whole(messages), facts)[0]
     turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]

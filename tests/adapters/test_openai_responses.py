@@ -51,6 +51,7 @@ from tests.adapters.conversations import (
     whole,
 )
 from tests.adapters.openai_responses_check import check_openai_responses, send_openai_responses
+from tests.adapters.strategies import joined, rounds_of, turns_of
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
 OLDER = attrs.evolve(facts_for(None, "openai_responses"), instructions=False)
@@ -257,25 +258,9 @@ _facts = st.builds(
     result_media=st.booleans(),
 )
 
-# Conversations a renderer would hand over: every call is answered, roles hold what they may hold.
 _ids = st.lists(_wild_text, min_size=1, max_size=3, unique=True)
-_kept = st.lists(_texts | _attachments, max_size=2)
-_rounds = st.builds(
-    lambda said, ids: (say("assistant", *said, *map(call, ids)), *(answer(id, "x") for id in ids)),
-    st.lists(_texts | _reasoning, max_size=2),
-    _ids,
-)
-_users = st.builds(lambda content: (say("user", *content),), _kept)
-_answers = st.builds(lambda content: (say("assistant", *content),), _kept)
-_instructions = st.builds(
-    lambda content, kind: (say("developer", *content, kind=kind),), _kept, _kinds
-)
-_turns = st.lists(st.one_of(_users, _answers, _rounds, _instructions), max_size=6)
-
-
-def joined(*units: list[tuple[Message, ...]]) -> list[Message]:
-    """Return the messages of several runs of turns."""
-    return [message for run in units for unit in run for message in unit]
+_rounds = rounds_of(_texts | _reasoning, _ids)
+_turns = turns_of(_texts | _attachments, _rounds, _kinds, mapped=False)
 
 
 @given(messages=st.lists(_messages, max_size=8), facts=_facts)
