@@ -1,9 +1,6 @@
-"""What a response says beside its message: why the model stopped, and what was counted."""
+"""What a response counts beside its message, in tokens."""
 
 from collections.abc import Mapping
-
-FINISHED = ("stop", "length", "tool_use", "filtered", "refused", "paused")
-"""Why a model stopped, in words of ours; a word of a provider that is none of these is kept."""
 
 
 def usage(**counts: object) -> Mapping[str, int] | None:
