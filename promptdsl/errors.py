@@ -10,8 +10,10 @@ PromptError (ValueError)
 ├── ConfigError              an unknown key or value in a configuration
 ├── MediaError               an attachment that cannot be read, or is not what it says it is
 ├── TemplateError            a template that is missing, or asks for what it is not given
+├── TokenizerError           an encoding that is not here to count with
 ├── PairingError             a tool call without its result, or a result without its call
 │   └── PendingToolCalls     the last calls are not answered yet: the payload cannot be sent
+├── BudgetError              what has to stay is more than the budget has room for
 ├── TargetError              a payload for another target than the one rendered for
 └── LossError                ``strict=True`` and something the target cannot say
 ```
@@ -21,7 +23,7 @@ Every message says what is wrong, where the author wrote it (``file:line``), and
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Self
+from typing import Any, Self
 
 
 class PromptError(ValueError):
@@ -87,12 +89,46 @@ class TemplateError(PromptError):
     """A template is missing, or asks for a name it is not given."""
 
 
+class TokenizerError(PromptError):
+    """An encoding to count tokens with is unknown, or its file is not here."""
+
+
 class PairingError(PromptError):
     """A tool call has no result, or a result has no call."""
 
 
 class PendingToolCalls(PairingError):
     """The last tool calls are not answered yet, so the payload cannot be sent."""
+
+
+class BudgetError(PromptError):
+    """What has to stay in a prompt is more than its budget has room for.
+
+    ``limit`` is what the budget leaves for the prompt and ``required`` what it needs at least, in
+    tokens; ``largest`` is what has to stay, the largest first: what, tokens, and where it is.
+    """
+
+    limit: int
+    required: int
+    largest: tuple[Any, ...]
+
+    def __init__(self, limit: int, required: int, largest: Iterable[Any], *, fix: str) -> None:
+        self.limit = limit
+        self.required = required
+        self.largest = tuple(largest)
+        shown = [f"\n  {one.what}, {one.tokens:,} tokens: {one.source}" for one in self.largest[:5]]
+        what = f"the prompt needs {required:,} tokens, the budget has room for {limit:,}"
+        super().__init__(what + "".join(shown), fix=fix)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _budget_error, (self.limit, self.required, self.largest, self.fix, self.at)
+
+
+def _budget_error(
+    limit: int, required: int, largest: tuple[Any, ...], fix: str, at: tuple[str, ...]
+) -> BudgetError:
+    error = BudgetError(limit, required, largest, fix=fix)
+    return error.located(at[0]) if at else error
 
 
 class TargetError(PromptError):

@@ -4,10 +4,11 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
+from math import inf
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack, cast, get_args
 
 import attrs
 
@@ -26,6 +27,18 @@ ImageFormula: TypeAlias = Literal[
 ]
 """How many tokens a picture is: OpenAI's tiles and patches, Claude's patches, Gemini 2's tiles, or
 by media resolution (Gemini 3)."""
+
+
+class TokenFactors(NamedTuple):
+    """How many tokens of a model one token of o200k_base is, where its own encoding is not public.
+
+    What is usual, and what is enough for nearly every text; for text in ASCII and in other scripts.
+    """
+
+    typical: float
+    must_fit: float
+    other_typical: float
+    other_must_fit: float
 
 
 class Facts(TypedDict, total=False):
@@ -52,6 +65,7 @@ class Facts(TypedDict, total=False):
     result_media: bool
     image_tokens: ImageFormula | None
     encoding: str | None
+    token_factors: Sequence[float] | None
     window: int | None
     output: int | None
     template: object
@@ -104,6 +118,9 @@ class ModelFacts:
     """The formula of how many tokens a picture is; ``None`` where it is not known."""
     encoding: str | None = None
     """The model's encoding, as tiktoken calls it; ``None`` where it is not public or not known."""
+    token_factors: TokenFactors | None = None
+    """What o200k_base counts is multiplied by these; ``None`` where ``encoding`` says it exactly,
+    for a model of OpenAI, and for none."""
     window: int | None = None
     """How many tokens of input the model takes; ``None`` where it is not known."""
     output: int | None = None
@@ -171,13 +188,18 @@ def _look_up(model: str | None, provider: str | None, added: _Added) -> ModelFac
     entries = _entries(model or "", added)
     target = provider or _owner(_bare(model or ""), entries)
     if target is None:
-        return ModelFacts(model=model)
+        unknown = _counting(model, entries, _OPEN) if model else {}
+        return ModelFacts(model=model, **unknown)
     said = [(f"model {entry.name}", _holding(entry, target)) for entry in entries]
     models = [(layer, facts) for layer, facts in said if facts is not None]
     layers = [(f"provider {target}", _stated(_providers()[target])), *models]
     roles = [(layer, _roles(facts)) for layer, facts in layers]
+    stated: dict[str, Any] = {key: value for _, facts in layers for key, value in facts.items()}
+    stated["token_factors"] = None
+    if stated.get("encoding") is None:
+        stated |= _counting(model or "", entries, target)
     return ModelFacts(
-        **{key: value for _, facts in layers for key, value in facts.items()},
+        **stated,
         provider=target,
         model=model,
         known=bool(models),
@@ -197,6 +219,35 @@ def _holding(entry: _Entry, target: str) -> Mapping[str, Any] | None:
     if "media" in taken:
         taken["media"] = tuple(kind for kind in taken["media"] if kind in table["media"])
     return {**taken, **entry.on.get(target, {})} or None
+
+
+_OPEN = "openai_compatible"
+"""Whose models a name that nobody knows is counted like."""
+
+
+def _counting(model: str, entries: tuple[_Entry, ...], target: str) -> dict[str, Any]:
+    """Return how a model counts, if no encoding is stated: that goes with its name, not the target.
+
+    What is said of the model goes first, then a word of its name, then the target.
+    """
+    name = model.lower()
+    words = (table for table in _tables()["vocabularies"] if _is_named(name, table["words"]))
+    said = (*(entry.facts for entry in reversed(entries)), *words, _providers()[target])
+    found: Mapping[str, Any] = next(
+        (facts for facts in said if "token_factors" in facts or "words" in facts), EMPTY
+    )
+    factors = found.get("token_factors")
+    counting = {"token_factors": None if factors is None else TokenFactors(*factors)}
+    # An entry's encoding holds where the model is taken for known, a vocabulary's wherever.
+    return {**counting, "encoding": found["encoding"]} if found.keys() >= _WITH else counting
+
+
+_WITH = {"words", "encoding"}
+
+
+def _is_named(name: str, words: Sequence[str]) -> bool:
+    """Return whether one of some words stands in a name, not as a part of a longer word."""
+    return any(re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", name) for word in words)
 
 
 def _roles(facts: Mapping[str, Any]) -> Roles:
@@ -416,6 +467,8 @@ def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _kept(name: str, value: Any) -> Any:
     if name == "media":
         return tuple(kind for kind in get_args(MediaKind) if kind in value)
+    if name == "token_factors" and value is not None:
+        return TokenFactors(*value)
     if name == "template" and value is not None:
         return ChatTemplate.of(value)
     return value
@@ -437,6 +490,23 @@ def _tokens(value: object) -> str | None:
 def _text(value: object) -> str | None:
     fits = value is None or (isinstance(value, str) and value != "")
     return None if fits else "write its name, a string, or None"
+
+
+def _factors(value: object) -> str | None:
+    """See to it that other scripts count no less than ASCII, so that no letter makes a text less.
+
+    And that what must fit is no less than what is usual.
+    """
+    if value is None:
+        return None
+    given = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    numbers = [number for number in given if type(number) in (int, float)]
+    if len(numbers) == len(given) == 4:
+        typical, must_fit, other_typical, other_must_fit = cast("Sequence[float]", numbers)
+        upwards = 0 < typical <= must_fit <= other_must_fit < inf
+        if upwards and typical <= other_typical <= other_must_fit:
+            return None
+    return "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
 
 
 def _role(value: object) -> str | None:
@@ -472,6 +542,7 @@ _CHECKS: Mapping[str, Check] = {
     "media": _kinds,
     "image_tokens": _formula,
     "encoding": _text,
+    "token_factors": _factors,
     "template": _template,
 }
 """The facts, each with what its values have to be."""

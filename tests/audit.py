@@ -46,7 +46,8 @@ FILES = {
     "os.truncate",
     "os.chmod",
 }
-OWN = (Path(promptdsl.__file__).with_name("models.toml"), templates_root())
+PACKAGE = Path(promptdsl.__file__).parent
+OWN = (PACKAGE / "models.toml", PACKAGE / "tokens", templates_root())
 """What comes with promptdsl and is read when it is needed."""
 
 _reached: list[str] | None = None

@@ -33,6 +33,7 @@ from promptdsl import (
     TemplateError,
     Text,
     Timeline,
+    TokenizerError,
     ToolMessage,
     ToolResult,
     ToolUse,
@@ -60,6 +61,7 @@ FAMILY = [
     ScopeError,
     TargetError,
     TemplateError,
+    TokenizerError,
 ]
 
 

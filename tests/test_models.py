@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from inspect import currentframe
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import promptdsl.models
 from promptdsl.chat_templates import ChatTemplate
 from promptdsl.errors import ContentError, OptionError, TargetError
-from promptdsl.models import Facts, ModelFacts, facts_for, register_model
+from promptdsl.models import Facts, ModelFacts, TokenFactors, facts_for, register_model
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(promptdsl.models.__file__).with_name("models.toml").read_text("utf-8")
@@ -35,6 +36,10 @@ PATTERNS = [
     for pattern in entry["patterns"]
 ]
 MODELS: list[dict[str, Any]] = list(TABLES["models"].values())
+OPEN = TokenFactors(1.05, 1.15, 1.2, 2.2)
+OLD_CLAUDE = TokenFactors(1.25, 1.35, 1.5, 2.15)
+CLAUDE = TokenFactors(1.5, 1.6, 1.75, 2.2)
+GEMINI_TOKENS = TokenFactors(1.15, 1.3, 1.15, 1.3)
 ABLE = (
     "claude-opus-4-8",
     "claude-opus-5",
@@ -176,8 +181,15 @@ def test_the_provider_given_wins(model: str | None, provider: str) -> None:
     ],
 )
 def test_a_model_of_another_provider_tells_nothing(model: str, provider: str) -> None:
-    """The facts of a model do not hold on a provider that takes none of its owner's."""
-    assert attrs.evolve(facts_for(None, provider), model=model) == facts_for(model, provider)
+    """The facts of a model do not hold on a provider that takes none of its owner's.
+
+    How it counts does: that is the model's own.
+    """
+    found = facts_for(model, provider)
+    expected = attrs.evolve(
+        facts_for(None, provider), model=model, token_factors=found.token_factors
+    )
+    assert expected == found
 
 
 def test_an_unknown_provider_is_an_error() -> None:
@@ -188,8 +200,8 @@ def test_an_unknown_provider_is_an_error() -> None:
 
 
 def test_an_unknown_model_is_careful() -> None:
-    """A model nobody knows gets the careful defaults and keeps its name."""
-    assert ModelFacts(model="something") == facts_for("something", None)
+    """A model nobody knows gets the careful defaults, counts as open ones do, keeps its name."""
+    assert ModelFacts(model="something", token_factors=OPEN) == facts_for("something", None)
 
 
 def test_facts_are_found_once() -> None:
@@ -522,7 +534,7 @@ def test_responses_take_all_but_names(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize("provider", ["openai_compatible", "chat_template"])
 @pytest.mark.parametrize("model", ["gpt-6-sol", "claude-opus-5-5", "gemini-4-argon", "gpt-3.5"])
 def test_what_open_servers_take(model: str, provider: str) -> None:
-    """Other servers take how much a model reads and writes and its encoding, nothing else."""
+    """Other servers take how much a model reads and writes and how it counts, nothing else."""
     there, here = facts_for(model, provider), facts_for(model, None)
     expected = attrs.evolve(
         facts_for(None, provider),
@@ -531,6 +543,7 @@ def test_what_open_servers_take(model: str, provider: str) -> None:
         window=here.window,
         output=here.output,
         encoding=here.encoding,
+        token_factors=here.token_factors,
     )
     assert expected == there
 
@@ -811,6 +824,83 @@ def test_how_tokens_are_counted(model: str, encoding: str | None, image_tokens: 
 
 
 @pytest.mark.parametrize(
+    ("model", "provider", "factors"),
+    [
+        ("claude-opus-5-5", None, CLAUDE),
+        ("claude-opus-4-7", None, CLAUDE),
+        ("claude-of-tomorrow", None, CLAUDE),
+        ("claude-opus-4-6", None, OLD_CLAUDE),
+        ("claude-sonnet-4-6", None, OLD_CLAUDE),
+        ("claude-haiku-4-5-20251001", None, OLD_CLAUDE),
+        ("claude-opus-4-1", None, OLD_CLAUDE),
+        ("claude-3-7-sonnet", None, OLD_CLAUDE),
+        ("claude-3-haiku", None, OLD_CLAUDE),
+        ("us.anthropic.claude-3-haiku-20240307-v1:0", "bedrock", OLD_CLAUDE),
+        ("openrouter/anthropic/claude-opus-5-5", "openai_compatible", CLAUDE),
+        ("anthropic/claude-of-tomorrow", "openai", CLAUDE),
+        (None, "anthropic", CLAUDE),
+        (None, "bedrock", CLAUDE),
+        ("application-inference-profile/abc", "bedrock", CLAUDE),
+        ("amazon.nova-lite-v1:0", None, OPEN),
+        ("gemini-3-pro", None, GEMINI_TOKENS),
+        ("gemini-of-tomorrow", "openai_compatible", GEMINI_TOKENS),
+        (None, "gemini", GEMINI_TOKENS),
+        ("meta-llama/Llama-3.3-70B-Instruct", None, OPEN),
+        ("meta.llama3-70b-instruct-v1:0", "bedrock", OPEN),
+        ("Qwen/Qwen3-32B", "chat_template", OPEN),
+        ("deepseek.v3", "bedrock", OPEN),
+        ("claudette", None, OPEN),
+        ("mistral-large", "openai_compatible", OPEN),
+        (None, "openai_compatible", OPEN),
+        (None, "chat_template", OPEN),
+        ("gpt-4o", None, None),
+        ("gpt-4o", "openai_compatible", None),
+        ("gpt-7-nova", None, None),
+        (None, "openai", None),
+        (None, "openai_responses", None),
+        ("gpt-oss-120b", None, None),
+        ("", None, None),
+        (None, None, None),
+    ],
+)
+def test_token_factors(
+    model: str | None, provider: str | None, factors: TokenFactors | None
+) -> None:
+    """Whose encoding is not public is estimated, by its name wherever it is served."""
+    assert factors == facts_for(model, provider).token_factors
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "encoding"),
+    [
+        ("gpt-oss-120b", None, "o200k_harmony"),
+        ("openai/gpt-oss-20b", "openai_compatible", "o200k_harmony"),
+        ("openai.gpt-oss-20b-1:0", "bedrock", "o200k_harmony"),
+        ("text-embedding-3-large", None, "cl100k_base"),
+        ("text-embedding-ada-002", "openai", "cl100k_base"),
+        ("text-embedding-4", None, None),
+    ],
+)
+def test_public_vocabularies(model: str, provider: str | None, encoding: str | None) -> None:
+    """Open models of OpenAI and its embeddings have a public encoding, whoever serves them."""
+    assert encoding == facts_for(model, provider).encoding
+
+
+def test_registered_factors_hold_everywhere() -> None:
+    """What is registered of how a model counts goes before its name, and on every provider."""
+    with register_model("claude-9", provider="anthropic", token_factors=[1, 2, 3, 4.5]):
+        found = facts_for("claude-9", "openai_compatible").token_factors
+    assert TokenFactors(1, 2, 3, 4.5) == found
+
+
+def test_a_registered_encoding_goes_first() -> None:
+    """A model with an encoding has no factors, whatever its name says."""
+    with register_model("claude-9", provider="anthropic", encoding="house"):
+        found = facts_for("claude-9", None)
+    assert ("house", None) == (found.encoding, found.token_factors)
+
+
+@pytest.mark.parametrize(
     ("model", "provider", "marks"),
     [
         ("claude-haiku-4-5", "bedrock", True),
@@ -833,6 +923,7 @@ def test_cache_marks_elsewhere(model: str, provider: str | None, marks: bool) ->
 # What users add.
 
 TOKENS = "write how many tokens, a whole number above 0, or None"
+FACTORS = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
 KINDS = "write a tuple of these: image, audio, document, video"
 LLAMA = "meta-llama/Llama-3.3-70B-Instruct"
 
@@ -986,6 +1077,14 @@ def test_a_registered_template() -> None:
         ({"event_role": "usr"}, "event_role='usr'\n  did you mean 'user'?"),
         ({"ephemeral_role": None}, "ephemeral_role=None\n  known: developer, system, user"),
         ({"image_tokens": "tile-512"}, "image_tokens='tile-512'\n  did you mean 'tiles-512'?"),
+        ({"token_factors": 1.5}, f"token_factors=1.5\n  {FACTORS}"),
+        ({"token_factors": (1, 2, 3)}, f"token_factors=(1, 2, 3)\n  {FACTORS}"),
+        ({"token_factors": (0, 1, 1, 1)}, f"token_factors=(0, 1, 1, 1)\n  {FACTORS}"),
+        ({"token_factors": (2, 1, 2, 2)}, f"token_factors=(2, 1, 2, 2)\n  {FACTORS}"),
+        ({"token_factors": (1, 3, 1, 2)}, f"token_factors=(1, 3, 1, 2)\n  {FACTORS}"),
+        ({"token_factors": (1, 1, 1, "2")}, f"token_factors=(1, 1, 1, '2')\n  {FACTORS}"),
+        ({"token_factors": (1, 1, 1, inf)}, f"token_factors=(1, 1, 1, inf)\n  {FACTORS}"),
+        ({"token_factors": (1, 1, True, 2)}, f"token_factors=(1, 1, True, 2)\n  {FACTORS}"),
         ({"media": "image"}, f"media='image'\n  {KINDS}"),
         ({"media": None}, f"media=None\n  {KINDS}"),
         ({"media": ("image", "vido")}, "media=('image', 'vido')\n  did you mean 'video'?"),
@@ -1097,7 +1196,11 @@ def test_layers_are_fresh() -> None:
 def test_every_pattern_finds_its_entry(pattern: str, entry: dict[str, Any]) -> None:
     """Each pattern is found under its own name, for the provider of its entry."""
     facts = facts_for(pattern, None)
-    stated = {key: value for key, value in entry.items() if key in FACTS}
+    stated = {
+        key: tuple(value) if key == "token_factors" else value
+        for key, value in entry.items()
+        if key in FACTS
+    }
     found = {key: getattr(facts, key) for key in stated}
     assert (True, {**stated, "media": found["media"]} if "media" in stated else stated) == (
         facts.known,
@@ -1137,7 +1240,14 @@ def test_every_value_is_one_a_user_may_give(model: str | None, provider: str) ->
     assert said == {name: getattr(found, name) for name in Facts.__annotations__}
 
 
-@pytest.mark.parametrize("entry", [*ENTRIES.values(), *TABLES["families"]])
+@pytest.mark.parametrize("entry", TABLES["vocabularies"])
+def test_every_vocabulary_says_how_it_counts(entry: dict[str, Any]) -> None:
+    """A vocabulary has words of names, a source, and either an encoding or factors."""
+    said = entry.keys() - {"words", "source"}
+    assert said in ({"encoding"}, {"token_factors"})
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES.values(), *TABLES["families"], *TABLES["vocabularies"]])
 def test_every_entry_names_its_source(entry: dict[str, Any]) -> None:
     """Every entry says where its facts come from."""
     assert entry["source"].strip() != ""

@@ -1,0 +1,18 @@
+"""Tokens: how many a text, a message, a request is, and cutting a text to a number of them."""
+
+from promptdsl.tokens.counters import counter, tokens_for
+from promptdsl.tokens.counting import Count, TokenCounter, Tokens
+from promptdsl.tokens.cutting import fitting_prefix
+from promptdsl.tokens.downloads import download
+from promptdsl.tokens.splitting import split_text
+
+__all__ = [
+    "Count",
+    "TokenCounter",
+    "Tokens",
+    "counter",
+    "download",
+    "fitting_prefix",
+    "split_text",
+    "tokens_for",
+]

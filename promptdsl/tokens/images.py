@@ -1,0 +1,219 @@
+"""How many tokens a picture is: the formulas providers publish, by its size in pixels.
+
+Where documentation and measurements that others have published disagree, the larger figure stands
+here: a budget that is kept by a guess that is too low is not kept.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import ceil, sqrt
+from typing import TypeAlias, TypeVar
+
+import attrs
+
+from promptdsl.media.pixels import Size
+from promptdsl.models import ImageFormula, ModelFacts
+
+ASSUMED: Size = (2048, 2048)
+"""The size of a picture nobody can see: an address, a file id, an unknown header."""
+
+_Figure = TypeVar("_Figure")
+_ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
+"""Figures by how a model is called; the first pattern that is found in its name counts."""
+
+
+def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
+    """Return how many tokens a picture is, about.
+
+    ``detail`` is what the request says of it: OpenAI's ``low``, ``high``, ``original``, Gemini's
+    media resolution. A size that is not known is taken for 2048 x 2048 pixels. Where a model's
+    formula is not known, the costliest of its provider is taken; with none, that of today's Claude.
+    """
+    width, height = size or ASSUMED
+    level = (detail or "").lower().removeprefix("media_resolution_")
+    return _FORMULAS[_formula(facts)]((max(width, 1), max(height, 1)), facts.model or "", level)
+
+
+def _formula(facts: ModelFacts) -> ImageFormula:
+    """Return the formula of a model. Tiles whose figures differ have no fact, but a table here."""
+    if facts.image_tokens is not None:
+        return facts.image_tokens
+    if _found(_TILES, facts.model or "") is not None:
+        return "tiles-512"
+    return _COSTLIEST.get(facts.provider or "", "patches-28")
+
+
+_COSTLIEST: Mapping[str, ImageFormula] = {
+    "openai": "patches-32",
+    "openai_responses": "patches-32",
+    "gemini": "tiles-258",
+}
+
+
+def _found(table: "_ByName[_Figure]", model: str) -> _Figure | None:
+    return next((figure for pattern, figure in table if re.search(pattern, model)), None)
+
+
+def _within(size: Size, edge: int) -> Size:
+    """Return a size that is scaled down until its longest side is at most ``edge``."""
+    scale = min(edge / max(size), 1)
+    return max(round(size[0] * scale), 1), max(round(size[1] * scale), 1)
+
+
+# OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" is what others have
+# published: the data set image-token-cost (gpt-5.5, gpt-6), and OpenAI's developer forum, topics
+# 1344040 (gpt-5-mini), 1372291 (gpt-5.2) and 1377015 (gpt-5.4-mini).
+
+_TILES: _ByName[tuple[int, int]] = (
+    (r"gpt-4o-mini", (2833, 5667)),
+    (r"\bo[13]\b", (75, 150)),
+    (r"gpt-4(o|\.1|\.5|-turbo|-vision)", (85, 170)),
+    (r"gpt-5(\.1)?(-chat|-20\d\d|$)", (70, 140)),
+)
+"""By model, the tokens of a picture and of each of its tiles."""
+
+LARGEST_SIDE, SHORTEST_SIDE, TILE = 2048, 768, 512
+
+
+def _tiles_512(size: Size, model: str, detail: str) -> int:
+    """Scaled down into a square of 2048, then to a shortest side of 768; tiles of 512 pixels."""
+    base, each = _found(_TILES, model) or (85, 170)
+    if detail == "low":
+        return base
+    width, height = _within(size, LARGEST_SIDE)
+    scale = min(SHORTEST_SIDE / min(width, height), 1)
+    across, down = (max(int(side * scale), 1) for side in (width, height))
+    return base + each * ceil(across / TILE) * ceil(down / TILE)
+
+
+@attrs.frozen
+class _Patches:
+    """Hundredths of a token a patch, and how many patches a picture keeps at each detail.
+
+    ``None`` is no limit. The guide also has one for the longest side, which measurements do not
+    show.
+    """
+
+    each: int
+    high: int = 1536
+    original: int | None = 1536
+    low: int = 1536
+    auto: str = "high"
+
+
+_LOW = 16 * 16
+_HIGH = 2500
+_ORIGINAL = 10_000
+_PATCHES: _ByName[_Patches] = (
+    (r"gpt-4\.1-mini", _Patches(162)),
+    (r"gpt-4\.1-nano", _Patches(246)),
+    (r"(o4|codex)-mini", _Patches(172)),
+    # Measured: 1.2 a patch and up to 2,500 of them; documented: 1.62 and 1,536.
+    (r"gpt-5\.4-mini", _Patches(162, _HIGH, _HIGH, _HIGH)),
+    # Measured: 1.2 and 1.5.
+    (r"gpt-5(\.\d)?-mini", _Patches(162)),
+    (r"gpt-5(\.\d)?-nano", _Patches(246)),
+    # 1.2 is measured, for all that follow.
+    (r"gpt-5(\.[0-3])?(?![.\d])", _Patches(120)),
+    (r"gpt-5\.4", _Patches(120, _HIGH, _ORIGINAL, _LOW)),
+    (r"gpt-5\.5", _Patches(120, _HIGH, _ORIGINAL, _LOW, "original")),
+)
+_NEWEST = _Patches(120, _HIGH, None, _LOW, "original")
+"""From gpt-5.6 on a picture keeps its size unless less detail is asked for."""
+
+
+def _patches_32(size: Size, model: str, detail: str) -> int:
+    """Patches of 32 pixels, after the limit of the model.
+
+    Measured: ``low`` changes nothing for older minis; others see as many patches as 512 x 512.
+    """
+    figures = _found(_PATCHES, model) or _NEWEST
+    limits = {"high": figures.high, "original": figures.original, "low": figures.low}
+    limit = limits.get(detail, limits[figures.auto])
+    patches = _squares(size if limit is None else _fitted(size, limit), 32)
+    return ceil(Fraction(patches * figures.each, 100))
+
+
+def _squares(size: Size, side: int) -> int:
+    return ceil(size[0] / side) * ceil(size[1] / side)
+
+
+def _fitted(size: Size, patches: int) -> Size:
+    """Return a size scaled down to so many patches of 32 pixels, whole ones as the guide has it."""
+    width, height = size
+    if _squares(size, 32) <= patches:
+        return size
+    scale = sqrt(patches * 32 * 32 / width / height)
+    wide, high = width * scale / 32, height * scale / 32
+    scale *= min(int(wide) / wide, int(high) / high)
+    return max(int(width * scale), 1), max(int(height * scale), 1)
+
+
+# Anthropic. Source: its documentation "Vision", and "Coordinates and bounding boxes" for the rule.
+
+_STANDARD = re.compile(
+    r"claude-(?:[23]|v2|instant|(?:opus|sonnet|haiku)-4(?!-(?:[7-9]|\d\d)(?!\d)))"
+)
+"""Claude before 4.7, which sees less."""
+
+
+def _patches_28(size: Size, model: str, _: str) -> int:
+    """Patches of 28 pixels, after the limits of the model: the largest size that keeps them."""
+    edge = most = 1568
+    if not _STANDARD.search(model):
+        edge, most = 2576, 4784
+    return _squares(_largest(size, edge, most), 28)
+
+
+def _largest(size: Size, edge: int, most: int) -> Size:
+    """Return the largest size of the same shape that is within the limits, by bisection.
+
+    It is what Anthropic's own example of the rule does, halves rounded to even numbers too.
+    """
+    if _keeps(size, edge, most):
+        return size
+    long, short = max(size), min(size)
+    shape = long / short
+    fits, exceeds = 1, long
+    while fits + 1 < exceeds:
+        middle = (fits + exceeds) // 2
+        if _keeps((middle, max(round(middle / shape), 1)), edge, most):
+            fits = middle
+        else:
+            exceeds = middle
+    return fits, max(round(fits / shape), 1)
+
+
+def _keeps(size: Size, edge: int, most: int) -> bool:
+    return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= most
+
+
+# Google. Sources: its documentation "Image understanding" and "Media resolution".
+
+TILE_TOKENS, MOST_TILES, SMALLEST = 258, 9, 384
+
+
+def _tiles_258(size: Size, _: str, detail: str) -> int:
+    """One tile up to 384 pixels or at less detail; else by the shape, at most nine (~2,300)."""
+    if max(size) <= SMALLEST or detail in ("low", "medium"):
+        return TILE_TOKENS
+    unit = min(max(int(min(size) / 1.5), 256), 768)
+    return TILE_TOKENS * min(_squares(size, unit), MOST_TILES)
+
+
+_RESOLUTIONS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
+
+
+def _resolution(_size: Size, _: str, detail: str) -> int:
+    """By the media resolution alone; without one it is high."""
+    return _RESOLUTIONS.get(detail, _RESOLUTIONS["high"])
+
+
+_FORMULAS: Mapping[ImageFormula, Callable[[Size, str, str], int]] = {
+    "tiles-512": _tiles_512,
+    "patches-32": _patches_32,
+    "patches-28": _patches_28,
+    "tiles-258": _tiles_258,
+    "resolution": _resolution,
+}

@@ -1,0 +1,71 @@
+"""Splitting a text by a delimiter, and into parts of no more than a number of tokens."""
+
+from collections.abc import Iterator
+
+from promptdsl.errors import ContentError, OptionError, PromptError
+from promptdsl.json_text import exact
+from promptdsl.models import facts_for
+from promptdsl.sources import author
+from promptdsl.tokens.counters import tokens_for
+from promptdsl.tokens.counting import GivenCounter, Tokens
+from promptdsl.tokens.cutting import fitting_end
+
+
+def split_text(
+    text: str,
+    on: str | None = None,
+    max_tokens: int | None = None,
+    counter: GivenCounter | None = None,
+) -> list[str]:
+    """Return the parts of a text: between its delimiters, then of at most ``max_tokens`` each.
+
+    ``on`` is the delimiter: joined with it, the parts give the text back. A part that is still
+    larger than ``max_tokens`` is cut where a paragraph ends, else a sentence, else a word; these
+    parts give it back joined with nothing. Only a single character is ever larger. An empty text
+    has no parts; between two delimiters there may be an empty one. ``counter`` counts, without one
+    o200k_base does.
+
+    Raises :class:`OptionError` for an argument that cannot be, :class:`ContentError` for what is no
+    text.
+    """
+    try:
+        _check(text, on, max_tokens)
+        tokens = tokens_for(facts_for(None, None), counter)
+    except PromptError as error:
+        raise error.located(author()) from None
+    text = exact(text)
+    if not text:
+        return []
+    sections = [text] if on is None else text.split(exact(on))
+    if max_tokens is None:
+        return sections
+    return [part for section in sections for part in _parts(section, max_tokens, tokens)]
+
+
+def _parts(text: str, limit: int, tokens: Tokens) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        # What does not fit even alone is a part of its own.
+        end = max(fitting_end(text, start, limit, tokens), start + 1)
+        yield text[start:end]
+        start = end
+    if not text:
+        yield text
+
+
+def _check(text: object, on: object, max_tokens: object) -> None:
+    if not isinstance(text, str):
+        raise ContentError(
+            f"split_text() takes a string, not {type(text).__name__}", fix="give it the text itself"
+        )
+    if on is None and max_tokens is None:
+        raise OptionError(
+            "split_text() is told neither on= nor max_tokens=",
+            fix="say where to split, or how large a part may be",
+        )
+    if on is not None and (not isinstance(on, str) or not on):
+        raise OptionError(f"on={on!r}", fix="write the delimiter, a string, as on='---'")
+    if max_tokens is not None and (type(max_tokens) is not int or max_tokens < 1):
+        raise OptionError(
+            f"max_tokens={max_tokens!r}", fix="write how many tokens, a whole number above 0"
+        )
