@@ -20,7 +20,7 @@ from promptdsl.blocks import (
 )
 from promptdsl.chat_templates import ChatTemplate
 from promptdsl.components.any_turn import Turn
-from promptdsl.components.budget import CacheBreakpoint
+from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
 from promptdsl.components.composing import component
 from promptdsl.components.deferred import Lazy, LazyContext, Template
 from promptdsl.components.definitions import Output, Tool
@@ -30,7 +30,7 @@ from promptdsl.components.lists import Checklist, Example, Item, List, Quote
 from promptdsl.components.media import Audio, Document, Image, Video
 from promptdsl.components.overriding import override
 from promptdsl.components.requests import Ephemeral, Grounding
-from promptdsl.components.sections import Format, Fragment, Group, Note, Section, include
+from promptdsl.components.sections import Format, Fragment, Note, Section, include
 from promptdsl.components.tables import Table
 from promptdsl.components.text import (
     Code,
@@ -55,6 +55,7 @@ from promptdsl.components.turns import (
 from promptdsl.config import MessageTransformationConfig
 from promptdsl.encoding import decode
 from promptdsl.errors import (
+    BudgetError,
     ConfigError,
     ContentError,
     DataError,
@@ -68,17 +69,21 @@ from promptdsl.errors import (
     ScopeError,
     TargetError,
     TemplateError,
+    TokenizerError,
 )
+from promptdsl.fitting.dropping import Dropped
 from promptdsl.library import register_templates
 from promptdsl.losses import Loss
 from promptdsl.messages import Message, Origin
 from promptdsl.models import ModelFacts, register_model
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendered import Rendered, Stage
+from promptdsl.rendered import Rendered, Stage, prefix_report
 from promptdsl.rendering import arender, render
+from promptdsl.reports import Difference, PrefixReport, TokenPart, TokenReport
 from promptdsl.scope import detached
 from promptdsl.sources import MediaSource, Source
 from promptdsl.targets import read_payload
+from promptdsl.tokens import split_text
 from promptdsl.tree import Node
 from promptdsl.trust import trusted
 from promptdsl.voices import UNTRUSTED_NOTICE
@@ -89,6 +94,7 @@ __all__ = [
     "Audio",
     "AudioBlock",
     "Block",
+    "BudgetError",
     "CacheBreakpoint",
     "ChatTemplate",
     "Checklist",
@@ -98,11 +104,14 @@ __all__ = [
     "ContentError",
     "DataError",
     "Developer",
+    "Difference",
     "Document",
     "DocumentBlock",
+    "Dropped",
     "Ephemeral",
     "Event",
     "Example",
+    "FirstFit",
     "Format",
     "Fragment",
     "Grounding",
@@ -116,6 +125,7 @@ __all__ = [
     "JsonBlock",
     "Lazy",
     "LazyContext",
+    "Limit",
     "List",
     "Loss",
     "LossError",
@@ -134,12 +144,14 @@ __all__ = [
     "Paragraph",
     "PendingToolCalls",
     "PlacementError",
+    "PrefixReport",
     "Prompt",
     "PromptError",
     "Quote",
     "Reasoning",
     "ReasoningBlock",
     "Rendered",
+    "Reserve",
     "ScopeError",
     "Section",
     "Source",
@@ -156,6 +168,9 @@ __all__ = [
     "Text",
     "TextBlock",
     "Timeline",
+    "TokenPart",
+    "TokenReport",
+    "TokenizerError",
     "Tool",
     "ToolDefinition",
     "ToolMessage",
@@ -181,9 +196,11 @@ __all__ = [
     "detached",
     "include",
     "override",
+    "prefix_report",
     "read_payload",
     "register_model",
     "register_templates",
     "render",
+    "split_text",
     "trusted",
 ]

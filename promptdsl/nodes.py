@@ -1,6 +1,7 @@
 """The types of nodes a tree is made of: what each holds beside its content."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, cast
 
 from promptdsl.blocks import Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
@@ -87,16 +88,23 @@ class Consolidated(Turn):
 class Recorded(Node):
     """Recorded messages. ``items`` is what was given, ``form`` the wire form it is in.
 
-    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``.
+    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``. What a budget may
+    take of it is said as in :class:`Conversation`.
     """
 
-    __slots__ = ("form", "items", "start")
-    _fields = ("items", "form", "start")
+    __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
+    _fields = ("items", "form", "start", "keep", "step", "priority")
+    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
     head = "history"
     items: Any
     form: str
     start: int
     """Which message of its history the first one is."""
+    known: Any
+    """What is known of its history: a :class:`promptdsl.recordings.Recording`, once read."""
+    keep: int
+    step: int | None
+    priority: float
 
     def _name(self) -> str:
         return "History"
@@ -119,7 +127,58 @@ class Fragment(Node):
 class Group(Fragment):
     """Parts that belong together: they are kept or dropped whole."""
 
-    __slots__ = ()
+    __slots__ = ("priority",)
+    _fields = ("priority",)
+    _unsaid = MappingProxyType({"priority": None})
+    priority: float | None
+
+
+class FirstFit(Fragment):
+    """Forms of one part, of which the first one is sent that a budget has room for.
+
+    Each form is one node of its content.
+    """
+
+    __slots__ = ("priority",)
+    _fields = ("priority",)
+    _unsaid = MappingProxyType({"priority": None})
+    priority: float | None
+
+
+class Limit(Fragment):
+    """Text that is cut to ``max_tokens``; ``keep`` is which end of it stays."""
+
+    __slots__ = ("keep", "max_tokens")
+    _fields = ("max_tokens", "keep")
+    _unsaid = MappingProxyType({"keep": "head"})
+    max_tokens: int
+    keep: Literal["head", "tail", "ends"]
+
+
+class Reserve(Node):
+    """Tokens of a budget that are left free."""
+
+    __slots__ = ("tokens",)
+    _fields = ("tokens",)
+    tokens: int
+
+
+class Conversation(Fragment):
+    """What was read of one recorded conversation: runs of messages, events, request-only turns.
+
+    A budget takes its oldest exchanges, at ``priority``, in steps of ``step`` tokens; the last
+    ``keep`` exchanges stay.
+    """
+
+    __slots__ = ("keep", "priority", "step")
+    _fields = ("keep", "step", "priority")
+    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    keep: int
+    step: int | None
+    priority: float
+
+    def _name(self) -> str:
+        return "History"
 
 
 class Component(Fragment):

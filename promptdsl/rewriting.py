@@ -7,6 +7,7 @@ from typing import Any
 from promptdsl.errors import PlacementError
 from promptdsl.nodes import (
     Call,
+    FirstFit,
     Fragment,
     Happening,
     Lazy,
@@ -55,7 +56,11 @@ def covering(content: tuple[Child, ...]) -> int:
 
 def cut(node: Recorded, start: int, stop: int | None = None, **changes: Any) -> Recorded:
     """Return a part of a recording, which knows where in its history it begins."""
-    return replace(node, items=node.items[start:stop], start=node.start + start, **changes)
+    part = replace(node, items=node.items[start:stop], start=node.start + start, **changes)
+    known = getattr(node, "known", None)
+    if known is not None:
+        object.__setattr__(part, "known", known)
+    return part
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:
@@ -135,21 +140,53 @@ def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
     """Raise :class:`PlacementError` when two siblings have one id.
 
     What fragments hold counts where they end up: a fragment does not look into those inside it.
+    Forms of one part may share ids: only one of them is sent.
     """
     inside = not isinstance(component, Fragment)
-    seen: dict[str, Node] = {}
-    waiting = list(reversed(content))
-    while waiting:
+    levels = [_Ids(content, forms=isinstance(component, FirstFit))]
+    while True:
+        level = levels[-1]
+        waiting = level.waiting
+        if not waiting:
+            levels.pop()
+            if not levels:
+                return
+            levels[-1].take(level.found, component)
+            continue
         child = waiting.pop()
         if type(child) is str or not child.mask & NAMED:
             continue
-        if isinstance(child, Fragment) and inside:
+        if level.forms:
+            levels += [_Ids((child,))] if inside else []
+        elif not isinstance(child, Fragment):
+            id = child.options.id
+            if id in level.found:
+                raise twice(id, level.found[id], child, component)
+            level.found[id] = child
+        elif inside and isinstance(child, FirstFit):
+            levels.append(_Ids(child.content, forms=True))
+        elif inside:
             waiting.extend(reversed(child.content))
-        if child.options.id is None:
-            continue
-        if child.options.id in seen:
-            raise twice(child.options.id, seen[child.options.id], child, component)
-        seen[child.options.id] = child
+
+
+class _Ids:
+    """The ids of parts beside each other, or of ``forms`` of one part."""
+
+    __slots__ = ("forms", "found", "waiting")
+
+    def __init__(self, parts: tuple[Any, ...], *, forms: bool = False) -> None:
+        self.waiting = list(reversed(parts))
+        self.found: dict[str, Node] = {}
+        self.forms = forms
+
+    def take(self, later: dict[str, Node], around: Node) -> None:
+        """Add the ids of what stands behind, the fewer to the more: forms nest deep."""
+        earlier = self.found
+        if not self.forms and not earlier.keys().isdisjoint(later.keys()):
+            id = next(id for id in later if id in earlier)
+            raise twice(id, earlier[id], later[id], around)
+        few, self.found = sorted((earlier, later), key=len)
+        self.found.update(few)
 
 
 def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:

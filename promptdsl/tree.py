@@ -74,6 +74,8 @@ class Options:
     cache: bool | Cache = False
     """A mark behind it; ``True`` lives as long as the provider says."""
     merge: bool = True
+    priority: float | None = None
+    """Where a budget is too small: the higher, the longer it stays; ``None`` is required."""
     within: tuple[str, ...] = ()
     """The names of the components this was written by, the outermost first."""
 
@@ -107,6 +109,8 @@ class Node:
 
     __slots__ = ("code", "content", "mask", "offset", "options")
     _fields: ClassVar[tuple[str, ...]] = ()
+    _unsaid: ClassVar[Mapping[str, Any]] = EMPTY
+    """Fields that need not be said, and what they are then."""
     _node: ClassVar[type["Node"]]
     head: ClassVar[str | None] = None
     """What the address of its messages starts with, where that is not their role."""
@@ -226,6 +230,8 @@ def make(
     _set(node, "code", code)
     _set(node, "offset", offset)
     _set(node, "options", options)
+    if cls._unsaid:
+        fields = {**cls._unsaid, **fields}
     for name in cls._fields:
         _set(node, name, fields[name])
     return node
@@ -316,6 +322,8 @@ def _printed_fields(node: Node) -> str:
         shown += [(name, value) for name, value, default in said if value != default]
     own = [(name, getattr(node, name, None)) for name in node._node._fields]
     shown += [(n, v) for n, v in own if v is not None and n not in ("role", "kind")]
+    unsaid = node._node._unsaid
+    shown = [(n, v) for n, v in shown if n not in unsaid or v != unsaid[n]]
     shown = [(n, v) for n, v in shown if v or n != "equipment"]
     return ", ".join([f"{name}={value!r}" for name, value in shown])
 

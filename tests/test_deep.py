@@ -5,6 +5,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from promptdsl import (
     Developer,
     Ephemeral,
     Event,
+    FirstFit,
     Fragment,
     Grounding,
+    Group,
+    Limit,
     Note,
     PlacementError,
     Section,
@@ -171,6 +175,17 @@ def test_deep_fragments_dissolve() -> None:
         deep_fragment(Section("a", "x")), deep_fragment(User(deep_fragment(Section("b", "y"))))
     )
     assert [("system", ["x"]), ("user", ["y"])] == said(tree)
+
+
+@pytest.mark.parametrize("kind", [partial(Group, priority=1), FirstFit, partial(Limit, 5)])
+def test_deep_units_are_built_and_saved(kind: Callable[..., Node]) -> None:
+    """Units of a budget nest as deep as anything."""
+    part: Node = Text("x")
+    for _ in range(DEEP):
+        part = kind(Fragment(part))
+    tree = System("a", part)
+    assert tree == pickle.loads(pickle.dumps(tree))
+    assert 2 * DEEP + 2 == repr(tree).count("(")
 
 
 def test_ids_are_unique_through_deep_fragments() -> None:

@@ -10,6 +10,7 @@ from promptdsl import (
     Checklist,
     Code,
     Example,
+    FirstFit,
     Format,
     Fragment,
     Grounding,
@@ -74,6 +75,7 @@ def wrapped(part: Any) -> Any:
 WRAPS: dict[str, Callable[[Any], Any]] = {
     "Fragment": Fragment,
     "Group": Group,
+    "FirstFit": lambda part: FirstFit(part, "less"),
     "Format": lambda part: Format("markdown", part),
     "component": wrapped,
     "Lazy": lambda part: Lazy(lambda _: Fragment(part)),

@@ -24,13 +24,18 @@ from promptdsl import (
     ContentError,
     Ephemeral,
     Event,
+    FirstFit,
     Fragment,
     Grounding,
+    Group,
+    History,
     Image,
+    Limit,
     Note,
     OptionError,
     PlacementError,
     PromptError,
+    Reserve,
     ScopeError,
     Section,
     System,
@@ -225,6 +230,13 @@ def test_a_refused_argument_stays_where_it_was() -> None:
         lambda: Turn("usr", Text("x")),
         lambda: Text("a", Value("x"), None),
         lambda: Text("a", Value("x"), bold=True),  # type: ignore[arg-type]
+        lambda: User(Text("x"), priority="high"),  # type: ignore[arg-type]
+        lambda: Group(Text("x"), priority=True),
+        lambda: FirstFit(Text("x"), prio=1),  # type: ignore[call-arg]
+        lambda: Limit(0, Text("x")),
+        lambda: Limit(5, Text("x"), Reserve(5)),
+        lambda: Reserve(Text("x")),  # type: ignore[arg-type]
+        lambda: History([], keep=Text("x")),  # type: ignore[arg-type]
         lambda: Timeline(Section("s", Text("x"))),
         lambda: Timeline(Section("s", Text("x")), config=None),  # type: ignore[call-arg]
     ],
@@ -1217,7 +1229,7 @@ def test_unknown_options_are_refused_before_anything_is_placed() -> None:
     """A component with an unknown option is not in the block."""
     with Timeline() as tree:
         with suppress(OptionError):
-            System("x", priority=3)  # type: ignore[call-arg]
+            System("x", prio=3)  # type: ignore[call-arg]
         with suppress(ContentError):
             Event(True)
         Note("y")

@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Iterable, Mapping
 from types import FrameType
-from typing import Any, Never, Self, TypeVar, cast
+from typing import Any, Never, Self, TypeAlias, TypeVar, cast
 
 from promptdsl import nodes
 from promptdsl.components.arguments import retract
-from promptdsl.components.options import refuse_options
+from promptdsl.components.options import check_count, check_priority, refuse_options
 from promptdsl.components.writing import Written
-from promptdsl.errors import ContentError
+from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.messages import Message
+from promptdsl.nodes import found_in
 from promptdsl.scope import place
 from promptdsl.tree import DEFAULTS, RECORDED, Node, bits, named_label
 
@@ -20,65 +21,146 @@ _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 class History(Written, nodes.Recorded):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
-    What is recorded is sent to the byte. It is read when the prompt is rendered; raises
-    :class:`ContentError` when what is given is no list at all, or holds a component.
+    What is recorded is sent to the byte. A budget that is too small takes its oldest exchanges,
+    from a user's turn to the next one: those of the history with the lowest ``priority`` first,
+    never the last ``keep``, in steps of ``step`` tokens (an eighth of the budget; 0 for an exact
+    fit), so that a prompt cache stays warm.
+
+    It is read when the prompt is rendered; raises :class:`ContentError` when what is given is no
+    list at all, or holds a component, :class:`OptionError` for options that are no numbers.
     """
 
     __slots__ = ()
     _node = nodes.Recorded
 
     def __init__(
-        self, messages: Iterable[Message | Mapping[str, Any]], /, **options: Never
+        self,
+        messages: Iterable[Message | Mapping[str, Any]],
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
     ) -> None:
-        _keep(self, messages, "messages", frame=_getframe(1), options=options)
+        _keep(self, messages, "messages", frame=_getframe(1), said=(keep, step, priority, options))
 
     @classmethod
-    def from_openai(cls, messages: object, /, **options: Never) -> Self:
+    def from_openai(
+        cls,
+        messages: object,
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
+    ) -> Self:
         """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
-        return _keep(object.__new__(cls), messages, "openai", frame=_getframe(1), options=options)
+        said = (keep, step, priority, options)
+        return _keep(object.__new__(cls), messages, "openai", frame=_getframe(1), said=said)
 
     @classmethod
-    def from_openai_responses(cls, messages: object, /, **options: Never) -> Self:
+    def from_openai_responses(
+        cls,
+        messages: object,
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
+    ) -> Self:
         """Return a conversation in OpenAI Responses form: a list of items, or a payload."""
+        said = (keep, step, priority, options)
         return _keep(
-            object.__new__(cls), messages, "openai_responses", frame=_getframe(1), options=options
+            object.__new__(cls), messages, "openai_responses", frame=_getframe(1), said=said
         )
 
     @classmethod
-    def from_anthropic(cls, messages: object, /, **options: Never) -> Self:
+    def from_anthropic(
+        cls,
+        messages: object,
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
+    ) -> Self:
         """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
-        return _keep(
-            object.__new__(cls), messages, "anthropic", frame=_getframe(1), options=options
-        )
+        said = (keep, step, priority, options)
+        return _keep(object.__new__(cls), messages, "anthropic", frame=_getframe(1), said=said)
 
     @classmethod
-    def from_gemini(cls, messages: object, /, **options: Never) -> Self:
+    def from_gemini(
+        cls,
+        messages: object,
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
+    ) -> Self:
         """Return a conversation in Gemini form: a list of contents, or a request's payload."""
-        return _keep(object.__new__(cls), messages, "gemini", frame=_getframe(1), options=options)
+        said = (keep, step, priority, options)
+        return _keep(object.__new__(cls), messages, "gemini", frame=_getframe(1), said=said)
 
     @classmethod
-    def from_bedrock(cls, messages: object, /, **options: Never) -> Self:
+    def from_bedrock(
+        cls,
+        messages: object,
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
+    ) -> Self:
         """Return a conversation in Bedrock Converse form: a list of messages, or a payload."""
-        return _keep(object.__new__(cls), messages, "bedrock", frame=_getframe(1), options=options)
+        said = (keep, step, priority, options)
+        return _keep(object.__new__(cls), messages, "bedrock", frame=_getframe(1), said=said)
 
     @classmethod
-    def from_chat_template(cls, messages: object, /, **options: Never) -> Self:
+    def from_chat_template(
+        cls,
+        messages: object,
+        /,
+        *,
+        keep: int = 0,
+        step: int | None = None,
+        priority: float = 0,
+        **options: Never,
+    ) -> Self:
         """Return a conversation as a chat template takes it: a list of messages, or a payload."""
-        return _keep(
-            object.__new__(cls), messages, "chat_template", frame=_getframe(1), options=options
-        )
+        said = (keep, step, priority, options)
+        return _keep(object.__new__(cls), messages, "chat_template", frame=_getframe(1), said=said)
 
 
 H = TypeVar("H", bound=History)
 _RECORDED = bits(RECORDED)
 
 
+_Said: TypeAlias = tuple[int, int | None, float, Mapping[str, Never]]
+_KEYWORDS = ("keep", "step", "priority")
+
+
 def _keep(
-    component: H, messages: object, form: str, *, frame: FrameType, options: Mapping[str, Never]
+    component: H,
+    messages: object,
+    form: str,
+    *,
+    frame: FrameType,
+    said: _Said,
 ) -> H:
     component.code = frame.f_code
     component.offset = frame.f_lasti
-    refuse_options(component, options)
+    try:
+        _say(component, said)
+    except PromptError:
+        retract(found_in(messages, *said))
+        raise
     component.content = ()
     component.mask = _RECORDED
     component.options = DEFAULTS
@@ -87,6 +169,22 @@ def _keep(
     component.items = _snapshot(component, messages)
     place(component)
     return component
+
+
+def _say(component: History, said: _Said) -> None:
+    """Note what a budget may take, or raise :class:`OptionError`."""
+    keep, step, priority, options = said
+    refuse_options(component, options, _KEYWORDS)
+    component.keep = check_count(component, "keep", keep, 0)
+    component.step = None if step is None else check_count(component, "step", step, 0)
+    given = check_priority(component, priority)
+    if given is None:
+        raise OptionError(
+            "History(priority=None)",
+            fix="write a number; keep= says how many of its last exchanges stay",
+            at=(component.source,),
+        )
+    component.priority = given
 
 
 def _snapshot(component: History, messages: object) -> object:

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any, cast
-
-import attrs
 
 from promptdsl.blocks import EMPTY
 from promptdsl.errors import OptionError, nearest
@@ -14,7 +13,7 @@ from promptdsl.tree import DEFAULTS, SPOKEN, Options, implied, label
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 AUDIENCES = ("all", "model", "people")
 NOT_SPOKEN = ~SPOKEN
-TURN_OPTIONS = frozenset({"id", "metadata", "tags", "audience", "cache"})
+TURN_OPTIONS = frozenset({"id", "metadata", "tags", "audience", "cache", "priority"})
 
 
 def unknown_option(component: Any, name: str, accepts: Iterable[str], at: object) -> OptionError:
@@ -35,6 +34,8 @@ def options_of(component: Any, given: Mapping[str, Any]) -> Options:
 
     Raises :class:`OptionError` for an unknown name or a value an option cannot take.
     """
+    if len(given) == 1 and "priority" in given and "priority" in component._accepts:
+        return at_priority(component, given["priority"])
     for name, value in given.items():
         if name not in component._accepts:
             raise unknown_option(component, name, component._keywords(), component.source)
@@ -43,12 +44,61 @@ def options_of(component: Any, given: Mapping[str, Any]) -> Options:
             raise OptionError(
                 f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
             )
-    options = attrs.evolve(
-        DEFAULTS, **{name: _KEEP.get(name, _same)(v) for name, v in given.items()}
-    )
+    options = Options(**{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
     # What has options of its own is not plain speech any more.
     component.mask = component.mask & NOT_SPOKEN | implied(options)
     return options
+
+
+_PRIORITIES: Mapping[type[Any], dict[float, Options]] = {int: {}, float: {}}
+_MOST = 10_000
+
+
+def at_priority(component: Any, priority: object) -> Options:
+    """Return the options of a component that has a priority and no other one.
+
+    Nothing that is sent depends on it, so plain speech is plain speech still.
+    Raises :class:`OptionError` for a priority that is none.
+    """
+    # Asked by type: True is 1, and a page of turns may have a priority each.
+    remembered = _PRIORITIES.get(type(priority))
+    known = None if remembered is None else remembered.get(cast("float", priority))
+    if known is not None:
+        return known
+    if priority is None:
+        return DEFAULTS
+    options = Options(priority=check_priority(component, priority))
+    if remembered is not None and len(remembered) < _MOST:
+        remembered[cast("float", priority)] = options
+    return options
+
+
+def check_priority(component: Any, given: object) -> float | None:
+    """Return a priority as it is kept, or raise :class:`OptionError`."""
+    problem = _a_priority(given)
+    if problem:
+        raise OptionError(
+            f"{label(component)}(priority={given!r})", fix=problem, at=(component.source,)
+        )
+    return cast("float | None", _number(given))
+
+
+def check_count(component: Any, name: str, given: object, least: int) -> int:
+    """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
+    if isinstance(given, int) and not isinstance(given, bool) and int.__int__(given) >= least:
+        return int.__int__(given)
+    raise OptionError(
+        f"{label(component)}({name}={given!r})",
+        fix=f"write a whole number, {least} or more",
+        at=(component.source,),
+    )
+
+
+def _number(given: Any) -> Any:
+    """Return a number as an exact one: a subclass may compare as it likes."""
+    if isinstance(given, int):
+        return int.__int__(given)
+    return None if given is None else float.__float__(given)
 
 
 def _same(value: Any) -> Any:
@@ -66,6 +116,7 @@ _KEEP: Mapping[str, Callable[[Any], Any]] = {
     "name": exact,
     "metadata": lambda value: frozen(value) if value else EMPTY,
     "tags": _tags,
+    "priority": _number,
 }
 
 
@@ -103,6 +154,13 @@ def _a_bool(value: object) -> str:
     return "" if isinstance(value, bool) else "write True or False"
 
 
+def _a_priority(value: object) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is None or whole or (isinstance(value, float) and isfinite(value)):
+        return ""
+    return "write a number: the higher, the longer it is kept"
+
+
 _CHECKS: Mapping[str, Callable[[object], str]] = {
     "id": _optional_id,
     "name": _optional_text,
@@ -111,4 +169,5 @@ _CHECKS: Mapping[str, Callable[[object], str]] = {
     "audience": _an_audience,
     "cache": _a_bool,
     "merge": _a_bool,
+    "priority": _a_priority,
 }

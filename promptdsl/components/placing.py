@@ -5,6 +5,7 @@ from typing import Any
 
 from promptdsl import nodes
 from promptdsl.components.any_turn import TURNS
+from promptdsl.components.budget import Limit, uncut
 from promptdsl.components.lists import Checklist, Example, Item, List, Quote, SideBlock
 from promptdsl.components.requests import RequestBlock
 from promptdsl.components.sections import Note, Section
@@ -28,6 +29,7 @@ _HOLDERS: Mapping[type[Node], type[Block]] = {
     nodes.Quote: Quote,
     nodes.Example: Example,
     nodes.Side: SideBlock,
+    nodes.Limit: Limit,
 }
 
 
@@ -43,6 +45,8 @@ def check_place(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> Node:
         forbidden = kind._forbids if holder is holders[0] else kind._forbids & DEEP  # pyright: ignore[reportPrivateUsage]
         if part.mask & forbidden:
             raise _misplaced(culprit(part, forbidden), holder, lazy)
+        if kind is Limit:
+            _check_cut(part, holder, lazy)
     if not any(isinstance(one, nodes.Turn | nodes.Request | nodes.Note) for one in holders):
         _check_loose(part, holders, lazy)
     return part
@@ -60,6 +64,13 @@ def _misplaced(wrong: Node, holder: Node, lazy: nodes.Lazy) -> PlacementError:
         fix="return its turns in a Fragment" if root else advice(holder, wrong),
         at=(lazy.source, wrong.source, holder.source),
     )
+
+
+def _check_cut(part: Node, limit: Node, lazy: nodes.Lazy) -> None:
+    """Refuse what stands in no limit, which a mask does not tell."""
+    whole = uncut((part,))
+    if whole is not None:
+        raise _misplaced(whole, limit, lazy)
 
 
 def _check_loose(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> None:

@@ -60,6 +60,7 @@ class Ephemeral(RequestBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
         ) -> None: ...
 
     else:
@@ -94,6 +95,7 @@ class Grounding(RequestBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
         ) -> None: ...
 
     else:

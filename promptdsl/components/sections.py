@@ -1,7 +1,8 @@
-"""Named parts, groups of parts, notes, and putting a finished part in place."""
+"""Named parts, several parts as one, notes, and putting a finished part in place."""
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from promptdsl import nodes
 from promptdsl.components.arguments import Content, adopt, retract
@@ -56,7 +57,7 @@ class Section(Block, nodes.Section):
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
     _refuses = ROOTED
-    _accepts = frozenset({"id", "cache", "audience"})
+    _accepts = frozenset({"id", "priority", "cache", "audience"})
 
     if TYPE_CHECKING:
 
@@ -66,6 +67,7 @@ class Section(Block, nodes.Section):
             /,
             *content: Content,
             title: str | Value | None = None,
+            priority: float | None = None,
             cache: bool = False,
             audience: str = "all",
         ) -> None: ...
@@ -76,15 +78,17 @@ class Section(Block, nodes.Section):
             frame = _getframe(1)
             self.code = frame.f_code
             self.offset = frame.f_lasti
-            plain = not options and (not content or (len(content) == 1 and type(content[0]) is str))
-            known = _OPTIONS.get(id) if plain and type(id) is str else None
+            plain = type(id) is str and (
+                not content or (len(content) == 1 and type(content[0]) is str)
+            )
+            known = _OPTIONS.get(_key(id, options) if options else id) if plain else None
             if known is None or not (title is None or type(title) is str):
                 given = named(self, id, content, options)
                 self.title = None if title is None else _title(self, title, content)
                 begin(self, content, given)
                 _remember(self.options)
                 return
-            # The fast path: an id that was checked before, and one string or nothing.
+            # The fast path: an id and priority that were checked before, one string or nothing.
             self.title = title
             self.content = content
             self.options = known
@@ -108,14 +112,22 @@ class Section(Block, nodes.Section):
         return f"put the {label(node)} directly in its turn"
 
 
-_OPTIONS: dict[str, Options] = {}
-_MOST = 1_000
+_OPTIONS: dict[object, Options] = {}
+_MOST = 10_000
+
+
+def _key(id: str | None, options: Mapping[str, Any]) -> object:
+    """Return what the options of an id and a priority are remembered by, ``None`` for others."""
+    priority: object = options.get("priority")
+    kind = type(priority)
+    return (id, kind, priority) if len(options) == 1 and kind in (int, float) else None
 
 
 def _remember(options: Options) -> None:
-    """Keep the options of a section that has only an id, for the next one of that id."""
-    if len(_OPTIONS) < _MOST and options == Options(id=options.id):
-        _OPTIONS[str(options.id)] = options
+    """Keep the options of a section that has an id, and maybe a priority, for the next such."""
+    id, priority = options.id, options.priority
+    if len(_OPTIONS) < _MOST and options == Options(id=id, priority=priority):
+        _OPTIONS[id if priority is None else _key(id, {"priority": priority})] = options
 
 
 def _title(section: Section, title: object, content: tuple[Content, ...]) -> str | Value:
@@ -134,26 +146,6 @@ class Fragment(Block, nodes.Fragment):
 
     __slots__ = ()
     _node = nodes.Fragment
-    _own = bits(FRAGMENT)
-
-    if TYPE_CHECKING:
-
-        def __init__(self, *content: Content) -> None: ...
-
-    else:
-
-        def __init__(self, *content, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            begin(self, content, options)
-
-
-class Group(Block, nodes.Group):
-    """Parts that belong together: kept or dropped whole, otherwise as in a :class:`Fragment`."""
-
-    __slots__ = ()
-    _node = nodes.Group
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:

@@ -201,6 +201,7 @@ class ToolMessage(Block, ToolTurn):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
             cache: bool = False,
         ) -> None: ...
 

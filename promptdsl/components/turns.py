@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content
-from promptdsl.components.options import TURN_OPTIONS
+from promptdsl.components.options import TURN_OPTIONS, at_priority
 from promptdsl.components.writing import (
     BESIDE,
     PART_FORBIDS,
@@ -68,12 +68,13 @@ def _writes(role: Role, own: int) -> Callable[..., None]:
         self.offset = frame.f_lasti
         self.role = role
         self.kind = "written"
-        if options or (content and (len(content) > 1 or type(content[0]) is not str)):  # pyright: ignore[reportGeneralTypeIssues]
+        several = content and (len(content) > 1 or type(content[0]) is not str)  # pyright: ignore[reportGeneralTypeIssues]
+        if several or (options and not (len(options) == 1 and "priority" in options)):
             begin(self, content, options)
             return
         # The fast path: one string or nothing, so nothing to scan and nothing to check.
         self.content = content
-        self.options = DEFAULTS
+        self.options = at_priority(self, options["priority"]) if options else DEFAULTS
         mask = (own if content[0] else hollow_mask) if content else bare_mask
         top = OPENED.get()
         if top is None:
@@ -102,6 +103,7 @@ class System(TurnBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
             cache: bool = False,
         ) -> None: ...
 
@@ -127,6 +129,7 @@ class Developer(TurnBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
             cache: bool = False,
         ) -> None: ...
 
@@ -155,6 +158,7 @@ class User(TurnBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
             cache: bool = False,
         ) -> None: ...
 
@@ -183,6 +187,7 @@ class Assistant(TurnBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
             cache: bool = False,
         ) -> None: ...
 
@@ -208,6 +213,7 @@ class Event(TurnBlock):
             metadata: Mapping[str, Any] | None = None,
             tags: tuple[str, ...] = (),
             audience: str = "all",
+            priority: float | None = None,
             cache: bool = False,
         ) -> None: ...
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gather, retract
 from promptdsl.components.options import check_id, options_of, unknown_option
 from promptdsl.errors import OptionError, PlacementError, PromptError, ScopeError
-from promptdsl.nodes import Fragment, Text
+from promptdsl.nodes import Fragment, Limit, Text
 from promptdsl.rewriting import unique_ids
 from promptdsl.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplaced
 from promptdsl.tree import (
@@ -57,7 +57,6 @@ TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
 """What stands in no part that is one text."""
 
 NOT_OPEN = ~OPEN
-UNFIT = BARE | OPEN | NAMED
 UNSETTLED = BUSY | BARE | TEXT
 SHOWN = SURFACE | DEEP
 
@@ -102,6 +101,10 @@ class Block(Written):
     """What no child may be (surface bits) or hold (deep bits)."""
     _refuses: ClassVar[int] = 0
     """What is refused the moment it is written here: nothing could still move it away."""
+    _inspects: ClassVar[int] = NAMED
+    """What makes it look at its children: an id, and what a mask cannot say."""
+    _stops: ClassVar[int] = 0
+    """All for which its children are looked at when it closes."""
 
     _gather = staticmethod(gather)
     """How its arguments become its content."""
@@ -117,6 +120,7 @@ class Block(Written):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls._stops = cls._forbids | cls._inspects | BARE | OPEN
         for name in ("__enter__", "__exit__"):
             setattr(cls, name, with_own_code(getattr(cls, name)))
 
@@ -136,7 +140,7 @@ class Block(Written):
                 child.__class__ = child._node
         except AttributeError:
             mask = _freeze(content)
-        if mask & (self._forbids | UNFIT):
+        if mask & self._stops:
             try:
                 _check(self, content, mask)
             except PromptError:
@@ -149,7 +153,7 @@ class Block(Written):
         return "write it outside of this block"
 
     def _inspect(self, content: tuple[Any, ...], mask: int) -> None:
-        """Check what a mask cannot say, where something in the block has an id."""
+        """Check what a mask cannot say, where it tells that there is something to look at."""
 
 
 def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
@@ -211,7 +215,7 @@ def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
     except AttributeError:
         # A string has no mask, and a part that is frozen already refuses to be frozen again.
         mask = _freeze(content)
-    if mask & (component._forbids | UNFIT):
+    if mask & component._stops:
         _check(component, content, mask)
     component.content = content
     component.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
@@ -269,13 +273,18 @@ def _misplaced(component: Any, child: Any) -> PlacementError:
 
 def culprit(node: Node, forbidden: int) -> Node:
     """Return the node that brings what is forbidden: the node itself, or one inside it."""
-    while isinstance(node, Fragment) or not node.mask & SURFACE & forbidden:
-        scope = forbidden if isinstance(node, Fragment) else forbidden & DEEP
+    while (passes := _shows_others(node)) or not node.mask & SURFACE & forbidden:
+        scope = forbidden if passes else forbidden & DEEP
         inner = next((c for c in node.content if type(c) is not str and c.mask & scope), None)
         if inner is None:
             break
         node = inner
     return node
+
+
+def _shows_others(node: Node) -> bool:
+    """Return whether a node is nothing at its own level but what it holds."""
+    return isinstance(node, Fragment) and not isinstance(node, Limit)
 
 
 def finish(component: Any) -> Node:

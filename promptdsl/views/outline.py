@@ -10,14 +10,19 @@ from promptdsl.nodes import (
     CacheBreakpoint,
     Call,
     Component,
+    Conversation,
     Fence,
+    FirstFit,
     Format,
+    Group,
     Json,
+    Limit,
     Media,
     Merged,
     Output,
     Recorded,
     Request,
+    Reserve,
     Result,
     Root,
     Section,
@@ -64,11 +69,42 @@ def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
         if isinstance(node, str):
             yield depth, _size(node), None
         elif isinstance(node, Recorded):
-            for message in node.items:
-                yield depth, _message(message) + _by(node), node.source
+            for below, what in _recorded(node):
+                yield depth + below, what + _by(node), node.source
         else:
             yield depth, _describe(node), node.source
             stack.extend((child, depth + 1) for child in reversed(node.content))
+
+
+def _recorded(node: Recorded) -> Iterator[tuple[int, str]]:
+    """Yield the messages of a recording; one that is not read yet, or has options, says so."""
+    form = "" if node.form == "messages" else f" ({node.form})"
+    head = f"history{form}{_of_history(node)}"
+    below = int(head != "history")
+    if below:
+        yield 0, head
+    for item in node.items if node.form == "messages" else ():
+        yield below, _message(item) if isinstance(item, Message) else "message (recorded)"
+
+
+def _of_history(node: Recorded | Conversation) -> str:
+    """Return what a budget may take of a history, where it is not what it may of any."""
+    said = [f" keep={node.keep:,}"] if node.keep else []
+    said += [] if node.step is None else [f" step={node.step:,}"]
+    return "".join(said) + (_priority(node.priority) if node.priority else "")
+
+
+def _priority(priority: float | None) -> str:
+    return "" if priority is None else f" priority={priority:,}"
+
+
+def _limit(node: Limit) -> str:
+    end = "" if node.keep == "head" else f" keep={node.keep}"
+    return f"limit {_tokens(node.max_tokens)}{end}"
+
+
+def _tokens(number: int) -> str:
+    return f"{number:,} tokens"
 
 
 def _describe(node: Node) -> str:
@@ -135,6 +171,11 @@ _PARTS: Mapping[type[Node], Callable[[Any], str]] = {
     Fence: lambda node: node.open.strip() or "unfenced",
     Component: _component,
     Format: lambda node: f"format {node.format}",
+    Group: lambda node: f"group{_priority(node.priority)}",
+    FirstFit: lambda node: f"first fit{_priority(node.priority)}",
+    Limit: _limit,
+    Reserve: lambda node: f"reserve {_tokens(node.tokens)}",
+    Conversation: lambda node: f"history{_of_history(node)}",
     Value: _value,
     Volatile: _value,
     Trusted: _sized,
@@ -161,6 +202,7 @@ def _with_options(what: str, node: Node) -> str:
     options = node.options
     said = [f"name={options.name}"] if options.name else []
     said += [f"audience={options.audience}"] if options.audience != "all" else []
+    said += [_priority(options.priority).strip()] if options.priority is not None else []
     said += [_cached(mark) for mark in (mark_of(options),) if mark]
     said += [f"#{tag}" for tag in options.tags]
     return " ".join([what + _by(node), *said])

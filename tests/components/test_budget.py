@@ -1,6 +1,13 @@
-"""Cache breakpoints: where a part ends that stays the same."""
+"""What a budget may do with parts; cache breakpoints: where a part ends that stays the same."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from enum import IntEnum
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from math import inf, nan
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,41 +16,605 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
     Checklist,
+    Code,
+    ContentError,
     Developer,
     Ephemeral,
     Event,
     Example,
+    FirstFit,
     Format,
     Fragment,
     Grounding,
+    Group,
+    Heading,
+    History,
     Image,
     Item,
+    Json,
+    Lazy,
+    Limit,
     List,
     Loss,
     Message,
+    Note,
     OptionError,
+    Paragraph,
     PlacementError,
     Quote,
     Reasoning,
+    Reserve,
+    ScopeError,
     Section,
     System,
+    Table,
+    Template,
     Text,
     Timeline,
     ToolMessage,
     ToolResult,
     ToolUse,
     Turn,
+    Untrusted,
     User,
     UserAction,
+    Value,
+    Volatile,
+    component,
+    include,
     render,
 )
-from promptdsl.components.budget import CacheBreakpoint
-from promptdsl.tree import CACHE, Node
+from promptdsl.tree import CACHE, DEFAULTS, Node, walk
 from tests.components.failing import Failed, failed, refusal
-from tests.places import losses, raised
+from tests.places import losses, places, raised, said
 
 HERE = CacheBreakpoint()
+PRIORITY = "write a number: the higher, the longer it is kept"
+
+
+def test_a_group_stands_for_its_parts() -> None:
+    """A group is a fragment to whoever reads the prompt: its parts stand where it stands."""
+    tree = Timeline(
+        Group(System("a"), User("b", Group("c", Group(Text("d"))))), Group(Section("s", "e"))
+    )
+    assert [("system", ["a\n\ne"]), ("user", ["b", "c", "d"])] == said(tree)
+
+
+def test_a_group_renders_alone() -> None:
+    """A group of turns is a prompt."""
+    assert [("user", ["a"]), ("assistant", ["b"])] == said(Group(User("a"), Assistant("b")))
+
+
+def test_a_group_is_no_fragment() -> None:
+    """A group says that its parts belong together, which a fragment does not."""
+    assert Group("a") != Fragment("a")
+
+
+# Groups and forms: a priority, and content.
+
+
+@pytest.mark.parametrize("kind", [Group, FirstFit])
+@pytest.mark.parametrize("priority", [None, 0, -3, 2.5, 10**400])
+def test_a_unit_has_a_priority(kind: Any, priority: Any) -> None:
+    """Any finite number is a priority, and ``None`` is none."""
+    node = kind("a", priority=priority)
+    assert (priority, DEFAULTS) == (node.priority, node.options)
+
+
+@pytest.mark.parametrize("kind", [Group, FirstFit])
+@pytest.mark.parametrize("priority", [True, "high", inf, nan, [1], Text("x"), Fraction(1, 2)])
+def test_what_is_no_priority(kind: Any, priority: Any) -> None:
+    """What is no finite number is refused with what to write, and leaves nothing."""
+    assert refusal(OptionError, PRIORITY) == failed(lambda: kind(Text("a"), priority=priority))
+
+
+def test_a_text_as_a_priority_leaves_nothing() -> None:
+    """Components in the place of a number are taken back with the rest of the call."""
+    with System("before") as block, suppress(OptionError):
+        Group(Text("a"), priority=Text("b"))  # type: ignore[arg-type]
+    assert ("before",) == block.content
+
+
+@pytest.mark.parametrize(
+    ("write", "near"),
+    [
+        (lambda: Group("a", prioriti=1), "did you mean 'priority'?"),  # type: ignore[call-arg]
+        (lambda: FirstFit("a", prio=1), "did you mean 'priority'?"),  # type: ignore[call-arg]
+        (lambda: Limit(5, "a", kep="tail"), "did you mean 'keep'?"),  # type: ignore[call-arg]
+        (lambda: Limit(5, "a", priority=1), "known: keep"),  # type: ignore[call-arg]
+        (lambda: Reserve(5, token=1), "did you mean 'tokens'?"),  # type: ignore[arg-type]
+    ],
+)
+def test_unknown_keywords(write: Callable[[], object], near: str) -> None:
+    """An unknown keyword is an error at its line with the nearest known name."""
+    assert refusal(OptionError, near) == failed(write)
+
+
+@pytest.mark.parametrize(
+    ("write", "forms"),
+    [
+        (lambda: FirstFit("a", "b"), [Text("a"), Text("b")]),
+        (lambda: FirstFit("a", None, False, 3), [Text("a"), Text("3")]),
+        (lambda: FirstFit(Text("a"), ""), [Text("a"), Text("")]),
+        (lambda: FirstFit(Value("a"), "b"), [Value("a"), Text("b")]),
+        (lambda: FirstFit(Fragment("a", "b"), Group("c")), [Fragment("ab"), Group("c")]),
+        (lambda: FirstFit(User("a"), User("b")), [User("a"), User("b")]),
+        (lambda: FirstFit(None), []),
+    ],
+)
+def test_every_argument_is_a_form(write: Callable[[], Node], forms: list[Node]) -> None:
+    """Every argument is one form; a string is a text, ``None`` and ``False`` are skipped."""
+    assert forms == list(write().content)
+
+
+def test_a_template_string_is_a_form() -> None:
+    """The parts of a t-string are one text."""
+    template: Any = SimpleNamespace(
+        strings=("a", "c"),
+        interpolations=(SimpleNamespace(value="b", conversion=None, format_spec=""),),
+    )
+    assert [Text("a", Value("b"), "c"), Text("d")] == list(FirstFit(template, "d").content)
+
+
+def test_everything_written_in_a_block_is_a_form() -> None:
+    """In a block each thing that is written is a form, behind those given as arguments."""
+    with User() as turn, FirstFit("a", priority=1):
+        Value("b")
+        with Fragment():
+            Text("c")
+            Text("d")
+    given = FirstFit("a", Value("b"), Fragment(Text("c"), Text("d")), priority=1)
+    assert User(given) == turn
+
+
+def test_forms_move_in() -> None:
+    """What is written in the argument list moves into the part."""
+    with Timeline() as tree:
+        FirstFit(User("a"), Group(User("b"), Assistant("c")), priority=1)
+    form = Group(User("b"), Assistant("c"))
+    assert Timeline(FirstFit(User("a"), form, priority=1)) == tree
+
+
+@pytest.mark.parametrize("write", [FirstFit, Group, lambda: Limit(5)])
+def test_without_content_and_block(write: Callable[[], Node]) -> None:
+    """A container with no arguments and no block is an error where it is used."""
+    with pytest.raises(ContentError, match="was written with no content and no block"):
+        System(write())
+
+
+@pytest.mark.parametrize("bad", [True, ["a"], {"a": 1}, object()])
+@pytest.mark.parametrize("kind", [FirstFit, Group, partial(Limit, 5)])
+def test_what_is_no_content(kind: Any, bad: Any) -> None:
+    """What is no content is an error that leaves nothing."""
+    found = failed(lambda: kind(Text("a"), bad))
+    assert (ContentError, True, ("before",)) == (found.kind, found.first, found.left)
+
+
+@pytest.mark.parametrize(
+    "write", [Group, FirstFit, lambda: Limit(5)], ids=["Group", "FirstFit", "Limit"]
+)
+def test_a_block_that_raises_leaves_nothing(write: Callable[[], Any]) -> None:
+    """An exception in its block takes a container away, what stood before stays."""
+    with System("a") as block:
+        with suppress(KeyError), write():
+            Text("b")
+            raise KeyError
+        Text("c")
+    assert System("a", Text("c")) == block
+
+
+# Ids.
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: System(FirstFit(Section("a", "x"), Section("a", "y"))),
+        lambda: System(FirstFit(Fragment(Section("a", "x")), Group(Section("a", "y")))),
+        lambda: System(FirstFit(Section("a", "x"), FirstFit(Section("a", "y"), Section("b", "z")))),
+        lambda: System(FirstFit(Section("a", "x"), Section("b", "y")), Section("c", "z")),
+        lambda: Timeline(FirstFit(User("a", id="a"), User("b", id="a"))),
+        lambda: Fragment(FirstFit(Section("a", "x")), Section("a", "y")),
+    ],
+)
+def test_forms_share_ids(write: Callable[[], Node]) -> None:
+    """Forms of one part may have one id: only one of them is sent."""
+    assert write() == write()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: System(FirstFit(Section("a", "x"), "y"), Section("a", "z")),
+        lambda: System(Section("a", "x"), FirstFit("y", Section("a", "z"))),
+        lambda: System(Fragment(Section("a", "x")), Group(FirstFit("y", Section("a", "y")))),
+        lambda: System(FirstFit("x", Section("a", "y")), FirstFit("x", Section("a", "z"))),
+        lambda: System(FirstFit(Fragment(Section("a", "x"), Fragment(Section("a", "y"))))),
+        lambda: System(FirstFit(Section("b", "x"), Group(Section("a", "x"), Section("a", "y")))),
+        lambda: Timeline(FirstFit(User("x", id="a"), User("y")), Section("a", "z")),
+        lambda: System(
+            FirstFit("x", FirstFit("y", Section("a", "z"))), FirstFit(Section("a", "x"))
+        ),
+    ],
+)
+def test_forms_share_no_ids_with_their_siblings(write: Callable[[], Node]) -> None:
+    """An id in a form is unique in that form, and among what stands beside the part."""
+    assert "the id 'a' is used twice" in raised(PlacementError, write).what
+
+
+def test_one_part_twice() -> None:
+    """The same part beside itself is a twin; in two forms it is not."""
+    part = Section("a", "x")
+    assert "the id 'a' is used twice in one System" == (
+        raised(PlacementError, lambda: System(part, FirstFit("y", part))).what
+    )
+    assert 2 == len(FirstFit(part, part).content)
+
+
+def test_the_lines_of_an_id() -> None:
+    """The error names the second line first, then the first one."""
+
+    def write() -> None:
+        System(
+            FirstFit("x", Section("a", "y")),
+            FirstFit(
+                Section("a", "z"),
+            ),
+        )
+
+    assert places(write, 4, 2) == raised(PlacementError, write).at
+
+
+Ids = st.recursive(
+    st.sampled_from("abcd"),
+    lambda inner: st.tuples(
+        st.sampled_from([Fragment, Group, FirstFit]), st.lists(inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def _part(model: Any) -> Node:
+    """Return the part of a model: a section, or a container of parts."""
+    if isinstance(model, str):
+        return Section(model, "x")
+    kind, inner = model
+    return kind(*map(_part, inner))  # type: ignore[no-any-return]
+
+
+def _sent(model: Any) -> list[list[str]]:
+    """Return the ids that are sent, for every choice among the forms of a model."""
+    if isinstance(model, str):
+        return [[model]]
+    kind, inner = model
+    choices = [_sent(one) for one in inner]
+    if kind is FirstFit:
+        return [ids for form in choices for ids in form]
+    return [[id for ids in chosen for id in ids] for chosen in product(*choices)]
+
+
+@given(st.lists(Ids, max_size=4))
+def test_any_ids(models: list[Any]) -> None:
+    """Ids are refused exactly when some choice among the forms sends one of them twice."""
+    twice = any(len(set(ids)) < len(ids) for ids in _sent((Fragment, models)))
+    try:
+        System("x", *map(_part, models))
+    except PlacementError:
+        assert twice
+    else:
+        assert not twice
+
+
+def test_deep_forms() -> None:
+    """Ids are found through ten thousand forms in each other, beside many others."""
+
+    def write() -> None:
+        part: Node = Fragment(*[Section(f"s{number}", "x") for number in range(1_000)])
+        for _ in range(10_000):
+            part = FirstFit("x", Group(part))
+        System(part, Section("s7", "y"))
+
+    assert "the id 's7' is used twice in one System" == raised(PlacementError, write).what
+
+
+# Where they stand.
+
+
+@pytest.mark.parametrize(
+    ("write", "what"),
+    [
+        (lambda: Timeline(Group(User("a"), "b")), "a Group cannot stand in a Timeline"),
+        (lambda: Timeline(FirstFit(User("a"), "b")), "a Text cannot stand in a Timeline"),
+        (lambda: Timeline(Limit(5, "a")), "a Limit cannot stand in a Timeline"),
+        (lambda: Timeline(Limit(5, Lazy(str))), "a Limit cannot stand in a Timeline"),
+        (lambda: Timeline(Group(Limit(5, Text("a")))), "a Limit cannot stand in a Timeline"),
+        (lambda: User(Group(Assistant("a"))), "an Assistant cannot stand in a User"),
+        (lambda: User("a", FirstFit("b", User("c"))), "a User cannot stand in a User"),
+        (
+            lambda: Grounding("g", FirstFit("b", Section("s", "a", cache=True))),
+            "a Section cannot stand in a Grounding",
+        ),
+        (lambda: Turn("tool", Limit(5, "a")), "a Limit cannot stand in a Tool"),
+    ],
+)
+def test_refused_places(write: Callable[[], object], what: str) -> None:
+    """Among turns a unit holds turns, inside of one it holds parts."""
+    assert what == raised(PlacementError, write).what
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: Timeline(Group(User("a"), Assistant("b")), FirstFit(User("a"), History([]))),
+        lambda: Timeline(FirstFit(Section("s", "a"), Group(Section("s", "b"), User("c")))),
+        lambda: Timeline(Reserve(5), User("a", Reserve(5)), System(Section("s", Reserve(0)))),
+        lambda: Grounding("g", Limit(5, "a"), Reserve(3), FirstFit("a", "b"), Group("c")),
+        lambda: User(FirstFit(Image.from_file_id("f"), "a picture")),
+        lambda: Event(Group(UserAction("a")), FirstFit(UserAction("b"), Limit(5, "c"))),
+        lambda: Turn("tool", Group(ToolResult("1", "a"))),
+        lambda: ToolMessage("1", Limit(5, "a", keep="ends")),
+        lambda: List("a", Limit(5, "b"), FirstFit(Item("c"), Item("d"))),
+        lambda: Quote(Limit(5, "a")),
+        lambda: Assistant(Limit(5, "a"), Group(ToolUse("t", {}, id="1"))),
+    ],
+)
+def test_places(write: Callable[[], Node]) -> None:
+    """They stand wherever what they hold may stand."""
+    assert write() == write()
+
+
+# What is sent without a budget.
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (User(FirstFit("a", "b"), Group("c", priority=1), Reserve(5)), ["a", "c"]),
+        (User(FirstFit(Text("a", Value("b")), "c")), ["ab"]),
+        (User(FirstFit(Section("s", "a", audience="people"), Section("s", "b"))), ["b"]),
+        (User(FirstFit(Note("a"), FirstFit("b", "c"))), ["b"]),
+        (User(FirstFit(Lazy(lambda _: None), "a")), ["a"]),
+        (User(FirstFit(Lazy(lambda _: FirstFit("a", "b")), "c")), ["a"]),
+        (User("a", FirstFit(Note("b"))), ["a"]),
+        (User("a", FirstFit(Group(Fragment("b", Text("c"))), "d")), ["a", "b", "c"]),
+        (User(Group("a", Section("s", "b", audience="people"))), ["a"]),
+        (User(Limit(500, "a", Text("b")), "c"), ["a", "b", "c"]),
+        (User(Limit(500, Lazy(lambda _: "a"), Limit(50, "b"))), ["a", "b"]),
+    ],
+)
+def test_without_a_budget(tree: Node, expected: list[str]) -> None:
+    """The first form there is for the reader, and all else as if it stood there alone."""
+    assert [("user", expected)] == said(tree)
+
+
+def test_a_unit_is_a_part() -> None:
+    """Written with no block open it is used any number of times."""
+    part = FirstFit(Section("s", "a"), "b", priority=1)
+    with System() as one:
+        include(part)
+    assert System(part) == one
+    assert part is one.content[0]
+
+
+# Limits.
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda: Limit(500, "a"), (500, "head")),
+        (lambda: Limit(1, "a", keep="tail"), (1, "tail")),
+        (lambda: Limit(10**30, "a", keep="ends"), (10**30, "ends")),
+    ],
+)
+def test_a_limit(write: Callable[[], Limit], expected: tuple[int, str]) -> None:
+    """A limit knows its tokens, and which end of its text stays."""
+    node = write()
+    assert expected == (node.max_tokens, node.keep)
+
+
+@pytest.mark.parametrize(
+    ("write", "fix"),
+    [
+        (lambda: Limit(0, Text("a")), "write a whole number, 1 or more"),
+        (lambda: Limit(-1, Text("a")), "write a whole number, 1 or more"),
+        (lambda: Limit(2.5, Text("a")), "write a whole number, 1 or more"),  # type: ignore[arg-type]
+        (lambda: Limit(True, Text("a")), "write a whole number, 1 or more"),
+        (lambda: Limit(None, Text("a")), "write a whole number, 1 or more"),  # type: ignore[arg-type]
+        (lambda: Limit("a", Text("b")), "Limit(500, ...)"),  # type: ignore[arg-type]
+        (lambda: Limit(Text("a"), Text("b")), "Limit(500, ...)"),  # type: ignore[arg-type]
+        (lambda: Limit("a", max_tokens=3), "Limit(500, ...)"),  # type: ignore[arg-type, call-arg]
+        (lambda: Limit(5, Text("a"), keep="tial"), "did you mean 'tail'?"),  # type: ignore[arg-type]
+        (lambda: Limit(5, Text("a"), keep=3), "known: ends, head, tail"),  # type: ignore[arg-type]
+        (lambda: Limit(5, Text("a"), keep=Text("b")), "known: ends, head, tail"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_limit(write: Callable[[], object], fix: str) -> None:
+    """Any other number of tokens and any other end is refused, and leaves nothing."""
+    assert refusal(OptionError, fix) == failed(write)
+
+
+@component
+def wrapped(*parts: Any) -> Node:
+    """Return parts as they are."""
+    return Fragment(*parts)
+
+
+TEXTS: dict[str, Callable[[], Any]] = {
+    "string": lambda: "x",
+    "number": lambda: 3,
+    "nothing": lambda: None,
+    "Text": lambda: Text("x"),
+    "Value": lambda: Value("x"),
+    "Volatile": lambda: Volatile("x", "clock"),
+    "Heading": lambda: Heading("x"),
+    "Paragraph": lambda: Paragraph("x"),
+    "List": lambda: List("x", Item("y", Quote("z"))),
+    "Checklist": lambda: Checklist("x"),
+    "Table": lambda: Table([[1]]),
+    "Code": lambda: Code("x"),
+    "Json": lambda: Json({}),
+    "Quote": lambda: Quote("x"),
+    "Example": lambda: Example("x", "y"),
+    "Template": lambda: Template.from_string("x"),
+    "Untrusted": lambda: Untrusted("x"),
+    "Lazy": lambda: Lazy(lambda _: "x"),
+    "Fragment": lambda: Fragment("x", Text("y")),
+    "Format": lambda: Format("xml", "x"),
+    "component": lambda: wrapped("x"),
+    "Limit": lambda: Limit(3, "x"),
+}
+
+
+@pytest.mark.parametrize("part", TEXTS)
+def test_a_limit_holds_text(part: str) -> None:
+    """Whatever is one text stands in a limit, given or written in its block."""
+    with System() as block, Limit(5, keep="tail"):
+        TEXTS[part]()
+    given = Limit(5, TEXTS[part](), keep="tail")
+    assert (Limit, 5, "tail", True) == (
+        type(given),
+        given.max_tokens,
+        given.keep,
+        block.content[0].max_tokens == 5,
+    )
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "Section": (lambda: Section("s", "x"), "write the Limit in the Section, around its text"),
+    "Image": (
+        lambda: Image.from_file_id("f"),
+        "a Limit holds text only: write the Image beside it",
+    ),
+    "Item": (lambda: Item("x"), "an Item stands in a List or a Checklist"),
+    "ToolUse": (lambda: ToolUse("t", {}, id="1"), "only an Assistant turn holds a ToolUse"),
+    "ToolResult": (
+        lambda: ToolResult("1", "x"),
+        "only a User or tool turn holds a ToolResult",
+    ),
+    "UserAction": (lambda: UserAction("x"), "only an Event holds a UserAction"),
+    "User": (
+        lambda: User("x"),
+        "a turn never stands inside a turn: write it beside it, directly in the Timeline",
+    ),
+    "CacheBreakpoint": (
+        CacheBreakpoint,
+        "what is cut has no place for it: write the breakpoint behind the Limit",
+    ),
+    "Group": (
+        lambda: Group("x"),
+        "a Limit holds text only: write the Group around it, or beside it",
+    ),
+    "FirstFit": (
+        lambda: FirstFit("x", "y"),
+        "a Limit holds text only: write the FirstFit around it, or beside it",
+    ),
+    "Reserve": (
+        lambda: Reserve(5),
+        "a Limit holds text only: write the Reserve around it, or beside it",
+    ),
+    "Note": (lambda: Note("x"), "a Limit holds text only: write the Note around it, or beside it"),
+}
+
+
+@pytest.mark.parametrize("around", [lambda part: part, Fragment, wrapped])
+@pytest.mark.parametrize(("part", "fix"), REFUSED.values(), ids=REFUSED)
+def test_a_limit_holds_nothing_else(part: Any, fix: str, around: Any) -> None:
+    """What is no text is refused with both lines and where it belongs."""
+
+    def write() -> None:
+        Limit(
+            5,
+            around(part()),
+        )
+
+    error = raised(PlacementError, write)
+    assert (fix, places(write, 1)) == (error.fix, error.at[1:])
+
+
+@pytest.mark.parametrize("part", [Group("x"), Reserve(5), FirstFit("x"), Note("x")])
+@pytest.mark.parametrize("around", [Quote, lambda part: List(Item("a", part)), Fragment])
+def test_at_any_depth_of_a_limit(part: Node, around: Any) -> None:
+    """Neither does it hold such a part further down."""
+    with pytest.raises(PlacementError, match="cannot stand in a Limit"):
+        Limit(5, "a", around(part))
+
+
+def test_a_block_of_a_limit_is_checked() -> None:
+    """A block that holds what a limit does not leaves nothing, with both lines."""
+
+    def write() -> None:
+        with System("a"), Limit(5):
+            Text("b")
+            Reserve(3)
+
+    assert places(write, 3, 1) == raised(PlacementError, write).at
+
+
+def test_deep_limits() -> None:
+    """Limits in limits are looked at once each."""
+    part: Node = Limit(5, "a")
+    for _ in range(10_000):
+        part = Limit(5, Fragment(part))
+    assert 20_001 == sum(1 for _ in walk(part))
+
+
+# Reserves.
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 10**30])
+def test_a_reserve(tokens: int) -> None:
+    """A reserve is a number of tokens and no content."""
+    node = Reserve(tokens)
+    assert (tokens, ()) == (node.tokens, node.content)
+
+
+@pytest.mark.parametrize("tokens", [-1, 1.0, True, None, "5", Text("a"), [1]])
+def test_what_is_no_reserve(tokens: Any) -> None:
+    """Anything else is refused, and leaves nothing."""
+    assert refusal(OptionError, "write a whole number, 0 or more") == failed(
+        lambda: Reserve(tokens)
+    )
+
+
+def test_a_reserve_is_no_block() -> None:
+    """There is nothing to write in a reserve."""
+    with pytest.raises(ScopeError, match="this Reserve is finished"):
+        Reserve(5).__enter__()
+
+
+# Numbers.
+
+
+class Level(IntEnum):
+    """Numbers that compare and print as they like."""
+
+    LOW = 1
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+class Share(float):
+    """A number that prints as it likes."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+def test_numbers_are_plain() -> None:
+    """Of a number of another class its value is kept."""
+    low: Any = Level.LOW
+    nodes = (User("a", priority=low), Group("a", priority=Share(1)), Limit(low, "a"), Reserve(low))
+    assert "Timeline(User(priority=1, 'a'), Group(priority=1.0, User('b')), Reserve(tokens=1))" == (
+        repr(Timeline(nodes[0], Group(User("b"), priority=Share(1)), nodes[3]))
+    )
+    assert [int, float] == [type(nodes[2].max_tokens), type(nodes[1].priority)]
+
+
+# Cache breakpoints.
 
 
 def marks(tree: Node, **options: Any) -> list[tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """Recorded conversations as parts of a prompt."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from promptdsl import (
     DataError,
     History,
     Message,
+    OptionError,
     System,
     TextBlock,
     Timeline,
@@ -218,3 +220,70 @@ def test_recorded_conversations_render(airline_conversations: list[list[dict[str
         for one in airline_conversations
     ]
     assert recorded == rendered
+
+
+# What a budget may take.
+
+
+RECORDINGS: dict[str, Callable[..., History]] = {
+    "History": History,
+    "from_openai": History.from_openai,
+    "from_openai_responses": History.from_openai_responses,
+    "from_anthropic": History.from_anthropic,
+    "from_gemini": History.from_gemini,
+    "from_bedrock": History.from_bedrock,
+    "from_chat_template": History.from_chat_template,
+}
+every_recording = pytest.mark.parametrize("name", RECORDINGS)
+
+
+@every_recording
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, (0, None, 0)),
+        ({"keep": 3}, (3, None, 0)),
+        ({"step": 0}, (0, 0, 0)),
+        ({"step": 2_000, "priority": -1.5}, (0, 2_000, -1.5)),
+        ({"keep": 10**30, "priority": 10**400}, (10**30, None, 10**400)),
+    ],
+)
+def test_what_a_budget_may_take(
+    name: str, options: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    """A history in any form says how many exchanges stay, its steps and its priority."""
+    history = RECORDINGS[name]([], **options)
+    assert expected == (history.keep, history.step, history.priority)
+
+
+@every_recording
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"keep": -1}, "write a whole number, 0 or more"),
+        ({"keep": None}, "write a whole number, 0 or more"),
+        ({"keep": True}, "write a whole number, 0 or more"),
+        ({"keep": 1.0}, "write a whole number, 0 or more"),
+        ({"step": -1}, "write a whole number, 0 or more"),
+        ({"step": "1"}, "write a whole number, 0 or more"),
+        ({"priority": None}, "write a number; keep= says how many of its last exchanges stay"),
+        ({"priority": True}, "write a number: the higher, the longer it is kept"),
+        ({"priority": float("nan")}, "write a number: the higher, the longer it is kept"),
+        ({"kep": 1}, "did you mean 'keep'?"),
+    ],
+)
+def test_what_no_budget_may_take(name: str, options: dict[str, Any], fix: str) -> None:
+    """Anything else is refused at its line, and leaves nothing."""
+
+    def write() -> None:
+        RECORDINGS[name]([], **options)
+
+    with Timeline() as tree:
+        error = raised(OptionError, write)
+    assert (fix, places(write, 1), ()) == (error.fix, error.at, tree.content)
+
+
+def test_options_are_keywords() -> None:
+    """Content is positional, options are not."""
+    with pytest.raises(TypeError):
+        History([], 3)  # type: ignore[misc]

@@ -1,7 +1,9 @@
 """What may be said of a component beside its content: ids, keywords and their values."""
 
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, IntEnum
+from functools import partial
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -11,12 +13,17 @@ from promptdsl import (
     Developer,
     Ephemeral,
     Event,
+    FirstFit,
+    Format,
     Fragment,
     Grounding,
+    Group,
     History,
     Image,
+    Limit,
     Note,
     OptionError,
+    Reserve,
     Section,
     System,
     Text,
@@ -27,9 +34,12 @@ from promptdsl import (
     Turn,
     User,
     Value,
+    render,
 )
+from promptdsl.tree import NAMED, SPOKEN
 from tests.places import places, raised
 
+A_PRIORITY = "write a number: the higher, the longer it is kept"
 URL = "https://example.com/x.png"
 
 
@@ -79,9 +89,17 @@ KEYWORDS: dict[str, tuple[Callable[..., Any], str, str]] = {
     "Image.from_bytes": (lambda **k: Image.from_bytes(b"x", **k), "titel", "'title'"),
     "ToolUse": (lambda **k: ToolUse("t", {}, id="1", **k), "idd", "'id'"),
     "ToolResult": (lambda **k: ToolResult("1", "x", **k), "error_typ", "'error_type'"),
-    "History": (lambda **k: History([], **k), "keep", ""),
-    "History.from_openai": (lambda **k: History.from_openai([], **k), "keep", ""),
-    "History.from_anthropic": (lambda **k: History.from_anthropic([], **k), "keep", ""),
+    "Group": (lambda **k: Group("x", **k), "prioritty", "'priority'"),
+    "FirstFit": (lambda **k: FirstFit("x", **k), "prioritty", "'priority'"),
+    "Limit": (lambda **k: Limit(5, "x", **k), "keeep", "'keep'"),
+    "Reserve": (lambda **k: Reserve(5, **k), "tokns", "'tokens'"),
+    "History": (lambda **k: History([], **k), "kep", "'keep'"),
+    "History.from_openai": (lambda **k: History.from_openai([], **k), "steps", "'step'"),
+    "History.from_anthropic": (
+        lambda **k: History.from_anthropic([], **k),
+        "prio",
+        "'priority'",
+    ),
     "Turn": (lambda **k: Turn("user", "x", **k), "nam", "'name'"),
     "Turn ephemeral": (lambda **k: Turn("ephemeral", "x", **k), "titel", "'title'"),
 }
@@ -99,11 +117,17 @@ def test_an_unknown_keyword_is_an_error(write: Callable[..., Any], name: str, ne
     assert (f"did you mean {near}?" if near else "it takes none") == error.fix
 
 
-@pytest.mark.parametrize("name", ["priority", "keep", "step", "weight", "ttl", "cach"])
+@pytest.mark.parametrize("name", ["keep", "step", "weight", "ttl", "cach"])
 @pytest.mark.parametrize("write", [System, User, Ephemeral, Timeline, Fragment])
 def test_what_would_have_no_effect_is_unknown(write: Any, name: str) -> None:
     """An option that nothing would act on is refused, not ignored."""
     assert f"takes no {name!r}" in raised(OptionError, lambda: write("x", **{name: 1})).what
+
+
+@pytest.mark.parametrize("write", [Timeline, Fragment, Note, Text, partial(Format, "xml")])
+def test_what_has_no_priority(write: Any) -> None:
+    """What is no unit of a budget takes no priority."""
+    assert "takes no 'priority'" in raised(OptionError, lambda: write("x", priority=1)).what
 
 
 @pytest.mark.parametrize("write", [Ephemeral, lambda *c, **k: Grounding("g", *c, **k)])
@@ -131,6 +155,12 @@ def test_an_id_is_given_first(write: Any) -> None:
         ({"cache": "1h"}, "User(cache='1h')", "write True or False"),
         ({"cache": 1}, "User(cache=1)", "write True or False"),
         ({"merge": None}, "User(merge=None)", "write True or False"),
+        ({"priority": True}, "User(priority=True)", A_PRIORITY),
+        ({"priority": "1"}, "User(priority='1')", A_PRIORITY),
+        ({"priority": nan}, "User(priority=nan)", A_PRIORITY),
+        ({"priority": -inf}, "User(priority=-inf)", A_PRIORITY),
+        ({"priority": [1], "name": "a"}, "User(priority=[1])", A_PRIORITY),
+        ({"priority": 1j}, "User(priority=1j)", A_PRIORITY),
     ],
 )
 def test_a_value_an_option_cannot_take_is_an_error(
@@ -183,3 +213,105 @@ def test_metadata_can_be_changed_afterwards() -> None:
     turn = User("x", metadata=notes)
     notes["k"].append(2)
     assert {"k": [1]} == turn.options.metadata
+
+
+# Priorities.
+
+
+WITH_PRIORITY: dict[str, Callable[..., Any]] = {
+    "System": System,
+    "Developer": Developer,
+    "User": User,
+    "Assistant": Assistant,
+    "ToolMessage": partial(ToolMessage, "1"),
+    "Event": Event,
+    "Turn": partial(Turn, "user"),
+    "Turn ephemeral": partial(Turn, "ephemeral"),
+    "Ephemeral": Ephemeral,
+    "Grounding": partial(Grounding, "g"),
+    "Section": partial(Section, "s"),
+}
+every_priority = pytest.mark.parametrize("name", WITH_PRIORITY)
+
+
+@every_priority
+@pytest.mark.parametrize("content", [("a",), ("a", 1), (Text("a"),), ("",)])
+@pytest.mark.parametrize("priority", [None, 0, -3, 2.5, 10**400])
+def test_a_priority_is_kept(name: str, content: tuple[Any, ...], priority: Any) -> None:
+    """Any finite number is a priority, the first time and every time after it."""
+    nodes = [WITH_PRIORITY[name](*content, priority=priority) for _ in range(2)]
+    assert [(priority, type(priority))] * 2 == [
+        (node.options.priority, type(node.options.priority)) for node in nodes
+    ]
+
+
+@every_priority
+@pytest.mark.parametrize("content", [("a",), ("a", Text("b")), ()])
+@pytest.mark.parametrize("priority", [True, False, "1", nan, inf, [1], Text("b")])
+def test_what_is_no_priority(name: str, content: tuple[Any, ...], priority: Any) -> None:
+    """Anything else is refused, whatever number that equals it was given before."""
+    User("a", priority=1)
+    User("a", priority=0)
+
+    def write() -> None:
+        WITH_PRIORITY[name](*content, priority=priority)
+
+    error = raised(OptionError, write)
+    assert ((*places(write, 1),), A_PRIORITY) == (error.at, error.fix)
+
+
+def test_priorities_of_one_value() -> None:
+    """Of equal numbers each is kept as it was given, however often they were before."""
+    given = [1, 1.0, Lucky.SEVEN, 7.0, 7]
+    assert "[1, 1.0, 7, 7.0, 7]" == repr([User("a", priority=n).options.priority for n in given])
+
+
+class Lucky(IntEnum):
+    """A number of another class."""
+
+    SEVEN = 7
+
+
+def test_more_priorities_than_are_remembered() -> None:
+    """Any number of different priorities is kept."""
+    numbers = range(20_500)
+    assert [*numbers] == [User("a", priority=n).options.priority for n in numbers]
+
+
+@pytest.mark.parametrize(
+    ("options", "spoken"),
+    [
+        ({"priority": 1}, True),
+        ({"priority": None}, True),
+        ({"priority": 1, "id": "a"}, False),
+        ({"priority": 1, "name": "a"}, False),
+        ({"priority": 1, "cache": True}, False),
+        ({"metadata": {"a": 1}}, False),
+    ],
+)
+@pytest.mark.parametrize(
+    "write", [User, Assistant, partial(Turn, "user"), lambda *c, **k: User(Text(*c), **k)]
+)
+def test_a_priority_leaves_speech_plain(
+    write: Callable[..., Any], options: dict[str, Any], *, spoken: bool
+) -> None:
+    """A turn with a priority and nothing else to be said of it is as cheap as one without."""
+    assert spoken == bool(write("a", **options).mask & SPOKEN)
+
+
+def test_a_priority_is_sent_nowhere() -> None:
+    """Without a budget a priority changes nothing."""
+    with Timeline() as ranked:
+        System(Section("s", "a", priority=1), priority=2)
+        User("b", priority=3)
+        Assistant("c", name="d", priority=-1)
+    plain = Timeline(System(Section("s", "a")), User("b"), Assistant("c", name="d"))
+    assert render(plain).messages == render(ranked).messages
+
+
+def test_a_section_remembered_without_its_priority() -> None:
+    """Sections of one id have the priority they were given, in any order."""
+    given = [None, 1, None, 2.0, 1, 1.0, None]
+    nodes = [Section("remembered", "a", priority=n) for n in given]
+    assert repr(given) == repr([node.options.priority for node in nodes])
+    assert {NAMED} == {node.mask & NAMED for node in nodes}

@@ -170,25 +170,7 @@ def test_a_fragment_is_written_as_a_block() -> None:
     assert Fragment(User("a"), Assistant("b")) == part
 
 
-# Groups.
-
-
-def test_a_group_stands_for_its_parts() -> None:
-    """A group is a fragment to whoever reads the prompt: its parts stand where it stands."""
-    tree = Timeline(
-        Group(System("a"), User("b", Group("c", Group(Text("d"))))), Group(Section("s", "e"))
-    )
-    assert [("system", ["a\n\ne"]), ("user", ["b", "c", "d"])] == said(tree)
-
-
-def test_a_group_renders_alone() -> None:
-    """A group of turns is a prompt."""
-    assert [("user", ["a"]), ("assistant", ["b"])] == said(Group(User("a"), Assistant("b")))
-
-
-def test_a_group_is_no_fragment() -> None:
-    """A group says that its parts belong together, which a fragment does not."""
-    assert Group("a") != Fragment("a")
+# Groups and formats.
 
 
 @pytest.mark.parametrize("empty", ["", None, Fragment("")])
@@ -206,9 +188,6 @@ def test_a_group_with_nothing_in_it_is_an_error(write: Any) -> None:
             write()
         Text("z")
     assert [("system", ["a\n\nz"])] == said(block)
-
-
-# Formats.
 
 
 @pytest.mark.parametrize(

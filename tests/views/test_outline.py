@@ -13,6 +13,7 @@ from promptdsl import (
     Ephemeral,
     Event,
     Example,
+    FirstFit,
     Format,
     Fragment,
     Grounding,
@@ -22,11 +23,13 @@ from promptdsl import (
     Image,
     Json,
     Lazy,
+    Limit,
     List,
     Message,
     Node,
     Paragraph,
     Quote,
+    Reserve,
     Section,
     System,
     Table,
@@ -45,6 +48,8 @@ from promptdsl import (
     render,
     trusted,
 )
+from promptdsl.nodes import Conversation
+from promptdsl.tree import make
 from promptdsl.views.outline import outline
 from tests.reading import line
 
@@ -96,6 +101,7 @@ def test_a_part_has_its_line() -> None:
         (Section("s", "a", title=Value("T")), ["section s 'T'", "  1 characters"]),
         (Section("s", "a", cache=True), ["section s cached", "  1 characters"]),
         (Section("s", Group("a")), ["section s", "  group", "    1 characters"]),
+        (Section("s", "a", priority=5), ["section s priority=5", "  1 characters"]),
         (Section("s", Fragment("a")), ["section s", "  fragment", "    1 characters"]),
         (Format("xml", "a"), ["format xml", "  1 characters"]),
         (holding("a"), ["holding", "  fragment", "    1 characters"]),
@@ -119,6 +125,8 @@ def test_what_a_part_is_called(part: Node, expected: list[str]) -> None:
     [
         (lambda: User("a", id="ask", name="ada"), "user ask name=ada"),
         (lambda: User("a", tags=("x", "y"), cache=True), "user cached #x #y"),
+        (lambda: User("a", priority=5, cache=True), "user priority=5 cached"),
+        (lambda: User("a", priority=0, name="ada"), "user name=ada priority=0"),
         (lambda: Developer("a", audience="model"), "developer audience=model"),
         (lambda: holding(User("a", name="ada")), "user by=holding name=ada"),
         (lambda: holding(holding(Section("s", "a", title="T"))), "system"),
@@ -222,6 +230,39 @@ def test_the_outline_of_a_tree_as_written() -> None:
         "    1 characters",
         "lazy",
     ] == [row.split("  /")[0].rstrip() for row in outline(tree).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Group("a", priority=2.5), ["group priority=2.5", "  1 characters"]),
+        (FirstFit("a", priority=-1), ["first fit priority=-1", "  text", "    1 characters"]),
+        (FirstFit("a"), ["first fit", "  text", "    1 characters"]),
+        (Limit(500, "a"), ["limit 500 tokens", "  1 characters"]),
+        (Limit(5000, "a", keep="ends"), ["limit 5,000 tokens keep=ends", "  1 characters"]),
+        (Reserve(1000), ["reserve 1,000 tokens"]),
+        (History([]), []),
+        (History([], keep=2), ["history keep=2"]),
+        (
+            History([Message("user", "ab"), {"role": "user"}], step=2000, priority=3),
+            [
+                "history step=2,000 priority=3",
+                "  user (recorded): 2 characters",
+                "  message (recorded)",
+            ],
+        ),
+        (History([Message("user", "ab")]), ["user (recorded): 2 characters"]),
+        (History.from_gemini([{"role": "user"}], step=0), ["history (gemini) step=0"]),
+        (
+            make(Conversation, Fragment(User("a")).content, keep=1, priority=2),
+            ["history keep=1 priority=2", "  user", "    1 characters"],
+        ),
+    ],
+)
+def test_what_a_budget_may_do(part: Node, expected: list[str]) -> None:
+    """As written, an outline says what a budget may do with a part."""
+    text = outline(Fragment(part))
+    assert expected == [row.split("  /")[0].rstrip() for row in text.splitlines()]
 
 
 def test_the_outline_of_nothing() -> None:
