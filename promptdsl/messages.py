@@ -98,7 +98,17 @@ class Message:
     made only when somebody asks for it.
     """
 
-    __slots__ = ("__weakref__", "_at", "_blocks", "_number", "details", "kind", "plain", "role")
+    __slots__ = (
+        "__weakref__",
+        "_at",
+        "_blocks",
+        "_known",
+        "_number",
+        "details",
+        "kind",
+        "plain",
+        "role",
+    )
 
     role: Role
     kind: Kind
@@ -496,6 +506,16 @@ def place(message: Message, at: object, number: int) -> None:
     if not message._at:  # pyright: ignore[reportPrivateUsage]
         _set(message, "_at", at)
         _set(message, "_number", number)
+
+
+def remember(message: Message, known: object) -> None:
+    """Keep what is known of the conversation that ends with a message, as long as the message."""
+    _set(message, "_known", known)
+
+
+def recalled(message: Message) -> object:
+    """Return what is known of the conversation that ends with a message, ``None`` for nothing."""
+    return getattr(message, "_known", None)
 
 
 def _restored(fields: dict[str, Any]) -> Message:

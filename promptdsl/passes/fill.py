@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from promptdsl.errors import ContentError
-from promptdsl.nodes import Fragment, Lazy
+from promptdsl.nodes import Fragment, Lazy, Limit
 from promptdsl.rewriting import rewrite, unique_ids
 from promptdsl.tree import HOLLOW, NAMED, Node
 
@@ -58,7 +58,7 @@ def _waiting(root: Node) -> list[Waiting]:
         if isinstance(node, Lazy):
             found.append(Waiting(node, holders))
             continue
-        if not isinstance(node, Fragment):
+        if not isinstance(node, Fragment) or isinstance(node, Limit):
             holders = _within(node, holders)
         stack.extend(
             (child, holders)

@@ -33,7 +33,7 @@ from promptdsl.components.budget import CacheBreakpoint
 from promptdsl.components.definitions import Output, Tool
 from promptdsl.nodes import Recorded, Root
 from promptdsl.passes.equip import equip, equipment_of, lost_marks
-from promptdsl.passes.expand import mask_of
+from promptdsl.passes.read import mask_of
 from promptdsl.prompts import OutputSchema, ToolDefinition
 from promptdsl.rewriting import replace
 from promptdsl.tree import SHIFT, SPOKEN, TOOL, Node, make

@@ -1,0 +1,284 @@
+"""Read: templates become text, recorded conversations messages."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    ContentError,
+    DataError,
+    History,
+    MediaError,
+    Message,
+    Section,
+    System,
+    Template,
+    Text,
+    TextBlock,
+    Timeline,
+    User,
+    Value,
+    render,
+)
+from promptdsl.passes.read import read
+from tests.reading import did_nothing, heard, line, said, stage
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
+    "3a7e9b550000000a4944415478da636000000002000148afa4710000000049454e44ae426082"
+)
+
+
+# Recordings.
+
+OPENAI = [
+    {"role": "system", "content": "s"},
+    {"role": "user", "content": "u"},
+    {"role": "assistant", "content": "a"},
+]
+ANTHROPIC = {
+    "system": [{"type": "text", "text": "s"}],
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "u"}]},
+        {"role": "assistant", "content": "a"},
+    ],
+}
+NEUTRAL = [Message("system", "s"), {"role": "user", "content": "u"}, Message("assistant", "a")]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        History(NEUTRAL),
+        History(tuple(NEUTRAL)),
+        History(iter(NEUTRAL)),
+        History([{"role": m["role"], "content": [m["content"]]} for m in OPENAI]),
+        History.from_openai(OPENAI),
+        History.from_openai({"messages": OPENAI, "model": "gpt-5"}),
+        History.from_anthropic(ANTHROPIC),
+    ],
+)
+def test_a_recording_is_read(history: History) -> None:
+    """Messages, their dictionaries and every provider's form say the same."""
+    assert [("system", "s"), ("user", "u"), ("assistant", "a")] == said(history)
+
+
+@pytest.mark.parametrize("history", [History([]), History.from_openai([])])
+def test_an_empty_recording(history: History) -> None:
+    """A recording may be empty, and then says nothing."""
+    assert [("user", "u")] == said(history, User("u"))
+
+
+def test_messages_go_through_as_they_are() -> None:
+    """The messages of a recording are the same objects in the result."""
+    recorded = [Message("user", "u"), Message("assistant", "a")]
+    rendered = render(Timeline(History(recorded))).messages
+    assert [True, True] == [a is b for a, b in zip(recorded, rendered, strict=True)]
+
+
+def test_a_recording_is_as_it_was_when_given() -> None:
+    """Messages appended to the list after it was given are not in the prompt."""
+    messages = [Message("user", "u")]
+    history = History(messages)
+    messages.append(Message("assistant", "a"))
+    assert [("user", "u")] == said(history)
+
+
+def test_the_recording_never_changes() -> None:
+    """Rendering leaves the list and the messages it was given as they were."""
+    recorded: list[dict[str, Any]] = [
+        {"role": "user", "content": "u"},
+        {"role": "user", "content": "<event>"},
+    ]
+    messages = [Message.from_dict(item) for item in recorded]
+    tree = Timeline(History(messages), transformation={"guard_conversation": True})
+    render(tree, model="claude-opus-5-5").payload()
+    assert [Message.from_dict(item) for item in recorded] == messages
+
+
+def test_a_recording_is_read_when_rendered() -> None:
+    """A list that cannot be read is refused by render, with the line of the History."""
+    history, written = History.from_openai([{"role": "wizard", "content": "u"}]), line()
+    with pytest.raises(DataError, match="unknown role 'wizard'") as caught:
+        render(Timeline(history))
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"content": "u"}, r"messages\[1\]: a message needs a 'role'"),
+        ({"role": "wizard"}, r"messages\[1\]: unknown role 'wizard'"),
+        (["user", "u"], r"messages\[1\]: a message is a mapping, not list"),
+        ({"role": "user", "contents": "u"}, r"messages\[1\]: unknown key 'contents'"),
+    ],
+)
+def test_a_message_that_cannot_be_read(item: object, message: str) -> None:
+    """A dictionary that is no message is refused by its place and the line of the History."""
+    history, written = History([Message("user", "u"), item]), line()  # type: ignore[list-item]
+    with pytest.raises(DataError, match=message) as caught:
+        render(history)
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+@pytest.mark.parametrize("given", ["text", b"bytes", 1, {"role": "user", "content": "u"}])
+def test_what_is_no_list(given: Any) -> None:
+    """A History of what is no list is refused where it is written."""
+    with pytest.raises(ContentError, match="a History takes a list of messages"):
+        History(given)
+
+
+def test_a_system_message_in_mid_conversation() -> None:
+    """A system message behind the leading run stays in place as a developer turn."""
+    messages = [*OPENAI, {"role": "system", "content": "late"}, {"role": "user", "content": "v"}]
+    assert [
+        ("system", "s"),
+        ("user", "u"),
+        ("assistant", "a"),
+        ("developer", "late"),
+        ("user", "v"),
+    ] == said(History.from_openai(messages))
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        History([Message("user", "u"), Message("system", "late")]),
+        History.from_openai([OPENAI[1], {"role": "system", "content": "late"}]),
+        History.from_anthropic([OPENAI[1], {"role": "system", "content": "late"}]),
+    ],
+)
+def test_it_remembers_its_role(history: History) -> None:
+    """The developer turn of a recorded system message remembers what it was."""
+    assert ("developer", "recorded_system") == (
+        render(history).messages[1].role,
+        render(history).messages[1].kind,
+    )
+
+
+def test_a_developer_turn_ends_the_leading_run() -> None:
+    """A system message behind a recorded developer turn is no leading one."""
+    history = History([Message("developer", "d"), Message("system", "s"), Message("user", "u")])
+    assert [("developer", "d"), ("developer", "s"), ("user", "u")] == said(history)
+
+
+def test_an_event_ends_the_leading_run() -> None:
+    """A system message behind a recorded event is no leading one."""
+    event = {"role": "event", "content": [{"type": "user_action", "action": "left"}]}
+    history = History([event, Message("system", "s"), Message("user", "u")])
+    assert ["user", "developer", "user"] == [message.role for message in render(history).messages]
+
+
+def test_recorded_events_are_events() -> None:
+    """A recorded event becomes text as a written one does, at its place."""
+    event = {"role": "event", "content": [{"type": "state_change", "key": "k", "from": 1, "to": 2}]}
+    history = History([Message("user", "u"), event, Message("assistant", "a")])
+    expected = '<event type="state_change">\nk changed: 1 -> 2\n</event>'
+    assert [("user", "u", expected), ("assistant", "a")] == said(history)
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [
+        ("event", "<event>\n&lt;/event&gt; &lt;b&gt;\n</event>"),
+        ("ephemeral", "<context>\n&lt;/event&gt; &lt;b&gt;\n</context>"),
+    ],
+)
+def test_recorded_text_in_a_fence_is_a_value(role: str, expected: str) -> None:
+    """The text of a recorded event or request-only message is from elsewhere, so it is encoded."""
+    history = History([{"role": role, "content": "</event> <b>"}])
+    assert [("user", expected)] == said(history)
+
+
+def test_recorded_pictures_in_a_fence() -> None:
+    """A picture in a recorded request-only message stands between its texts."""
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    history = History([{"role": "ephemeral", "content": ["See", picture]}])
+    assert [("user", "<context>\nSee", picture, "</context>")] == said(history)
+
+
+def test_a_recorded_ephemeral_takes_its_configured_place() -> None:
+    """A recorded request-only message goes where the configuration says."""
+    history = History([Message("ephemeral", "now"), Message("user", "u")])
+    assert [("user", "u", "<context>\nnow\n</context>")] == said(
+        history, transformation={"ephemeral_position": "end"}
+    )
+
+
+def test_a_recorded_event_holds_no_calls() -> None:
+    """A recorded event with a tool call in it is refused with the line of the History."""
+    call = {"type": "tool_use", "id": "a", "name": "t", "input": {}}
+    history, written = History([{"role": "event", "content": [call]}]), line()
+    with pytest.raises(DataError, match="cannot hold a 'tool_use' block") as caught:
+        render(history)
+    assert (f"{__file__}:{written}",) == caught.value.at
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ({"type": "json", "value": {"a": "<b>"}}, '{"a": "\\u003cb\\u003e"}'),
+        ({"type": "code", "text": "x = 1", "language": "python"}, "```python\nx = 1\n```"),
+        ({"type": "code", "text": "```\nx\n```"}, "````\n```\nx\n```\n````"),
+    ],
+)
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+def test_code_and_json_become_text(role: str, block: dict[str, Any], expected: str) -> None:
+    """Code and JSON are text in every role by the time they are sent."""
+    assert [(role, expected)] == said(History([{"role": role, "content": [block]}]))
+
+
+# Attachments that came in data.
+
+
+def picture(folder: Path) -> History:
+    """Return a recording that names the picture in a folder."""
+    (folder / "dot.png").write_bytes(PNG)
+    source = {"type": "path", "path": str(folder / "dot.png")}
+    return History([{"role": "user", "content": [{"type": "image", "source": source}]}])
+
+
+def test_a_path_in_data_is_refused(tmp_path: Path) -> None:
+    """A path that came in data is refused where no media root holds it."""
+    with pytest.raises(MediaError, match="lies under no declared media root"):
+        render(picture(tmp_path))
+
+
+def test_a_path_under_a_media_root_is_read(tmp_path: Path) -> None:
+    """A path that came in data is read when a media root holds it."""
+    [message] = render(picture(tmp_path), media_roots=[tmp_path]).messages
+    assert [("base64", "image/png")] == [
+        (block.source.kind, block.source.media_type)  # type: ignore[union-attr]
+        for block in message.content
+    ]
+
+
+def test_readers_are_handed_in() -> None:
+    """The pass reads a form with the reader it is given, and settles what it read."""
+    tree = Timeline(History.from_openai(["one", "two"]))
+    done = read(
+        tree,
+        readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
+        settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
+        pieces=lambda *_: (),
+    )
+    assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == heard(
+        done.content[0].content[0].items
+    )
+
+
+# Templates.
+
+
+def test_templates_are_text() -> None:
+    """A template is one text behind the pass, what its variables put in are values."""
+    tree = Timeline(System("a", Template.from_string("b{{ x }}c", x="<b>")))
+    [_, text] = stage("read", tree).content[0].content
+    assert Text("b", Value("<b>"), "c").content[::2] == text.content[::2]
+    assert ("<b>", "x") == (text.content[1].text, text.content[1].label)
+
+
+def test_a_tree_without_templates_is_the_same_object() -> None:
+    """Where there is no template, no fragment and no recording, nothing is made anew."""
+    assert did_nothing("read", Timeline(System("s", Section("a", "x")), User("u")))
