@@ -35,7 +35,7 @@ from promptdsl.nodes import (
     ToolTurn,
     Turn,
 )
-from promptdsl.page import marked
+from promptdsl.page import Trace, marked
 from promptdsl.settling import formatted, worded
 from promptdsl.tree import HOLLOW, RESULT, SHIFT, SPOKEN, Child, Node, mark_of
 from promptdsl.voices import FENCED, INSTRUCTION, SPEECH, Voice, written
@@ -45,18 +45,23 @@ Roots = Iterable[str | os.PathLike[str]]
 
 
 def lower(  # noqa: PLR0915 (the hot loop: a function for its parts is a call for every turn)
-    root: Node, *, forms: Mapping[str, Form], config: Resolved, roots: Roots = ()
+    root: Node,
+    *,
+    forms: Mapping[str, Form],
+    config: Resolved,
+    roots: Roots = (),
+    trace: Trace | None = None,
 ) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
     """Return the messages of a finished tree, and what of it could not be said.
 
-    A turn without content makes no message. Raises :class:`MediaError` for an attachment that
-    cannot be read.
+    A turn without content makes no message. ``trace`` is told what the parts of turns came to.
+    Raises :class:`MediaError` for an attachment that cannot be read.
     """
-    state = _Lowering(forms, config, roots)
+    state = _Lowering(forms, config, roots, trace)
     messages = state.messages
     counts = state.counts
     # Conversation goes out as it is, unless it is guarded.
-    plain = 0 if config.guard_conversation else SPOKEN
+    plain = 0 if config.guard_conversation or trace is not None else SPOKEN
     for turn in root.content:
         if not turn.mask & plain:
             state.lower(turn)
@@ -125,9 +130,11 @@ def _answer(turn: Any, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 class _Lowering:
     """What is carried from turn to turn."""
 
-    def __init__(self, forms: Mapping[str, Form], config: Resolved, roots: Roots) -> None:
+    def __init__(
+        self, forms: Mapping[str, Form], config: Resolved, roots: Roots, trace: Trace | None
+    ) -> None:
         form = forms[config.format]
-        self.setting = Setting(forms, form, tuple(roots), config.format_block)
+        self.setting = Setting(forms, form, tuple(roots), config.format_block, trace)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
@@ -150,6 +157,8 @@ class _Lowering:
             blocks, origins = self._blocks(turn)
             options = turn.options
             self._emit(turn, blocks, (options.id, options.name, options.metadata), origins)
+        if self.setting.trace is not None:
+            self.setting.trace.reached(len(self.messages))
 
     def _worded(self, node: Recorded, items: tuple[Message, ...]) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
@@ -174,6 +183,8 @@ class _Lowering:
             if isinstance(part, Recorded):
                 recorded = self._guarded(*self._worded(part, part.items))
                 blocks += recorded.content
+                if self.setting.trace is not None:
+                    self.setting.trace.said(part, recorded.content, f"history[{part.start}]")
                 unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata, ())
                 origins += recorded.origins or (unplaced,)
                 ids.append(recorded.id)
@@ -221,7 +232,9 @@ class _Lowering:
         origin = (head, number, turn.at, options.id, options.metadata, options.within)
         voice = self._voice(turn)
         plain = (
-            plain_instructions(turn.content, self.setting.form) if voice is INSTRUCTION else None
+            plain_instructions(turn.content, self.setting.form)
+            if voice is INSTRUCTION and self.setting.trace is None
+            else None
         )
         if plain:
             blocks: tuple[Block, ...] = (text_block(plain, mark_of(options)),)
@@ -232,6 +245,8 @@ class _Lowering:
         mark = mark_of(options)
         if mark and blocks and turn.role != "system":
             blocks = (*blocks[:-1], self._marked(blocks[-1], mark, turn))
+        if self.setting.trace is not None:
+            self.setting.trace.said(turn, blocks, self.path)
         if isinstance(turn, Consolidated):
             return blocks, tuple(_origins_within(turn))
         return blocks, (origin,)

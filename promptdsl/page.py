@@ -1,6 +1,7 @@
 """A page: the pieces of text that are written, joined to blocks, with what stands before a line."""
 
 import re
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -135,6 +136,53 @@ class Page:
             self.blocks[-1] = marked(self.blocks[-1], cache)
         self.marked = self.written
         return bool(self.blocks) and hasattr(self.blocks[-1], "cache")
+
+
+class Trace:
+    """What parts of a turn came to: by the id of a node, its blocks, the gap before it included.
+
+    ``wanted`` are the ids of the nodes it is asked of.
+    """
+
+    __slots__ = ("found", "open", "wanted")
+
+    def __init__(self, wanted: Container[int]) -> None:
+        self.wanted = wanted
+        self.found: dict[int, list[Block]] = {}
+        self.open: list[tuple[object, Page, int, int, int]] = []
+
+    def page(self) -> Page:
+        """Return the page that a turn, or a result in one, is written on."""
+        return Page()
+
+    def said(self, turn: object, blocks: Sequence[Block], address: str) -> None:
+        """Be told what a turn came to, or a turn that is merged with others."""
+
+    def reached(self, messages: int) -> None:
+        """Be told how many messages there are behind what stands in a timeline."""
+
+    def begin(self, node: object, page: Page, *, plain: bool) -> None:
+        """Note where on the page a node begins, if it is asked for; a plain one is only text."""
+        if id(node) in self.wanted:
+            written = 0 if plain else sum(map(len, page.pieces))
+            self.open.append((node, page, len(page.blocks), len(page.pieces), written))
+
+    def end(self, node: object, page: Page) -> None:
+        """Note what stands on the page since a node began."""
+        # A result ends twice: on the page of what it holds, and on the one it stands on.
+        if not self.open or self.open[-1][0] is not node or self.open[-1][1] is not page:
+            return
+        _, _, blocks, pieces, written = self.open.pop()
+        if len(page.blocks) == blocks:
+            text = "".join(page.pieces[pieces:])
+            self.found[id(node)] = [text_block(text)] if text else []
+            return
+        said = [*page.blocks[blocks:]]
+        if written:
+            # What stood there before is in the first block, too.
+            said[0] = text_block(getattr(said[0], "text", "")[written:])
+        rest = [text_block("".join(page.pieces))] if page.pieces else []
+        self.found[id(node)] = [*said, *rest]
 
 
 def _behind(text: str, prefix: str) -> str:

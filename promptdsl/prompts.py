@@ -69,3 +69,5 @@ class Prompt:
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
+    trimmed: bool = False
+    """Whether a budget took something out, so that the bytes before what is left are others."""

@@ -1,6 +1,7 @@
 """What a prompt comes to: messages, losses, and each provider's payload."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
@@ -8,12 +9,16 @@ import attrs
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.config import Resolved
 from promptdsl.errors import PendingToolCalls, TargetError
+from promptdsl.fitting.dropping import Dropped
 from promptdsl.losses import Loss
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
+from promptdsl.nodes import Root
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
+from promptdsl.reports import Outcome, PrefixReport, TokenReport, compared, counted
 from promptdsl.sources import author
-from promptdsl.targets import TARGETS
+from promptdsl.targets import TARGETS, Written
+from promptdsl.tokens import Tokens
 from promptdsl.tree import Node
 from promptdsl.views.outline import outline
 
@@ -38,18 +43,23 @@ class Rendered:
     """What a prompt comes to. Immutable: every payload is made of fresh containers.
 
     ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
-    configuration that held, ``facts`` what is known of the target.
+    configuration that held, ``facts`` what is known of the target, ``dropped`` what a budget or a
+    limit took away.
     """
 
     messages: tuple[Message, ...]
     losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
+    dropped: tuple[Dropped, ...]
     _stages: tuple[tuple[str, Node], ...]
     _prompt: Prompt
     _sent: Prompt
     _again: "Callable[[str], Rendered]"
-    _ready: list[Any]
+    _written: Written | None
+    _counter: Tokens
+    _roots: tuple[str | os.PathLike[str], ...]
+    _reports: list[TokenReport] = attrs.field(init=False, factory=list[TokenReport])
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -78,21 +88,27 @@ class Rendered:
         """Return the parts of what is sent, a line each, with size and where they were written."""
         return outline(self._stages[-1][1])
 
+    @property
+    def tokens(self) -> TokenReport:
+        """How many tokens are sent, by message, section and line; counted when first asked for.
+
+        They are those of the budget's counter, without a budget those of the target's model. Raises
+        :class:`MediaError` for an attachment whose file is not there any more.
+        """
+        if not self._reports:
+            self._reports.append(counted(self._outcome()))
+        return self._reports[0]
+
     def payload(self) -> dict[str, Any]:
         """Return the request arguments for the target, content only.
 
         Raises :class:`TargetError` when rendered for no target, :class:`PendingToolCalls` when the
         last calls are not answered yet.
         """
-        provider = self.facts.provider
-        if provider is None:
+        if self._written is None:
             raise self._no_target()
         self._refuse_pending()
-        try:
-            return cast("dict[str, Any]", self._ready.pop())
-        except IndexError:
-            adapter = TARGETS[provider].adapter
-            return cast("dict[str, Any]", adapter.write(self._sent, self.facts)[0])
+        return self._written.payload()
 
     def to_openai(self) -> "OpenAIPayload":
         """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``, ``tools``.
@@ -166,6 +182,24 @@ class Rendered:
             )
         return self.payload()
 
+    def _outcome(self) -> Outcome:
+        """Return what reports are made of."""
+        return Outcome(
+            cast("Root", self._stages[-1][1]),
+            self.messages,
+            self._sent,
+            self._payload(),
+            self.dropped,
+            self.config,
+            self.facts,
+            self._counter,
+            self._roots,
+        )
+
+    def _payload(self) -> Mapping[str, Any] | None:
+        """Return what is sent, also where calls are open; it is read here, and not given away."""
+        return None if self._written is None else self._written.said
+
     def _no_target(self) -> TargetError:
         model = self.facts.model
         if model is None:
@@ -190,6 +224,20 @@ class Rendered:
     def __repr__(self) -> str:
         target = self.facts.provider or "no target"
         return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
+
+
+def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
+    """Return how many tokens two requests share at their beginning, and which node broke it there.
+
+    So much of the second one a provider's cache can give after the first. Marks make no difference,
+    and the tokens are those of the second one's counter. What was rendered for no target is
+    compared as OpenAI would get it. Raises :class:`TargetError` for two targets: they share no
+    cache.
+    """
+    try:
+        return compared(before._outcome(), after._outcome())  # pyright: ignore[reportPrivateUsage]
+    except TargetError as error:
+        raise error.located(author()) from None
 
 
 def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:

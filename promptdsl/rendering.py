@@ -1,13 +1,16 @@
 """Rendering: a tree becomes messages, and messages become one provider's payload."""
 
 import os
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, cast
+from itertools import compress, count
+from operator import is_not
+from typing import Any, Literal, cast
 
 import attrs
 
 from promptdsl.binding import check_bound
+from promptdsl.budgeting import Budget, checked_budget, fit, held, room_for, share
 from promptdsl.caching import auto_marked
 from promptdsl.chat_templates import ChatTemplate
 from promptdsl.components.deferred import LazyContext, acall, call, part_of
@@ -22,33 +25,30 @@ from promptdsl.errors import (
     ContentError,
     LossError,
     OptionError,
+    PromptError,
     TargetError,
     nearest,
 )
+from promptdsl.fitting.dropping import Dropped
 from promptdsl.losses import Loss
 from promptdsl.lower import lower
+from promptdsl.measuring import Measuring, sent_tokens
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
-from promptdsl.nodes import CacheBreakpoint, Fragment, Recorded, Root
+from promptdsl.nodes import CacheBreakpoint, Fragment, Lazy, Recorded, Root
 from promptdsl.passes.equip import equipment_of, lost_marks
 from promptdsl.passes.fill import Ask, Waiting
 from promptdsl.passes.select import select
-from promptdsl.pipeline import (
-    BEFORE_TARGET,
-    CHANGING,
-    FORMATS,
-    Pass,
-    before_target,
-    for_target,
-)
+from promptdsl.pipeline import BEFORE_TARGET, CHANGING, FORMATS, before_target, passes_for
 from promptdsl.prompts import CHOICES, Prompt
 from promptdsl.rendered import Rendered
 from promptdsl.rewriting import with_content
 from promptdsl.scope import detached
 from promptdsl.settling import settle
 from promptdsl.sources import Source, author
-from promptdsl.targets import TARGETS
-from promptdsl.tree import FRAGMENT, REQUEST, SECTION, TOOL, TURN, Node, bits, make
+from promptdsl.targets import Written
+from promptdsl.tokens import TokenCounter, Tokens, tokens_for
+from promptdsl.tree import FRAGMENT, HOLLOW, REQUEST, SECTION, TOOL, TURN, Node, bits, make, walk
 
 
 @attrs.frozen
@@ -65,6 +65,9 @@ class _Request:
     tool_choice: str | None
     chosen_at: Source | None
     template: ChatTemplate | None
+    budget: Budget
+    rooms: dict[str, float] = attrs.field(factory=dict[str, float])
+    """How many tokens a lazy of weight one has, once that is known."""
 
 
 def render(
@@ -72,6 +75,9 @@ def render(
     *,
     model: str | None = None,
     provider: str | None = None,
+    budget: int | Literal["window"] | None = None,
+    reserve: int = 0,
+    counter: TokenCounter | Callable[[str], int] | None = None,
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
@@ -107,6 +113,7 @@ def render(
         cache=cache,
         tool_choice=_choice(tree, tool_choice),
         chat_template=chat_template,
+        budget=checked_budget(budget, reserve, counter),
     )
     return _rendered(_root(tree), request, partial(_ask, request))
 
@@ -116,6 +123,9 @@ def arender(
     *,
     model: str | None = None,
     provider: str | None = None,
+    budget: int | Literal["window"] | None = None,
+    reserve: int = 0,
+    counter: TokenCounter | Callable[[str], int] | None = None,
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
@@ -140,6 +150,7 @@ def arender(
         cache=cache,
         tool_choice=_choice(tree, tool_choice),
         chat_template=chat_template,
+        budget=checked_budget(budget, reserve, counter),
     )
     _facts(request)
     return _awaited(_root(tree), request)
@@ -163,13 +174,22 @@ class _Unanswered(Exception):
 
 
 def _ask(request: "_Request", waiting: Sequence[Waiting]) -> list[Node | None]:
-    context = _context(request)
-    return [_part(one, call(one.lazy, context), request) for one in waiting]
+    return [_part(one, call(one.lazy, _context(one, request)), request) for one in waiting]
 
 
-def _context(request: "_Request") -> LazyContext:
+def _context(waiting: Waiting, request: "_Request") -> LazyContext:
     """Return what a lazy is told."""
-    return LazyContext(request.model, _facts(request).provider)
+    return LazyContext(request.model, _facts(request).provider, _share(waiting, request))
+
+
+def _share(waiting: Waiting, request: "_Request") -> int | None:
+    """Return how many tokens a lazy may fill, ``None`` without a budget."""
+    room = request.rooms.get("weight")
+    if room is None:
+        return None
+    facts = _facts(request)
+    total = request.budget.of(facts.window, facts.model) or 0
+    return share(room, waiting.lazy.weight, total)
 
 
 def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
@@ -188,8 +208,7 @@ def _replaying(answers: Iterable[list[Node | None]]) -> Ask:
 async def _gathered(waiting: Sequence[Waiting], request: "_Request") -> list[Node | None]:
     from asyncio import gather
 
-    context = _context(request)
-    asked = (_answer(one, context, request) for one in waiting)
+    asked = (_answer(one, request) for one in waiting)
     answers = await gather(*asked, return_exceptions=True)
     for error in answers:
         if isinstance(error, BaseException):
@@ -197,8 +216,8 @@ async def _gathered(waiting: Sequence[Waiting], request: "_Request") -> list[Nod
     return cast("list[Node | None]", answers)
 
 
-async def _answer(waiting: Waiting, context: LazyContext, request: "_Request") -> Node | None:
-    return _part(waiting, await acall(waiting.lazy, context), request)
+async def _answer(waiting: Waiting, request: "_Request") -> Node | None:
+    return _part(waiting, await acall(waiting.lazy, _context(waiting, request)), request)
 
 
 def _part(waiting: Waiting, returned: object, request: "_Request") -> Node | None:
@@ -211,7 +230,8 @@ def _part(waiting: Waiting, returned: object, request: "_Request") -> Node | Non
         return None
     checked = check_place(part, waiting.holders, waiting.lazy)
     whole = with_content(make(Fragment, mask=bits(FRAGMENT)), (checked,))
-    return next(iter(select(whole, audience=request.audience).content), None)
+    said = next(iter(select(whole, audience=request.audience).content), None)
+    return said if said is None else held(said, _share(waiting, request), waiting.lazy)
 
 
 def _request(  # noqa: PLR0917 (what render() takes, in its order)
@@ -225,6 +245,7 @@ def _request(  # noqa: PLR0917 (what render() takes, in its order)
     cache: str | None,
     tool_choice: object,
     chat_template: object,
+    budget: Budget,
 ) -> "_Request":
     _check_one_of("audience", audience, ("model", "people"))
     if cache is not None:
@@ -238,7 +259,8 @@ def _request(  # noqa: PLR0917 (what render() takes, in its order)
     choice = _checked_name("tool_choice", tool_choice)
     # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
     at = None if choice is None else author()
-    return _Request(*names, layer, roots, strict, audience, cache, choice, at, template)
+    said = (strict, audience, cache, choice, at, template, budget)
+    return _Request(*names, layer, roots, *said)
 
 
 def _choice(tree: object, given: object) -> object:
@@ -267,9 +289,34 @@ def _rendered(root: Root, request: "_Request", ask: Ask) -> "Rendered":
     ready = partial(settle, roots=request.roots, lost=lost)
     passed: Node = root
     for name, run in before_target(audience=request.audience, ask=ask, settle=ready):
+        if name == "fill" and request.budget.tokens is not None:
+            _make_room(passed, request)
         passed = run(passed)
         stages.append((name, passed))
     return _for_target(request, tuple(stages), tuple(_replaced(*place) for place in lost))
+
+
+def _make_room(root: Node, request: "_Request") -> None:
+    """Find out how many tokens lazies have, before the first of them runs."""
+    if request.rooms or not any(isinstance(node, Lazy) for node, _ in walk(root)):
+        return
+    ready = partial(settle, roots=request.roots, lost=[])
+    read = before_target(audience=request.audience, ask=_nothing, settle=ready)[-1].run
+    try:
+        room = room_for(root, request.budget, _measure(request, cast("Root", root)), read)
+    except PromptError as error:
+        raise error.located(request.budget.at) from None
+    request.rooms["weight"] = room
+
+
+def _nothing(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
+    return [None for _ in waiting]
+
+
+def _measure(request: "_Request", root: Root) -> Measuring:
+    facts = _facts(request)
+    tokens = tokens_for(facts, request.budget.counter)
+    return Measuring(_config(request, facts, root), facts, tokens, request.roots)
 
 
 def _replaced(node: Node, number: int) -> Loss:
@@ -304,28 +351,80 @@ def _for_target(
     if facts.binds_reasoning and facts.known:
         check_bound(stages[1][1], config, facts.model)
     tree = stages[-1][1]
-    passed = list(stages)
-    for name, run in _passes(config):
+    tokens = tokens_for(facts, request.budget.counter)
+    send = partial(_sent, request, config, facts, tokens)
+    dropped: tuple[Dropped, ...] = ()
+    if request.budget.tokens is None and not tree.mask & HOLLOW:
+        sent = send(tree, trimmed=False)
+    else:
+        measure = Measuring(config, facts, tokens, request.roots)
+        try:
+            dropped, sent = fit(tree, request.budget, measure, send)
+        except PromptError as error:
+            raise error.located(request.budget.at or author()) from None
+    again = partial(_rendered_for, request, stages, losses)
+    rendered = Rendered(
+        sent.messages,
+        losses + sent.losses,
+        config,
+        facts,
+        dropped,
+        (*stages, *sent.stages),
+        sent.prompt,
+        sent.marked,
+        again,
+        sent.written,
+        tokens,
+        request.roots,
+    )
+    return _checked(rendered) if request.strict else rendered
+
+
+@attrs.define(eq=False)
+class _Sent:
+    """What a fitted tree came to: its stages, its messages, its payload and what was lost."""
+
+    stages: tuple[tuple[str, Node], ...]
+    messages: tuple[Message, ...]
+    losses: tuple[Loss, ...]
+    prompt: Prompt
+    marked: Prompt
+    written: Written | None
+    facts: ModelFacts
+    counter: Tokens
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are sent."""
+        if self.written is not None:
+            return self.written.tally(self.counter).total
+        return sent_tokens(self.marked, (), self.counter, self.facts)
+
+
+def _sent(  # noqa: PLR0917 (what a render is, in the order it is found)
+    request: _Request,
+    config: Resolved,
+    facts: ModelFacts,
+    tokens: Tokens,
+    tree: Node,
+    trimmed: bool,
+) -> _Sent:
+    """Return what a tree comes to that has everything it will have."""
+    passed = [("fit", tree)]
+    for name, run in passes_for(config):
         tree = run(tree)
         passed.append((name, tree))
     messages, lowered = lower(tree, forms=FORMATS, config=config, roots=request.roots)
     if cast("Root", tree).equipment:
         lowered += tuple(lost_marks(cast("Root", tree)))
-    sent = prompt = _prompt(messages, cast("Root", tree), request)
-    ready: list[Any] = []
+    sent = prompt = _prompt(messages, cast("Root", tree), request, trimmed=trimmed)
+    written = None
     if facts.provider is not None:
         if request.cache is not None:
             sent = auto_marked(prompt, facts)
-        payload, written = TARGETS[facts.provider].adapter.write(sent, facts)
-        ready.append(payload)
-        if written:
-            pairs = zip(map(id, sent.messages), messages, strict=True)
-            lowered += _placed(written, tree, dict(pairs))
-    again = partial(_rendered_for, request, stages, losses)
-    rendered = Rendered(
-        messages, losses + lowered, config, facts, tuple(passed), prompt, sent, again, ready
-    )
-    return _checked(rendered) if request.strict else rendered
+        written = Written(sent, facts)
+        lowered += _placed(written.losses, tree, sent.messages, messages)
+    return _Sent(tuple(passed), messages, lowered, prompt, sent, written, facts, tokens)
 
 
 def _rendered_for(
@@ -339,11 +438,13 @@ def _rendered_for(
     return _for_target(again, stages, losses)
 
 
-def _prompt(messages: tuple[Message, ...], tree: Root, request: _Request) -> Prompt:
+def _prompt(
+    messages: tuple[Message, ...], tree: Root, request: _Request, *, trimmed: bool
+) -> Prompt:
     """Return what is sent; :class:`OptionError` for a choice of a tool that is not there."""
     choice = request.tool_choice
     if choice is None and not tree.equipment:
-        return Prompt(messages)
+        return Prompt(messages, trimmed=trimmed)
     tools, output = equipment_of(tree)
     if choice is not None and choice not in CHOICES:
         names = [tool.name for tool in tools]
@@ -354,7 +455,7 @@ def _prompt(messages: tuple[Message, ...], tree: Root, request: _Request) -> Pro
     if choice == "required" and not tools:
         what, fix = "tool_choice='required', and there are no tools", "write them: Tool(...)"
         raise OptionError(what, fix=fix, at=(request.chosen_at,))
-    return Prompt(messages, tools, choice, output)
+    return Prompt(messages, tools, choice, output, trimmed)
 
 
 def _facts(request: _Request) -> ModelFacts:
@@ -372,13 +473,6 @@ def _facts(request: _Request) -> ModelFacts:
     except TargetError as error:
         raise error.located(author()) from None
     return attrs.evolve(facts, template=template)
-
-
-def _passes(config: Resolved) -> tuple[Pass, ...]:
-    try:
-        return for_target(config)
-    except TypeError:  # a format_block that cannot be hashed
-        return for_target.__wrapped__(config)
 
 
 def _config(request: _Request, facts: ModelFacts, root: Root) -> Resolved:
@@ -424,39 +518,53 @@ def _written(prompt: Prompt) -> Root:
     """Return a prompt that was read, as its author would write it again."""
     with detached():
         history = History(prompt.messages)
+        history.code, history.offset = author(), -1
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
         return cast("Root", finish(write_timeline((*equipment, history), author())))
 
 
 def _placed(
-    losses: tuple[Loss, ...], tree: Node, written: Mapping[int, Message]
+    losses: tuple[Loss, ...],
+    tree: Node,
+    sent: Sequence[Message],
+    lowered: Sequence[Message],
 ) -> tuple[Loss, ...]:
     """Give the losses of recorded messages the line of their ``History``.
 
-    ``written`` is by the id of a message that was sent the one that was lowered.
+    They are of the messages that were ``lowered``, not of those that were marked and ``sent``.
     """
-    places = {
-        id(message): (index, node)
-        for node in tree.content
-        if isinstance(node, Recorded)
-        for index, message in enumerate(node.items, node.start)
-    }
-    known = (_of_lowered(loss, written) for loss in losses)
+    if not losses:
+        return ()
+    marked = compress(zip(sent, lowered, strict=True), map(is_not, sent, lowered))
+    own = {id(one): other for one, other in marked}
+    known = [_of_lowered(loss, own) for loss in losses] if own else losses
+    places = _places(tree, {id(loss.message) for loss in known if loss.source is None})
     return tuple(_located(loss, places) for loss in known)
 
 
-def _of_lowered(loss: Loss, written: Mapping[int, Message]) -> Loss:
-    """Return a loss of the message that was lowered, not of the one that was marked and sent."""
-    message = written.get(id(loss.message), loss.message)
-    return loss if message is loss.message else attrs.evolve(loss, message=message)
+def _places(tree: Node, wanted: Container[int]) -> dict[int, tuple[int, Source | None]]:
+    """Return where messages of these ids stand: which of its history it is, and its line."""
+    found: dict[int, tuple[int, Source | None]] = {}
+    for node in tree.content:
+        if isinstance(node, Recorded):
+            source = node.source
+            for index in compress(count(), map(wanted.__contains__, map(id, node.items))):
+                found[id(node.items[index])] = (node.start + index, source)
+    return found
 
 
-def _located(loss: Loss, places: Mapping[int, tuple[int, Node]]) -> Loss:
+def _of_lowered(loss: Loss, own: Mapping[int, Message]) -> Loss:
+    message = own.get(id(loss.message))
+    return loss if message is None else attrs.evolve(loss, message=message)
+
+
+def _located(loss: Loss, places: Mapping[int, tuple[int, Source | None]]) -> Loss:
     found = places.get(id(loss.message))
     if loss.source is not None or found is None:
         return loss
-    index, node = found
-    return attrs.evolve(loss, path=loss.path or f"history[{index}]", source=node.source)
+    index, source = found
+    path = loss.path or f"history[{index}]"
+    return Loss(loss.kind, loss.what, loss.why, path, source, loss.message)
 
 
 def _checked(rendered: "Rendered") -> "Rendered":

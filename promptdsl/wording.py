@@ -52,11 +52,11 @@ from promptdsl.nodes import (
     Volatile,
 )
 from promptdsl.nodes import Note as PeopleNote
-from promptdsl.page import PLAIN, Listed, Margin, Mark, Page, deeper
+from promptdsl.page import PLAIN, Listed, Margin, Mark, Page, Trace, deeper
 from promptdsl.rewriting import any_said
 from promptdsl.settling import formatted, settle_block
 from promptdsl.tables import table_text
-from promptdsl.tree import CACHE, Child, Node, make, mark_of
+from promptdsl.tree import CACHE, CALL, MEDIA, RESULT, SHIFT, Child, Node, make, mark_of
 from promptdsl.trust import Trusted as TrustedText
 from promptdsl.voices import (
     Note,
@@ -110,6 +110,8 @@ class Setting:
     form: Form
     roots: tuple[str | os.PathLike[str], ...] = ()
     format_block: FormatBlock | None = None
+    trace: Trace | None = None
+    """What is told which part came to which text, when somebody asks."""
 
 
 class Wording:
@@ -118,7 +120,7 @@ class Wording:
     def __init__(self, setting: Setting, report: Report) -> None:
         self.setting = setting
         self.report = report
-        self.page = Page()
+        self.page = Page() if setting.trace is None else setting.trace.page()
         self.names: dict[str, int] = {}
         self.open: list[_Open] = []
 
@@ -151,8 +153,13 @@ class Wording:
         if around.tight and kind in _TIGHT and page.tail == "prose":
             page.gap = f"\n{around.margin.prefix}"
         write = _LEAVES.get(kind)
+        trace = self.setting.trace
+        if trace is not None:
+            trace.begin(node, page, plain=not node.mask & _PARTED)
         if write is not None:
             write(self, node, around)
+            if trace is not None:
+                trace.end(node, page)
             return False
         self.open.append(self._entered(node, around))
         return True
@@ -270,6 +277,8 @@ class Wording:
             else:
                 self.page.close(done.frame.close, around)
                 self._ended(done, done.frame)
+        if self.setting.trace is not None:
+            self.setting.trace.end(node, self.page)
         mark = mark_of(node.options)
         if mark and (isinstance(node, Section) or _is_system(node)):
             self.page.cache(mark)
@@ -440,6 +449,9 @@ class Wording:
         path = "/".join([str(part.options.id) for part in around])
         self.report(Loss(kind, what, why, path, node.source))
 
+
+_PARTED = CACHE | (MEDIA | CALL | RESULT) << SHIFT
+"""What ends a block: a mark, and what is no text."""
 
 _LEAVES: Mapping[type[Node], Callable[[Wording, Any, _Open], None]] = {
     Text: Wording._texts,

@@ -20,6 +20,7 @@ from promptdsl import (
     Developer,
     Ephemeral,
     Event,
+    FirstFit,
     Fragment,
     Grounding,
     History,
@@ -303,6 +304,8 @@ STAGES = [
     "written",
     "select",
     "fill",
+    "read",
+    "fit",
     "expand",
     "equip",
     "consolidate",
@@ -339,9 +342,10 @@ def changes(*content: Any, **transformation: Any) -> list[str]:
         ([User("u", Lazy(lambda _: "x"))], ["fill"]),
         ([User("u", Lazy(lambda _: None))], ["fill"]),
         ([User("u", Lazy(lambda _: Note("n")))], ["fill"]),
-        ([User("u", Template.from_string("x"))], ["expand"]),
+        ([User("u", Template.from_string("x"))], ["read"]),
         ([Fragment(User("u"))], ["expand"]),
-        ([History([Message("user", "u")])], ["expand"]),
+        ([History([Message("user", "u")])], ["read", "expand"]),
+        ([User("u", FirstFit("a", "b"))], ["fit"]),
         ([User("u"), System("s")], ["consolidate"]),
         ([User("u"), Assistant("a"), Event("e")], ["narrate"]),
         ([User("u"), Assistant("a"), Ephemeral("e")], ["place"]),
@@ -504,7 +508,7 @@ def test_a_model_names_its_provider(model: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["to_openai", "to_anthropic"])
-def test_a_method_goes_on_from_the_expanded_stage(tmp_path: Path, method: str) -> None:
+def test_a_method_goes_on_from_what_was_read(tmp_path: Path, method: str) -> None:
     """A method without a target reads no recording a second time."""
     path = tmp_path / "dot.png"
     path.write_bytes(PNG)

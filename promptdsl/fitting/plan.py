@@ -1,0 +1,119 @@
+"""A plan: what a prompt needs, what may go, and the tree that is left for a limit."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import attrs
+
+from promptdsl.fitting.choosing import Choice, Order
+from promptdsl.fitting.dropping import Dropped, Needed, dropped_by, needed_by
+from promptdsl.fitting.histories import Cuts, Spoken, cuts_of, heard
+from promptdsl.fitting.measure import Measure
+from promptdsl.fitting.pairing import last_question, pair_units
+from promptdsl.fitting.places import Place, changed, settled
+from promptdsl.fitting.scanning import Entry, Scan, scan
+from promptdsl.fitting.units import Past
+from promptdsl.messages import Message, spoken
+from promptdsl.nodes import Conversation, Group, Recorded, Root
+from promptdsl.tree import Node
+
+
+@attrs.frozen(eq=False)
+class Fitted:
+    """A tree that was fitted, what is missing in it, and the tokens that were saved."""
+
+    tree: Node
+    dropped: tuple[Dropped, ...]
+    saved: int
+
+
+class Plan:
+    """What may go of a prompt to make room, and in which order. It is made once for all limits.
+
+    ``total`` are the tokens of all of it, ``spare`` those that may go.
+    """
+
+    def __init__(self, root: Root, measure: Measure) -> None:
+        self._scan = scan(root, measure)
+        self.total = sum(entry.tokens for entry in self._scan.entries)
+        _cut_histories(self._scan)
+        self._order = Order(self._scan.units)
+        self.spare = self._order.all
+
+    def fit(self, need: int, step: int | None = None) -> Fitted:
+        """Return the tree without at least ``need`` tokens, or all that may go if that is less.
+
+        ``step`` are the tokens by which the cut of a conversation moves that does not say.
+        """
+        choice = self._order.choose(min(need, self.spare), step)
+        tree = changed(self._scan.root, [*_decided(choice)])
+        return Fitted(settled(tree), dropped_by(choice, self._scan.entries), choice.saved)
+
+    def needed(self) -> tuple[Needed, ...]:
+        """Return what has to stay, the largest first."""
+        return needed_by(self._scan.entries, self._order.within)
+
+
+def _decided(choice: Choice) -> Iterator[Place]:
+    for forms, number in choice.forms.values():
+        forms.place.becomes(forms.node.content[forms.sizes[number][0]])
+        yield forms.place
+    for past, place in choice.cuts.values():
+        if past.cuts is not None and place:
+            past.place.becomes(past.cuts.kept(place))
+            yield past.place
+    for unit in choice.gone.values():
+        for one in (unit, *unit.beside):
+            one.place.becomes(None)
+            yield one.place
+
+
+def _cut_histories(found: Scan) -> None:
+    """Find where the recorded conversations of a prompt may be cut."""
+    needed = pair_units(found.entries)
+    asked = last_question(found.entries)
+    for number, entry in enumerate(found.entries):
+        unit = entry.unit
+        if isinstance(unit, Past):
+            after = asked >= 0 and number > asked
+            required = number == asked or number in needed
+            unit.stays = after
+            unit.cuts = None if after else _cuts(entry, found.measure, required=required)
+        elif unit is not None and 0 <= asked <= number and isinstance(unit.node, Group):
+            # Its own number may send the last question away; one of what is beside it may not.
+            unit.stays = unit.stays or unit.node.priority is None
+
+
+def _cuts(entry: Entry, measure: Measure, *, required: bool) -> Cuts:
+    node: Conversation = entry.place.node
+    if len(node.content) == 1 and isinstance(node.content[0], Recorded):
+        tokens: Sequence[int] = measure.messages(node.content[0])
+        known = _heard(node.content[0])
+    else:
+        tokens = [*chain.from_iterable(_tokens(one, measure) for one in node.content)]
+        known = heard([*chain.from_iterable(map(_said, node.content))], Spoken())
+    return cuts_of(node, tokens, known, required=required, keep=node.keep)
+
+
+def _heard(run: Recorded) -> Spoken:
+    """Return where a run begins anew, going on from what was found the last time."""
+    known = getattr(run, "known", None)
+    before = Spoken() if known is None else known.found.get(heard, Spoken())
+    if before.count > len(run.items):
+        before = Spoken()
+    found = heard(run.items, before)
+    if known is not None:
+        known.found = {**known.found, heard: found}
+    return found
+
+
+def _tokens(one: Node, measure: Measure) -> Sequence[int]:
+    return measure.messages(one) if isinstance(one, Recorded) else [measure.turn(one)[0]]
+
+
+def _said(one: Node) -> Sequence[Message]:
+    return one.items if isinstance(one, Recorded) else (_ELSE,)
+
+
+_ELSE = spoken("ephemeral", "")
+"""What stands for an event or a request-only turn: nobody speaks."""

@@ -1,0 +1,145 @@
+"""Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from promptdsl.config import Resolved
+from promptdsl.dissolving import dissolved_in_turn
+from promptdsl.lower import Roots, lower
+from promptdsl.messages import Message
+from promptdsl.models import ModelFacts
+from promptdsl.nodes import CacheBreakpoint, Happening, Output, Recorded, Reserve, Root, Tool
+from promptdsl.page import Trace
+from promptdsl.pipeline import FORMATS, passes_for
+from promptdsl.prompts import Prompt
+from promptdsl.rewriting import with_content
+from promptdsl.tokens.counting import Tokens
+from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.messages import block_tokens, message_tokens
+from promptdsl.tokens.payloads import payload_tokens
+from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
+from promptdsl.tree import EVENT, SECTION, SPOKEN, SYSTEM, Node, make
+
+ALONE = ("consolidate", "narrate", "place")
+"""The passes a turn runs through that is measured: none of them looks at its neighbours then."""
+
+
+class Measuring:
+    """Counts parts of a prompt in the tokens of its budget, as :class:`Measure` says."""
+
+    def __init__(
+        self, config: Resolved, facts: ModelFacts, tokens: Tokens, roots: Roots = ()
+    ) -> None:
+        self.config = config
+        self.facts = facts
+        self.tokens = tokens
+        self.roots = roots
+        self.frames: dict[str, int] = {}
+        self.passes = [run for name, run in passes_for(config) if name in ALONE]
+
+    def frame(self, role: str) -> int:
+        """Return the tokens around a message of a role."""
+        found = self.frames.get(role)
+        if found is None:
+            empty: Any = Message(role, ())  # type: ignore[arg-type]
+            found = self.frames[role] = message_tokens(empty, self.tokens, self.facts)
+        return found
+
+    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
+        """Return the tokens of what stands in a timeline, and by id those of nodes in it."""
+        if isinstance(node, Tool):
+            return tool_tokens(node.definition, self.tokens), {}
+        if isinstance(node, Output):
+            return output_tokens(node.schema, self.tokens), {}
+        if isinstance(node, CacheBreakpoint | Reserve):
+            return 0, {}
+        if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
+            role: str = node.role  # type: ignore[attr-defined]
+            return self.frame(role) + self.tokens.of(node.content[0]), {}
+        trace = Trace(wanted)
+        total = self._lowered(node, trace)
+        found = {id: self._blocks(blocks) for id, blocks in trace.found.items()}
+        if len(found) < len({*wanted}):
+            found |= self._apart(node, {*wanted} - {*found})
+        return total, found
+
+    def _lowered(self, node: Node, trace: Trace) -> int:
+        root: Node = make(Root, transformation=None, equipment=())
+        tree = with_content(root, (_whole(node),))
+        for run in self.passes:
+            tree = run(tree)
+        said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
+        if node.mask & (SYSTEM | SECTION):
+            # All system content is one message, whose frame is nobody's: a part has a gap.
+            return sum(self._blocks(message.content) + self.gap for message in said)
+        return sum(message_tokens(message, self.tokens, self.facts) for message in said)
+
+    @property
+    def reply(self) -> int:
+        """The tokens an answer begins with."""
+        return REPLY
+
+    @property
+    def gap(self) -> int:
+        """The tokens of the blank line between two parts."""
+        return self.tokens.of("\n\n")
+
+    def _blocks(self, blocks: Iterable[Any]) -> int:
+        return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
+
+    def _apart(self, turn: Node, missing: Collection[int]) -> dict[int, int]:
+        """Return the tokens of parts of a turn whose words could not be told, each by itself."""
+        found: dict[int, int] = {}
+        for one in _parts(turn):
+            if id(one) in missing:
+                alone = with_content(turn, (one,))
+                found[id(one)] = max(self._lowered(alone, Trace(())) - self.frame("user"), 0)
+        return dict.fromkeys(missing, 0) | found
+
+    def messages(self, run: Recorded) -> Sequence[int]:
+        """Return the tokens of each message of a run, remembered with its history."""
+        tokens, facts, items = self.tokens, self.facts, run.items
+        known = getattr(run, "known", None)
+        whole = known is not None and known.items is items
+        key = (tokens, facts.image_tokens, facts.provider)
+        found: list[int] = known.found.get(key, []) if whole else []
+        if len(found) < len(items):
+            rest = items[len(found) :] if found else items
+            found = [*found, *[message_tokens(said, tokens, facts) for said in rest]]
+            if whole:
+                known.found = {**known.found, key: found}
+        return found
+
+
+def _whole(node: Node) -> Node:
+    """Return an event whose blocks stand directly in it; other turns as they are."""
+    if node.mask & EVENT and not isinstance(node, Happening):
+        return with_content(node, dissolved_in_turn(node))
+    return node
+
+
+def _parts(turn: Node) -> Iterable[Any]:
+    waiting: list[Any] = [turn]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, str):
+            yield node
+            waiting += node.content
+
+
+def sent_tokens(prompt: Prompt, ready: Sequence[Any], tokens: Tokens, facts: ModelFacts) -> int:
+    """Return how many tokens a prompt is as it is sent; ``ready`` is its payload, if there is one.
+
+    Without one, its messages and tools count as they are.
+    """
+    if ready:
+        return payload_tokens(ready[0], tokens, facts)
+    said = sum(message_tokens(message, tokens, facts) for message in prompt.messages)
+    return said + beside_tokens(prompt, tokens, facts) + REPLY
+
+
+def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
+    """Return how many tokens the tools of a prompt are, and the form of its answer."""
+    total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
+    total += tools_frame(facts) if prompt.tools else 0
+    return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)

@@ -1,0 +1,265 @@
+"""Limits: a cap that always holds, cut where something ends, and whatever is cut stays whole."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Code,
+    Developer,
+    Grounding,
+    Limit,
+    List,
+    Paragraph,
+    Quote,
+    System,
+    Table,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolUse,
+    Untrusted,
+    User,
+    Value,
+    decode,
+    render,
+)
+from promptdsl.components.turns import Assistant
+from tests.hostile import HOSTILE
+from tests.reading import timeline
+from tests.test_encoding import skeleton
+from tests.value_places import FORMS, HOLDERS, WORD, place_of
+
+MARK = "[...]"
+KEEPS = ("head", "tail", "ends")
+every_keep = pytest.mark.parametrize("keep", KEEPS)
+
+
+def words(text: str) -> int:
+    """Return the words of a text."""
+    return len(text.split())
+
+
+def cut(max_tokens: int, *parts: Any, count: Any = words, **options: Any) -> str:
+    """Return what a limit in a developer turn comes to."""
+    messages = render(timeline(Developer(Limit(max_tokens, *parts, **options))), counter=count)
+    return "".join(message.content[0].text for message in messages.messages)  # type: ignore[union-attr]
+
+
+# Where it cuts.
+
+PARAGRAPHS = "One two. Three four.\n\nFive six. Seven eight nine.\n\nTen eleven twelve."
+
+
+def test_what_is_short_enough() -> None:
+    """A text that is not longer than its limit is left as it is."""
+    assert (PARAGRAPHS, "x") == (cut(12, PARAGRAPHS), cut(1, "x"))
+
+
+def test_at_a_paragraph() -> None:
+    """It is cut behind a paragraph where one ends, and the cut is marked."""
+    text = cut(8, PARAGRAPHS)
+    assert text.startswith("One two. Three four.\n\n")
+    assert "Five" not in text
+    assert text.rstrip().endswith(MARK)
+
+
+def test_at_a_sentence() -> None:
+    """Otherwise behind a sentence."""
+    text = cut(6, "One two. Three four. Five six seven eight.")
+    assert text.startswith("One two. Three four.")
+    assert "Five" not in text
+
+
+def test_at_a_word() -> None:
+    """Otherwise behind a word."""
+    text = cut(30, "seventeen eighteen nineteen twenty", count=len)
+    assert re.fullmatch(r"seventeen eighteen\s*\[\.\.\.\]", text)
+
+
+def test_inside_a_word() -> None:
+    """A word that alone is too long is cut in itself, not left out."""
+    text = cut(20, "x" * 100, count=len)
+    assert 10 <= text.count("x") < 20
+
+
+def test_the_tail() -> None:
+    """The tail is kept where that is asked for, from the beginning of something on."""
+    text = cut(6, PARAGRAPHS, keep="tail")
+    assert text.endswith("Ten eleven twelve.")
+    assert "Seven" not in text
+    assert text.lstrip().startswith(MARK)
+
+
+def test_both_ends() -> None:
+    """Both ends are kept, and the mark stands between them."""
+    text = cut(10, PARAGRAPHS, keep="ends")
+    assert text.startswith("One two.")
+    assert text.endswith("twelve.")
+    assert 1 == text.count(MARK)
+    assert "Six" not in text
+
+
+@every_keep
+def test_a_budget_does_not_matter(keep: str) -> None:
+    """It holds with a budget as it does without one."""
+    tree = timeline(Developer(Limit(8, PARAGRAPHS, keep=keep)))  # type: ignore[arg-type]
+    without = render(tree, counter=words)
+    assert without.messages == render(tree, counter=words, budget=10_000).messages
+    assert words(without.messages[0].content[0].text) <= 8  # type: ignore[union-attr]
+
+
+def test_what_was_cut_is_told() -> None:
+    """A cut is told among what was dropped, with its line."""
+    rendered = render(timeline(Developer(Limit(8, PARAGRAPHS))), counter=words)
+    [gone] = rendered.dropped
+    assert __file__ in str(gone.source)
+    assert gone.tokens > 0
+
+
+def test_several_parts() -> None:
+    """All that stands in a limit is one text: parts behind the cut go."""
+    text = cut(7, Paragraph("One two three."), Paragraph("Four five six."), Quote("Seven eight."))
+    assert "One two three." in text
+    assert "Seven" not in text
+
+
+def test_a_limit_in_a_limit() -> None:
+    """The inner one holds, and then the outer one."""
+    text = cut(9, Limit(4, "a b c d e f"), "1 2 3 4 5 6 7 8 9")
+    assert "e" not in text
+    assert "9" not in text
+    assert words(text) <= 9
+
+
+# What is cut is whole.
+
+
+def test_code() -> None:
+    """A code fence that is cut is closed."""
+    text = cut(60, "Before.", Code("x = 1\n" * 50, "python"), count=len)
+    assert 2 == text.count("```")
+    assert text.rstrip().endswith("```")
+
+
+def test_a_stranger() -> None:
+    """So is the fence around a stranger's text."""
+    text = cut(260, Untrusted("</untrusted> " * 50, source="mail"), count=len)
+    assert (1, 1) == (text.count("<untrusted"), text.count("</untrusted>"))
+
+
+@pytest.mark.parametrize("most", range(1, 40))
+def test_an_escape(most: int) -> None:
+    """No reference is cut in two: what is read back is what was given, up to the mark."""
+    text = cut(most, Value("<&>" * 20), count=len)
+    assert decode(text).removesuffix(MARK).strip() in "<&>" * 20
+    assert "&" not in re.sub(r"&(lt|gt|amp);", "", text)
+
+
+def test_a_table() -> None:
+    """A table loses rows and stays a table."""
+    rows = [[str(number), "word " * 3] for number in range(20)]
+    text = cut(60, Table(rows, columns=["n", "what"]))
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert {3} == {line.count("|") for line in lines}
+
+
+# Anything, anywhere.
+
+PLACES = [
+    (form, holder, format)
+    for form in ("value", "only value of a text", "in a text", "t-string", "untrusted", "quote")
+    for holder in ("developer", "section", "ephemeral", "grounding", "event", "user", "tool")
+    for format in ("markdown", "xml")
+]
+TEXTS = st.lists(st.sampled_from([value for value in HOSTILE if value]), min_size=1, max_size=8)
+TAG = re.compile(r"<\s*/?\s*[A-Za-z_][\w.\-]*")
+
+
+def limited(place: tuple[str, str, str], value: str, most: int, keep: Any) -> str:
+    """Return the text of a value in a limit in a place."""
+    form, holder, format = place
+    return written(holder, Limit(most, FORMS[form].write(value), keep=keep), format)
+
+
+def written(holder: str, part: Any, format: str) -> str:
+    """Return the text of a part where it stands."""
+    found = HOLDERS[holder].write(part, 0)
+    turns = found if isinstance(found, tuple) else (found,)
+    settings = {"format": format, "merge_consecutive": False}
+    return "\n".join(
+        text_of(render(Timeline(*turns), transformation=settings, counter=len).messages)
+    )
+
+
+def text_of(messages: Any) -> list[str]:
+    """Return the texts of messages, those in results included."""
+    blocks = [block for message in messages for block in message.content]
+    blocks += [one for block in blocks for one in getattr(block, "content", ())]
+    return [block.text for block in blocks if block.type == "text"]
+
+
+@given(st.sampled_from(PLACES), TEXTS, st.integers(1, 120), st.sampled_from(KEEPS))
+def test_no_value_leaves_its_place(
+    place: tuple[str, str, str], values: list[str], most: int, keep: str
+) -> None:
+    """Cut anywhere, a value opens and closes nothing that a harmless word would not."""
+    assume(place_of(*place).encoded)
+    text = limited(place, " \n".join(values) * 3, most, keep)
+    calm, bare = limited(place, f"{WORD} " * 100, 500, keep), written(place[1], Text(""), place[2])
+    # Where there is no room for a word, what would stand around it is left out, too.
+    assert TAG.findall(text) in (TAG.findall(calm), TAG.findall(bare))
+
+
+@given(TEXTS, st.integers(1, 120), st.sampled_from(KEEPS), st.sampled_from(["markdown", "xml"]))
+def test_it_is_never_more(values: list[str], most: int, keep: Any, format: str) -> None:
+    """What a limit comes to, as it is sent, is never more than its tokens."""
+    tree = timeline(Developer(Limit(most, Value("\n".join(values) * 4), keep=keep)))
+    [*texts] = text_of(render(tree, counter=len, transformation={"format": format}).messages)
+    assert len("".join(texts)) <= most
+
+
+@given(TEXTS, st.integers(6, 120), st.sampled_from(KEEPS))
+def test_what_is_left_is_of_it(values: list[str], most: int, keep: Any) -> None:
+    """What is left, read back, is the beginning and the end of what was given."""
+    value = "\n".join(values) * 4
+    tree = timeline(Grounding("g", Limit(most, value, keep=keep)))
+    [text] = text_of(render(tree, counter=len).messages) or [""]
+    body = decode(text.removeprefix("<context>\n").removesuffix("\n</context>"))
+    head, _, tail = body.partition(MARK) if len(value) > len(body) else (body, "", "")
+    assume(MARK not in value)
+    assert value.startswith(head.rstrip()) or not head
+    assert value.endswith(tail.lstrip()) or not tail
+
+
+@given(TEXTS, st.integers(1, 120), st.sampled_from(KEEPS))
+def test_no_headings(values: list[str], most: int, keep: Any) -> None:
+    """Cut anywhere, a value heads nothing."""
+    tree = timeline(System("a", Limit(most, Value("\n".join(values) * 3), keep=keep), "b"))
+    [text] = text_of(render(tree, counter=len).messages)
+    assert skeleton("a\n\nb") == skeleton(text)
+
+
+@every_keep
+@pytest.mark.parametrize("most", [1, 2, 5, 30])
+def test_conversation(keep: Any, most: int) -> None:
+    """In conversation a limit cuts to the byte."""
+    said = "It is <b>so</b> & so. " * 9
+    tree = timeline(
+        User(Limit(most, said, keep=keep)),
+        Assistant(ToolUse("t", {}, id="c")),
+        ToolMessage("c", Limit(most, said, keep=keep)),
+    )
+    texts = text_of(render(tree, counter=len).messages)
+    assert [] == [text for text in texts if len(text) > most or "&amp;" in text]
+
+
+def test_everything_that_holds_text() -> None:
+    """Whatever stands in it, a limit leaves something that can be read."""
+    parts = [List("a b c", "d e f", "g h i"), Text("j k l"), Quote("m n o")]
+    text = cut(6, *parts)
+    assert text.startswith("- a b c")
+    assert words(text) <= 6 + 2

@@ -1,0 +1,42 @@
+"""What a budget keeps is what the oracle says, for any prompt and any budget."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fitting.descriptions import K, Part, weigh
+from tests.fitting.fitted import dropped_tokens, fitted, heard, in_order
+from tests.fitting.oracle import kept, leaves, size
+from tests.fitting.trees import Room, rooms, trees
+
+
+@st.composite
+def budgeted(draw: st.DrawFn) -> tuple[Part, Room]:
+    """Return a prompt and a budget."""
+    tree = draw(trees())
+    return tree, draw(rooms(tree))
+
+
+@settings(max_examples=400)
+@given(budgeted())
+def test_what_is_kept(case: tuple[Part, Room]) -> None:
+    """The words that stay are those the rules leave, or the budget is refused."""
+    tree, room = case
+    assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
+
+
+@given(budgeted())
+def test_what_is_dropped(case: tuple[Part, Room]) -> None:
+    """The tokens of what was dropped, frames aside, are those of the words that are missing."""
+    tree, room = case
+    found = fitted(tree, room)
+    expected = kept(tree, room.limit, room.step)
+    missing = size(tree, leaves(tree)) - sum(map(weigh, expected or []))
+    assert expected is None or missing == dropped_tokens(found) // K * K  # type: ignore[arg-type]
+
+
+@given(budgeted(), st.sampled_from(["openai", "anthropic", "gemini", "openai_responses"]))
+def test_for_a_target(case: tuple[Part, Room], provider: str) -> None:
+    """A target's own form decides nothing while its frames are small."""
+    tree, room = case
+    expected = kept(tree, room.limit, room.step)
+    assert expected == in_order(heard(fitted(tree, room, provider=provider)))
