@@ -14,7 +14,9 @@ from promptdsl.cli import main
 from promptdsl.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ("support_agent", "coding_agent", "document_review", "tool_loop")
+PRINTING = ("support_agent", "coding_agent", "document_review", "tool_loop")
+"""The examples that print a payload and an outline."""
+EXAMPLES = (*PRINTING, "long_chat")
 MODEL = ("--model", "claude-opus-5-5")
 PROVIDERS = [name for name in TARGETS if name != "chat_template"]
 
@@ -56,9 +58,8 @@ def test_every_target_takes_it(
     assert (0, True) == (code, bool(json.loads(capsys.readouterr().out)))
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_it_runs_as_a_script(name: str) -> None:
-    """An example prints its payload and its outline, in any locale."""
+def run(name: str) -> str:
+    """Return what an example prints, run as a script in a narrow locale; it must print no error."""
     done = subprocess.run(
         [sys.executable, "-W", "error", f"examples/{name}.py"],
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
@@ -66,12 +67,24 @@ def test_it_runs_as_a_script(name: str) -> None:
         text=True,
         check=True,
     )
-    payload, _, outline = done.stdout.partition("\n\n")
-    assert (["system", "messages"], True, "") == (
+    assert not done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", PRINTING)
+def test_it_runs_as_a_script(name: str) -> None:
+    """An example prints its payload and its outline, in any locale."""
+    payload, _, outline = run(name).partition("\n\n")
+    assert (["system", "messages"], True) == (
         list(json.loads(payload))[:2],
         outline.split()[0] in ("system", "tool"),
-        done.stderr,
     )
+
+
+def test_the_long_chat_measures_this(snapshot: SnapshotAssertion) -> None:
+    """What a step of the cut comes to is what the snapshot says."""
+    printed = run("long_chat").replace(f"{ROOT}{os.sep}", "")
+    assert snapshot(extension_class=TextFile) == printed
 
 
 @pytest.mark.parametrize(

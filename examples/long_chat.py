@@ -1,0 +1,90 @@
+"""A long chat in a budget: a cut that moves in steps keeps a provider's prompt cache warm.
+
+The chat is made up. A clock stands before each question, so something always changes, and the
+oldest exchanges have to go, because the chat is longer than its budget.
+
+Run it:     python examples/long_chat.py
+Change it:  promptdsl render examples/long_chat.py:demo -p turns=9
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from random import Random
+from statistics import fmean
+
+from promptdsl import (
+    Grounding,
+    History,
+    Message,
+    Rendered,
+    System,
+    Timeline,
+    User,
+    prefix_report,
+    render,
+)
+
+BUDGET = 4_000
+STEPS = (0, 250, 500, 1_000)
+"""By how many tokens the cut moves: 0 is an exact fit, an eighth of the budget the default."""
+TURNS = range(60, 120)
+NEWS = (
+    "The parcel left the depot this morning.",
+    "It waits at the border for a signature.",
+    "The driver comes again tomorrow before noon.",
+    "A neighbour on the second floor took it in.",
+)
+
+
+def asked(number: int) -> Message:
+    """Return the question of a turn."""
+    return Message("user", f"Where is parcel {number} now, and who signed for it?")
+
+
+def answered(number: int) -> Message:
+    """Return the answer to it, the same each time."""
+    return Message("assistant", f"Parcel {number}: {' '.join(Random(number).choices(NEWS, k=6))}")
+
+
+def demo(turns: int = 3, step: int = BUDGET // 8) -> Timeline:
+    """Return the prompt after so many turns. The history is whole: the budget cuts it."""
+    with Timeline() as timeline:
+        System("You answer questions about parcels, in two sentences.")
+        History([say(number) for number in range(turns) for say in (asked, answered)], step=step)
+        Grounding("clock", f"It is {9 + turns // 60}:{turns % 60:02}.")
+        User(asked(turns).text)
+    return timeline
+
+
+def requests(step: int) -> list[Rendered]:
+    """Return the requests of the turns that are compared."""
+    return [render(demo(turns, step), model="gpt-5", budget=BUDGET) for turns in TURNS]
+
+
+def exchange() -> float:
+    """Return how many tokens an exchange has."""
+    none, many = (render(demo(turns), model="gpt-5").tokens.total for turns in (0, 100))
+    return (many - none) / 100
+
+
+def row(step: int, sent: Sequence[Rendered], long: float) -> str:
+    """Return how much of a request is cached and of the budget is used, and what was expected."""
+    cached = fmean(prefix_report(*pair).shared / pair[1].tokens.total for pair in pairwise(sent))
+    used = fmean(one.tokens.total / BUDGET for one in sent)
+    reuse = f"{1 - long / step - long / BUDGET:.0%}" if step else ""
+    return f"{step:>5,}{cached:>8.0%}{reuse:>15}{used:>6.0%}{1 - step / 2 / BUDGET:>10.0%}"
+
+
+def main() -> None:
+    """Print what steps come to, then what two requests in a row share."""
+    long, sent = exchange(), {step: requests(step) for step in STEPS}
+    print(f"{len(TURNS)} turns of a chat: B = {BUDGET:,} tokens, g = {long:.0f} an exchange\n")
+    print("    S  cached  1 - g/S - g/B  used  1 - S/2B")
+    for step, these in sent.items():
+        print(row(step, these, long))
+    for step in (0, 500):
+        print(f"\nstep={step}: {prefix_report(*sent[step][:2])}")
+
+
+if __name__ == "__main__":
+    main()
