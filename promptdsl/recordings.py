@@ -35,15 +35,25 @@ class Recording:
         """Whether something in it has to become text yet."""
         self.found: dict[Any, Any] = {}
 
-    def kept(self) -> "Recording":
-        """Return this, remembered for the next time when it is long enough."""
+    def kept(self, before: "Recording | None") -> "Recording":
+        """Return this, remembered when it is long enough, in the place of what it goes on from."""
         if len(self.given) >= SHORTEST:
             remember(self.given[-1], self)
+            if before is not None and before.given[-1] is not self.given[-1]:
+                remember(before.given[-1], None)
         return self
 
 
+def recording_of(given: object) -> Recording | None:
+    """Return what is known of a conversation that was read before, as the same tuple."""
+    messages: Any = given
+    last: object = messages[-1] if isinstance(given, tuple) and given else None
+    found = recalled(last) if type(last) is Message else None
+    return found if isinstance(found, Recording) and found.given is given else None
+
+
 def recorded_before(given: Sequence[Any]) -> Recording | None:
-    """Return what is known of the longest beginning of a conversation; it is forgotten there."""
+    """Return what is known of the longest beginning of a conversation."""
     for index in range(len(given) - 1, max(len(given) - NEWEST, SHORTEST) - 2, -1):
         message = given[index]
         if type(message) is not Message:
@@ -52,7 +62,5 @@ def recorded_before(given: Sequence[Any]) -> Recording | None:
         if isinstance(found, Recording):
             known = found.given
             if len(known) == index + 1 and all(map(is_, known, given)):
-                if index + 1 < len(given):
-                    remember(message, None)
                 return found
     return None

@@ -12,6 +12,7 @@ from promptdsl.components.writing import Written
 from promptdsl.errors import ContentError, OptionError, PromptError
 from promptdsl.messages import Message
 from promptdsl.nodes import found_in
+from promptdsl.recordings import recorded_before
 from promptdsl.scope import place
 from promptdsl.tree import DEFAULTS, RECORDED, Node, bits, named_label
 
@@ -166,6 +167,7 @@ def _keep(
     component.options = DEFAULTS
     component.form = form
     component.start = 0
+    component.known = None
     component.items = _snapshot(component, messages)
     place(component)
     return component
@@ -206,8 +208,11 @@ def _snapshot(component: History, messages: object) -> object:
 
 def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:
     entries = tuple(messages)
-    # A recording may be long, but is of few types.
-    if any(issubclass(kind, Node) for kind in set(map(type, entries))):
+    known = recorded_before(entries) if component.form == "messages" else None
+    component.known = known
+    # A recording may be long, but is of few types; what was read before is of one.
+    new = entries if known is None else entries[len(known.given) :]
+    if any(issubclass(kind, Node) for kind in set(map(type, new))):
         raise _written(component, [entry for entry in entries if isinstance(entry, Node)])
     return entries
 

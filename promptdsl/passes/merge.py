@@ -34,17 +34,35 @@ def _has_neighbours(root: Node) -> bool:
         return False
     for child in root.content:
         if child.mask & RECORDED:
-            for message in child.items:
-                role = message.role
-                if role == before and role != "tool":
-                    return True
-                before = role
+            role = child.items[0].role
+            if (role == before and role != "tool") or not _is_apart(child):
+                return True
+            before = child.items[-1].role
         else:
             role = child.role
             if role == before and role != "tool":
                 return True
             before = role
     return False
+
+
+def _is_apart(run: Any) -> bool:
+    """Return whether no two neighbours in a run are of one role, tool results apart.
+
+    What was found of its beginning the last time is not looked at.
+    """
+    known = getattr(run, "known", None)
+    count = 0 if known is None else known.found.get(_is_apart, 0) - run.start
+    items = run.items if count < 2 else run.items[count - 1 :]
+    before = None
+    for message in items:
+        role = message.role
+        if role == before and role != "tool":
+            return False
+        before = role
+    if known is not None and not run.start and count < len(run.items):
+        known.found = {**known.found, _is_apart: len(run.items)}
+    return True
 
 
 _Unit = tuple[Any, Any]
@@ -54,10 +72,20 @@ _Unit = tuple[Any, Any]
 def _units(root: Node) -> Iterator[_Unit]:
     for child in root.content:
         if isinstance(child, Recorded):
-            for index, message in enumerate(child.items):
+            last = len(child.items) - 1
+            inner = last > 1 and _is_known_apart(child)
+            for index in (0, last) if inner else range(last + 1):
+                if inner and index:
+                    yield cut(child, 1, last), object()
+                message = child.items[index]
                 yield (child, index), _key(message, message.name, merges=True)
         else:
             yield child, _key(child, child.options.name, merges=child.options.merge)
+
+
+def _is_known_apart(run: Recorded) -> bool:
+    """Return whether only the ends of a run can merge; looked at where that is remembered."""
+    return getattr(run, "known", None) is not None and _is_apart(run)
 
 
 def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:

@@ -79,7 +79,22 @@ def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
 
 
 def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
-    for message in node.items:
+    """Move past a recording; what was found of its beginning the last time is not looked at."""
+    known = getattr(node, "known", None)
+    if known is None or waiting or node.start:
+        return _scan_from(node, 0, waiting)
+    count, open_calls = known.found.get(_scan, (0, ()))
+    if count > len(node.items):
+        return _scan_from(node, 0, waiting)
+    waiting.update(dict.fromkeys(open_calls, node))
+    fault = _scan_from(node, count, waiting)
+    if fault is None and count < len(node.items):
+        known.found = {**known.found, _scan: (len(node.items), tuple(waiting))}
+    return fault
+
+
+def _scan_from(node: Any, start: int, waiting: dict[str, Any]) -> _Fault | None:
+    for message in node.items[start:] if start else node.items:
         if message.plain is not None and not waiting:
             continue
         content = message.content

@@ -30,7 +30,7 @@ from promptdsl.nodes import (
     Turn,
     Value,
 )
-from promptdsl.recordings import Recording, recorded_before
+from promptdsl.recordings import Recording, recording_of
 from promptdsl.rewriting import covering, rewrite, with_content
 from promptdsl.tree import (
     CALL,
@@ -114,12 +114,10 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
     try:
         if node.form != "messages":
             return _parts(node, readers[node.form](node.items), settle, fresh=True)
-        known = recorded_before(node.items)
-        if known is None:
-            return _parts(node, node.items, settle)
-        if len(known.given) == len(node.items):
-            return [_run(node, known)]
-        return _parts(node, node.items, settle, known=known)
+        whole = recording_of(node.items)
+        if whole is not None:
+            return [_run(node, whole)]
+        return _parts(node, node.items, settle, known=getattr(node, "known", None))
     except PromptError as error:
         raise error.located(node.source) from None
 
@@ -163,7 +161,7 @@ def _parts(
         return [*parts, *_run_before(node, run, len(given), hollow=hollow, known=known)]
     found = _joined(known, tuple(given), run, hollow=hollow)
     found.leading, found.hollow = leading, hollow
-    return [_run(node, found.kept())] if found.items else []
+    return [_run(node, found.kept(known))] if found.items else []
 
 
 def _joined(
@@ -186,12 +184,13 @@ def _run_before(
     It is hollow when something in it has to become text yet.
     """
     if known is not None:
-        return [_run(node, _joined(known, (), run, hollow=hollow))]
+        return [_run(node, _joined(known, (), run, hollow=hollow), alone=False)]
     found = Recording((), tuple(run), mask_of(run) | (HOLLOW if hollow else 0))
-    return [_run(node, found, stop - len(run))] if run else []
+    return [_run(node, found, stop - len(run), alone=False)] if run else []
 
 
-def _run(node: Recorded, known: Recording, start: int = 0) -> Recorded:
+def _run(node: Recorded, known: Recording, start: int = 0, *, alone: bool = True) -> Recorded:
+    """Return a run; one that is all of its history brings what is known of that."""
     made = make(
         Recorded,
         at=node.at,
@@ -201,7 +200,7 @@ def _run(node: Recorded, known: Recording, start: int = 0) -> Recorded:
         form="messages",
         start=start,
     )
-    object.__setattr__(made, "known", known)
+    object.__setattr__(made, "known", known if alone else None)
     return made
 
 

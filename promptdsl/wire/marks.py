@@ -1,10 +1,10 @@
 """Cache marks: which of those that are asked for a request may carry."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from promptdsl.messages import FLEETING, Message
-from promptdsl.wire.request import Mark, Request
+from promptdsl.wire.request import Mark, Param, Request
 
 MOST = 4
 """How many marks a request may carry, at every provider that has them."""
@@ -40,6 +40,15 @@ def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> lis
     return [mark for mark in marks if id(mark) not in lost]
 
 
+def places_of(turns: Sequence[Param], marked: Container[int]) -> list[int]:
+    """Return which turns hold params that are marked, by the ids of these."""
+    return [
+        place
+        for place, turn in enumerate(turns)
+        if any(map(marked.__contains__, map(id, turn["content"])))
+    ]
+
+
 def _is_fleeting(mark: Mark) -> bool:
     return isinstance(mark.subject, Message) and mark.subject.kind in FLEETING
 
@@ -52,6 +61,7 @@ def _early(marks: list[Mark]) -> list[Mark]:
 
 def _passing(messages: Sequence[Message]) -> int:
     """Return the index of the first request-only message that no assistant turn follows."""
-    answered = max((n for n, m in enumerate(messages) if m.role == "assistant"), default=-1)
-    passing = (n for n, m in enumerate(messages) if n > answered and m.kind in FLEETING)
+    behind = range(len(messages) - 1, -1, -1)
+    answered = next((n for n in behind if messages[n].role == "assistant"), -1)
+    passing = (n for n in range(answered + 1, len(messages)) if messages[n].kind in FLEETING)
     return next(passing, len(messages))

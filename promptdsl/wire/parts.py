@@ -5,7 +5,7 @@ comes or goes changes no token.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.blocks import Block, Cache, TextBlock
 from promptdsl.wire.request import Mark, Param, Request
@@ -99,9 +99,16 @@ def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
         told["text"] = f"Error: {told['text']}"
 
 
-def take_back(request: Request, kept: list[Mark]) -> None:
-    """Take the marks from the parts that may not carry them."""
+def is_marked(parts: Any) -> bool:
+    """Return whether there are marks among parts, which are not :func:`joined` yet."""
+    return isinstance(parts, list) and any(MARK in part for part in cast("list[Param]", parts))
+
+
+def settled(parts: list[Param], kept: list[Mark]) -> str | list[Param]:
+    """Return parts as they are sent, with the marks that they may carry."""
     held = {id(mark.param) for mark in kept}
-    for mark in request.marks:
-        if id(mark.param) not in held:
-            del mark.param[MARK]
+    return finished([part if id(part) in held else _unmarked(part) for part in parts])
+
+
+def _unmarked(part: Param) -> Param:
+    return {key: value for key, value in part.items() if key != MARK} if MARK in part else part

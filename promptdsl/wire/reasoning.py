@@ -1,23 +1,31 @@
 """Which reasoning may be replayed: only where the bytes before it still stand."""
 
-from collections.abc import Sequence
+from operator import attrgetter
 
 from promptdsl.messages import FLEETING, Message
+from promptdsl.prompts import Prompt
 from promptdsl.wire.turns import SPOKEN
 
 
-def stale_before(messages: Sequence[Message]) -> int:
+def stale_before(prompt: Prompt) -> int:
     """Return the index before which reasoning is bound to bytes that no longer stand.
 
     That holds for models that bind reasoning to the bytes before it, as Anthropic documents for
     preserved thinking.
     """
-    requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
-    if not requests:
+    messages = prompt.messages
+    if prompt.trimmed:
+        return len(messages)
+    if _FLEETING.isdisjoint(map(_kind, messages)):
         return 0
+    requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
     asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
     behind = requests[-1] > asked or messages[asked].kind == "trailed"
     return len(messages) if behind else asked
+
+
+_kind = attrgetter("kind")
+_FLEETING = frozenset(FLEETING)
 
 
 def _asks(said: Message) -> bool:

@@ -7,6 +7,7 @@ text apart, a user's turns and a model's in alternation, later instructions in p
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 
@@ -34,7 +35,8 @@ class Dialect:
     ``params`` returns the params of the message at hand. ``text`` are the keys of a text beside
     ``text`` itself, ``is_result`` tells a result. ``apart``: results are a turn of their own.
     ``opens``: a user has to speak first. ``trims``: what is to be continued may not end in white
-    space. ``misfit`` matches what an id may not hold, and no id is longer than ``longest_id``.
+    space. ``settle`` finishes the turns from one to another, by number, when nothing more is added
+    to them. ``misfit`` matches what an id may not hold, and no id is longer than ``longest_id``.
     """
 
     params: "Callable[[Turns], list[Param]]"
@@ -43,19 +45,24 @@ class Dialect:
     apart: bool = False
     opens: bool = False
     trims: bool = True
+    settle: "Callable[[Any, int, int], None] | None" = None
     misfit: re.Pattern[str] = re.compile(r"[^a-zA-Z0-9_-]")
     longest_id: int = 64
 
 
 @attrs.define(eq=False)
 class Turns(Request):
-    """A request of two sides: ``system`` text, and ``turns`` of a ``role`` and a ``content``."""
+    """A request of two sides: ``system`` text, and turns of a ``role`` and a ``content``."""
 
     dialect: Dialect = attrs.field(kw_only=True)
     head: int = attrs.field(init=False)  # where the conversation begins
-    stale: int = 0  # where reasoning begins that can be replayed
+    # Where reasoning begins that can be replayed.
+    stale: int = attrs.field(default=0, kw_only=True)
     system: list[Param] = attrs.field(factory=new_list)
-    turns: list[Param] = attrs.field(factory=new_list)
+    settled: int = 0
+    """How many turns are settled."""
+    late: list[Loss] = attrs.field(factory=new_list)
+    """What they lost: told behind all that messages lose."""
     # Of the last turn: its role, its content, and how many results it starts with.
     role: str = ""
     content: list[Param] = attrs.field(factory=new_list)
@@ -76,6 +83,37 @@ class Turns(Request):
         spoken = (n for n, m in enumerate(self.messages) if SIDES[m.role] and m.kind in SPOKEN)
         self.head = next(spoken, len(self.messages))
 
+    def depends(self, stop: int) -> tuple[Any, ...]:
+        """Return what the turns of the first ``stop`` messages depend on beside these."""
+        given = (self.dialect, min(self.head, stop), min(self.stale, stop))
+        return (*Request.depends(self, stop), *given)
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of what is known so far, beside turns, losses and marks."""
+        again = {id: waiting.copy() for id, waiting in self.again.items()}
+        return {**Request.state(self), "again": again}
+
+    def settle(self) -> int:
+        """Settle the turns that can no longer change, all but the last two: how many these are."""
+        stop = max(len(self.entries) - 2, 0)
+        settle_turns(self, stop)
+        return stop
+
+    def part(self, settled: int) -> None:
+        """Share no list with others any more, but in the first ``settled`` turns."""
+        for place in range(settled, len(self.entries)):
+            turn = self.entries[place]
+            self.content = [*turn["content"]]
+            self.entries[place] = {**turn, "content": self.content}
+
+
+def settle_turns(request: Turns, stop: int) -> None:
+    """Settle the turns before ``stop`` that are not settled yet."""
+    settle, start = request.dialect.settle, request.settled
+    if settle is not None and start < stop:
+        settle(request, start, stop)
+    request.settled = max(start, stop)
+
 
 def add(request: Turns, role: str, param: Param) -> None:
     """Add a param to the last turn when it has this role, to a new turn otherwise."""
@@ -84,10 +122,10 @@ def add(request: Turns, role: str, param: Param) -> None:
     if apart and is_result and role == request.role:
         _add_before(request, param)
     elif role != request.role or apart:
-        if not request.turns and role != "user" and request.dialect.opens:
+        if not request.entries and role != "user" and request.dialect.opens:
             _open(request)
         content = [param]
-        request.turns.append({"role": role, "content": content})
+        request.entries.append({"role": role, "content": content})
         request.role, request.content = role, content
         request.results = 1 if is_result else 0
     elif is_result:
@@ -99,15 +137,15 @@ def add(request: Turns, role: str, param: Param) -> None:
 
 def _add_before(request: Turns, param: Param) -> None:
     """Add a result that stands apart before what was said since the call."""
-    before = request.turns[-2:-1]
+    before = request.entries[-2:-1]
     if before and before[0]["role"] == "user":
         before[0]["content"].append(param)
     else:
-        request.turns.insert(-1, {"role": "user", "content": [param]})
+        request.entries.insert(-1, {"role": "user", "content": [param]})
 
 
 def _open(request: Turns) -> None:
     content = [{**request.dialect.text, "text": OPENING}]
-    request.turns.append({"role": "user", "content": content})
+    request.entries.append({"role": "user", "content": content})
     why = f"a user has to speak first: {OPENING!r} is sent before it"
     request.losses.append(Loss("hint", "the model speaks first", why))

@@ -36,6 +36,22 @@ def why(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = (
     return [loss.why for loss in losses if loss.what == "cache mark"]
 
 
+# Trailing answers.
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [("anthropic", "claude-opus-4-5"), ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0")],
+)
+def test_a_marked_answer_that_is_trimmed(provider: str, model: str) -> None:
+    """A cache mark stays behind an answer whose trailing white space goes."""
+    said = (ASK, Message("assistant", (TextBlock("It is ", "default"),)))
+    payload, losses = TARGETS[provider].adapter.write(Prompt(said), facts_for(model, provider))
+    sent = str(payload["messages"][-1]["content"])
+    assert (True, True) == ("'It is'" in sent, "'ephemeral'" in sent or "cachePoint" in sent)
+    assert ["trailing white space"] == [loss.what for loss in losses]
+
+
 # Names.
 
 

@@ -1,21 +1,37 @@
 """Cache marks, both ways: at most four in a request, an hour before five minutes."""
 
+from collections.abc import Mapping
 from itertools import chain
 
 from promptdsl.blocks import Cache
 from promptdsl.errors import DataError
 from promptdsl.wire.entries import mapping
-from promptdsl.wire.marks import settle_marks
-from promptdsl.wire.request import Param
+from promptdsl.wire.marks import places_of, settle_marks
+from promptdsl.wire.request import Mark, Param
 from promptdsl.wire.turns import Turns
 
 
 def write_marks(request: Turns, tools: list[Param]) -> None:
     """Put the marks that a request may carry on what they stand behind."""
-    sent = chain(tools, request.system, *(turn["content"] for turn in request.turns))
-    for mark in settle_marks(request, sent, ordered=True):
-        ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
-        mark.param["cache_control"] = {"type": "ephemeral", **ttl}
+    sent = chain(tools, request.system, *(turn["content"] for turn in request.entries))
+    kept = {id(mark.param): mark for mark in settle_marks(request, sent, ordered=True)}
+    tools[:] = _marked(tools, kept)
+    request.system = _marked(request.system, kept)
+    for place in places_of(request.entries, kept):
+        turn = request.entries[place]
+        request.entries[place] = {**turn, "content": _marked(turn["content"], kept)}
+
+
+def _marked(params: list[Param], kept: Mapping[int, Mark]) -> list[Param]:
+    return [
+        {**param, "cache_control": _control(kept[id(param)])} if id(param) in kept else param
+        for param in params
+    ]
+
+
+def _control(mark: Mark) -> Param:
+    ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
+    return {"type": "ephemeral", **ttl}
 
 
 def read_mark(control: object) -> Cache | None:

@@ -25,7 +25,8 @@ def reasoning_param(request: Turns, block: ReasoningBlock) -> Param | None:
     if mine and request.index >= request.stale and block.signature:
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
     signed = mine and (block.encrypted or block.signature)
-    why = "request-only content changed the bytes it is bound to" if signed else _FOREIGN
+    by = "a budget" if request.prompt.trimmed else "request-only content"
+    why = f"{by} changed the bytes it is bound to" if signed else _FOREIGN
     request.lose("hint", "reasoning", why)
     return None
 

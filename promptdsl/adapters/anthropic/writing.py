@@ -9,6 +9,7 @@ from promptdsl.losses import Loss
 from promptdsl.models import ModelFacts
 from promptdsl.prompts import Prompt
 from promptdsl.wire.conversation import write_turns
+from promptdsl.wire.memory import Recall
 from promptdsl.wire.reasoning import stale_before
 from promptdsl.wire.request import Param
 from promptdsl.wire.turns import Dialect, Turns
@@ -40,15 +41,18 @@ def _is_result(param: Param) -> bool:
 _DIALECT = Dialect(params_of, _is_result)
 
 
-def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and what it could not say.
 
-    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
+    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be written as JSON.
     """
-    request = Turns(prompt, facts, dialect=_DIALECT)
-    request.stale = stale_before(prompt.messages) if facts.binds_reasoning else 0
+    stale = stale_before(prompt) if facts.binds_reasoning else 0
+    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request)
+    write_turns(request, recall)
     if request.called and not tools:
         why = "calls in the conversation need tools beside them: write them with Tool(...)"
         request.losses.append(Loss("hint", "there are no tools", why))
@@ -57,5 +61,5 @@ def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
-    payload = {**system, "messages": request.turns, **offered, **settings}
-    return cast("Payload", payload), tuple(request.losses)
+    payload = {**system, "messages": request.entries, **offered, **settings}
+    return cast("Payload", payload), request.told()

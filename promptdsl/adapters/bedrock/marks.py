@@ -8,7 +8,7 @@ from promptdsl.adapters.bedrock.request import Converse
 from promptdsl.blocks import Cache
 from promptdsl.errors import DataError
 from promptdsl.wire.entries import items, mapping
-from promptdsl.wire.marks import settle_marks
+from promptdsl.wire.marks import places_of, settle_marks
 from promptdsl.wire.request import Param
 
 POINT = "cachePoint"
@@ -16,14 +16,17 @@ POINT = "cachePoint"
 
 def write_marks(request: Converse, tools: list[Param]) -> None:
     """Put a block for each mark that a request may carry behind what it covers."""
-    lists = [tools, request.system, *(turn["content"] for turn in request.turns)]
+    lists = [tools, request.system, *(turn["content"] for turn in request.entries)]
     _lose_misplaced(request)
     points: dict[int, Param] = {}
     for mark in settle_marks(request, chain.from_iterable(lists), ordered=True):
         ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
         points[id(mark.param)] = {POINT: {"type": "default", **ttl}}
-    for params in lists:
-        params[:] = _pointed(params, points)
+    tools[:] = _pointed(tools, points)
+    request.system = [*_pointed(request.system, points)]
+    for place in places_of(request.entries, points):
+        turn = request.entries[place]
+        request.entries[place] = {**turn, "content": [*_pointed(turn["content"], points)]}
 
 
 def _pointed(params: list[Param], points: Mapping[int, Param]) -> Iterator[Param]:

@@ -157,7 +157,7 @@ def _only_text(part: Any) -> str | None:
 
 def _too_many(request: Converse, kind: str) -> str:
     """Count an attachment of the turn at hand; return why it is one too many, if it is."""
-    turn = len(request.turns) + (request.role != "user")
+    turn = len(request.entries) + (request.role != "user")
     if turn != request.counted:
         request.counted, request.counts = turn, {}
     if request.counts.get(kind, 0) >= MOST.get(kind, 1 << 30):

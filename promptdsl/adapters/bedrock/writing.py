@@ -13,6 +13,7 @@ from promptdsl.losses import Loss
 from promptdsl.models import ModelFacts
 from promptdsl.prompts import Prompt
 from promptdsl.wire.conversation import write_turns
+from promptdsl.wire.memory import Recall
 from promptdsl.wire.reasoning import stale_before
 from promptdsl.wire.request import Param
 from promptdsl.wire.turns import Dialect
@@ -39,42 +40,45 @@ def _is_result(param: Param) -> bool:
     return "toolResult" in param
 
 
+def _lose_company(request: Converse, start: int, stop: int) -> None:
+    """Tell what stands beside results that the model refuses there (pydantic-ai, issue 6081)."""
+    alone = request.is_made_by("llama", "mistral")
+    refused = {"document", "video"} if request.is_made_by("claude", "anthropic.") else set[str]()
+    for turn in request.entries[start:stop] if alone or refused else ():
+        kinds = {kind for param in turn["content"] for kind in param}
+        beside = kinds - {"toolResult"} if alone else kinds & refused
+        if "toolResult" in kinds and beside:
+            what = f"{', '.join(sorted(beside))} beside a tool result"
+            request.late.append(Loss("hint", what, "this model may refuse it"))
+
+
 _DIALECT = Dialect(
     cast("Any", params_of),
     _is_result,
     text={},
     opens=True,
+    settle=_lose_company,
     misfit=re.compile(r"[^a-zA-Z0-9_.:-]"),
 )
 
 
-def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and what it could not say.
 
-    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
+    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
-    request = Converse(prompt, facts, dialect=_DIALECT)
-    request.stale = stale_before(prompt.messages) if facts.binds_reasoning else 0
+    stale = stale_before(prompt) if facts.binds_reasoning else 0
+    request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request)
-    _lose_company(request)
+    write_turns(request, recall)
     settings = settings_of(request, tools)
     if request.marks:
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
-    payload = {**system, "messages": request.turns, **settings}
-    return cast("Payload", payload), tuple(request.losses)
-
-
-def _lose_company(request: Converse) -> None:
-    """Tell what stands beside results that the model refuses there (pydantic-ai, issue 6081)."""
-    alone = request.is_made_by("llama", "mistral")
-    refused = {"document", "video"} if request.is_made_by("claude", "anthropic.") else set[str]()
-    for turn in request.turns if alone or refused else ():
-        kinds = {kind for param in turn["content"] for kind in param}
-        beside = kinds - {"toolResult"} if alone else kinds & refused
-        if "toolResult" in kinds and beside:
-            what = f"{', '.join(sorted(beside))} beside a tool result"
-            request.losses.append(Loss("hint", what, "this model may refuse it"))
+    payload = {**system, "messages": request.entries, **settings}
+    return cast("Payload", payload), request.told()

@@ -30,7 +30,7 @@ def folded(request: Templated) -> list[Param]:
         head = []
     elif head:
         _lose_system(request)
-    rounds = list(_rounds(request.turns, head))
+    rounds = list(_rounds(request.entries, head))
     ends = [place for place, (_, _, asked) in enumerate(rounds) if asked]
     for place, (said, results, asked) in enumerate(rounds):
         fold.closed = place <= max(ends, default=-1)
@@ -39,7 +39,7 @@ def folded(request: Templated) -> list[Param]:
         if asked:
             fold.add("user", asked)
     needed = bool(request.prompt.tools) or not request.abilities.no_user
-    if needed and not request.turns and not head:
+    if needed and not request.entries and not head:
         fold.add("user", [{"type": "text", "text": OPENING}])
     return fold.out
 

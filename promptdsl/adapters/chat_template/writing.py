@@ -18,6 +18,7 @@ from promptdsl.losses import Loss
 from promptdsl.models import ModelFacts
 from promptdsl.prompts import Prompt
 from promptdsl.wire.conversation import write_turns
+from promptdsl.wire.memory import Recall
 from promptdsl.wire.request import Param
 from promptdsl.wire.turns import Dialect
 
@@ -35,11 +36,16 @@ class Payload(TypedDict):
     prompt: NotRequired[str]
 
 
-def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+def write(
+    prompt: Prompt,
+    facts: ModelFacts,
+    recall: Recall | None = None,  # noqa: ARG001 (all targets are told)
+) -> tuple[Payload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and what the template cannot say.
 
     ``facts.template`` is the template; without one the messages are in the form that hardly any
-    template refuses. Raises :class:`TemplateError` with what the template says when it refuses.
+    template refuses. ``recall`` is of no use: what is folded depends on what comes later. Raises
+    :class:`TemplateError` with what the template says when it refuses.
     """
     template = facts.template
     if template is not None and prompt.tools:

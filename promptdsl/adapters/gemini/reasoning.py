@@ -8,7 +8,7 @@ from promptdsl.blocks import ReasoningBlock, optional
 from promptdsl.encoding import is_whole
 from promptdsl.messages import Message
 from promptdsl.wire.entries import entry
-from promptdsl.wire.request import Param
+from promptdsl.wire.request import Param, loss_about
 from promptdsl.wire.turns import Turns
 
 SIGNATURE = "thought_signature"
@@ -49,26 +49,31 @@ def ask_signature(request: Turns, param: Param) -> None:
         param[SIGNATURE] = request.message
 
 
-def settle_signatures(request: Turns) -> None:
-    """Give the first call of each step a signature, where the model refuses one without.
+def signed(request: Turns, parts: list[Param]) -> list[Param]:
+    """Return what a model said in a step, the first call signed where the model asks for it.
 
-    Each step of the conversation, not only of the current turn, which is all that is asked: what
+    In each step of the conversation, not only in the current turn, which is all that is asked: what
     was sent once stays. On the other calls of a step the substitute would do harm.
     """
-    for turn in request.turns:
-        calls = [part for part in turn["content"] if "function_call" in part]
-        for number, part in enumerate(calls):
-            said = part.get(SIGNATURE)
-            if isinstance(said, Message):
-                _substitute(request, part, said, first=number == 0)
+    calls, sent = 0, parts
+    for place, part in enumerate(parts):
+        if "function_call" not in part:
+            continue
+        calls += 1
+        said = part.get(SIGNATURE)
+        if isinstance(said, Message):
+            sent = [*parts] if sent is parts else sent
+            sent[place] = _substituted(request, part, said, first=calls == 1)
+    return sent
 
 
-def _substitute(request: Turns, part: Param, said: Message, *, first: bool) -> None:
-    del part[SIGNATURE]
-    if first:
-        part[SIGNATURE] = UNSIGNED
-        why = "this model needs one on the first call of a step: a substitute is sent"
-        request.lose("hint", "a call without a signature", why, subject=said)
+def _substituted(request: Turns, part: Param, said: Message, *, first: bool) -> Param:
+    unsigned = {key: value for key, value in part.items() if key != SIGNATURE}
+    if not first:
+        return unsigned
+    why = "this model needs one on the first call of a step: a substitute is sent"
+    request.late.append(loss_about(said, "hint", "a call without a signature", why))
+    return {**unsigned, SIGNATURE: UNSIGNED}
 
 
 def kept_signature(value: object) -> str | None:

@@ -2,15 +2,11 @@
 
 import attrs
 
-from promptdsl.wire.request import Param, Request, new_list
+from promptdsl.wire.request import Request
 
 
 @attrs.define(eq=False)
 class Chat(Request):
-    """What has been written so far: ``sent`` are the messages.
+    """What has been written so far: ``spoken`` is the last message that has its recording."""
 
-    ``spoken`` is the index of the last message that has its recording.
-    """
-
-    sent: list[Param] = attrs.field(factory=new_list)
     spoken: int = -1

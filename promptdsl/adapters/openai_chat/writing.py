@@ -14,6 +14,7 @@ from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS, Message
 from promptdsl.models import ModelFacts
 from promptdsl.prompts import Prompt
+from promptdsl.wire.memory import Recall, write_messages
 from promptdsl.wire.parts import joined
 
 if TYPE_CHECKING:
@@ -40,26 +41,31 @@ class Payload(TypedDict):
     response_format: "NotRequired[ResponseFormatJSONSchema]"
 
 
-def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and what Chat cannot say of it."""
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and what Chat cannot say of it.
+
+    With a ``recall`` some of the payload is remembered, and must not be changed.
+    """
     request = Chat(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
-    _write_messages(request)
-    if not request.sent:
+    write_messages(request, _write_span, recall)
+    if not request.entries:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     if request.marks:
-        write_marks(request, request.sent)
-    payload = {"messages": request.sent, **({"tools": tools} if tools else {})}
+        write_marks(request)
+    payload = {"messages": request.entries, **({"tools": tools} if tools else {})}
     if prompt.tool_choice or prompt.output:
         payload |= settings_of(request)
-    return cast("Payload", payload), tuple(request.losses)
+    return cast("Payload", payload), request.told()
 
 
-def _write_messages(request: Chat) -> None:
+def _write_span(request: Chat, start: int, stop: int) -> None:
     facts = request.facts
-    out, fitting = request.sent, request.legal_names
+    out, fitting = request.entries, request.legal_names
     roles = _ROLES if facts.system else _ROLES - {"system"}
-    for index, said in enumerate(request.messages):
+    for index, said in enumerate(request.messages[start:stop], start):
         role, text = said.role, said.plain
         bare = said.details is NO_DETAILS
         # What conversations mostly consist of is written here, without a call.
@@ -103,7 +109,7 @@ def _add(request: Chat) -> None:
         entry["name"] = name
     elif name:
         request.lose("hint", f"the name {name!r}", "the target takes no such speaker's name")
-    request.sent.append(entry)
+    request.entries.append(entry)
 
 
 def _role(request: Chat, said: Message) -> str:

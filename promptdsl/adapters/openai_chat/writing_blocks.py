@@ -101,7 +101,7 @@ def _result(request: Chat, role: str, block: ToolResultBlock) -> None:
     marked(request, block.cache, parts[-1] if parts else None)
     lose_keys(request, block)
     id = fitting_id(block.tool_use_id)
-    request.sent.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
+    request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 
 def _media(request: Chat, role: str, block: b.MediaBlock) -> Param | None:

@@ -37,7 +37,7 @@ def reasoning_param(request: Items, block: ReasoningBlock) -> Param | None:
 
 def produce(request: Items) -> None:
     """Send the reasoning that waits: the item it produced comes next."""
-    request.sent += request.thoughts
+    request.entries += request.thoughts
     request.ids.update(thought["id"] for thought in request.thoughts)
     request.thoughts = []
 

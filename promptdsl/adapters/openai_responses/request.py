@@ -10,13 +10,12 @@ from promptdsl.wire.request import Param, Request
 
 @attrs.define(eq=False)
 class Items(Request):
-    """What has been written so far: ``sent`` are the items.
+    """What has been written so far: the entries are items.
 
     Of the message at hand, ``parts`` wait to be an item, which came as ``origin`` says, and
     ``thoughts`` are reasoning that waits for the item it produced.
     """
 
-    sent: list[Param] = attrs.field(factory=list[Param])
     parts: list[Param] = attrs.field(factory=list[Param])
     origin: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     thoughts: list[Param] = attrs.field(factory=list[Param])

@@ -10,6 +10,7 @@ from promptdsl.losses import Loss
 from promptdsl.messages import NO_DETAILS
 from promptdsl.models import ModelFacts
 from promptdsl.prompts import Prompt
+from promptdsl.wire.memory import Recall, write_messages
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -28,30 +29,33 @@ class Payload(TypedDict):
     text: "NotRequired[ResponseTextConfigParam]"
 
 
-def write(prompt: Prompt, facts: ModelFacts) -> tuple[Payload, tuple[Loss, ...]]:
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and what it could not say.
 
-    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
+    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
-    _write_items(request)
+    write_messages(request, _write_span, recall)
+    if not request.entries:
+        request.losses.append(Loss("hint", "input", "there is none, a request needs one"))
     settings = settings_of(request)
     if request.marks:
         write_marks(request)
-    payload = {"input": request.sent, **({"tools": tools} if tools else {}), **settings}
-    return cast("Payload", payload), tuple(request.losses)
+    payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
+    return cast("Payload", payload), request.told()
 
 
-def _write_items(request: Items) -> None:
+def _write_span(request: Items, start: int, stop: int) -> None:
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
-    for index, said in enumerate(request.messages):
+    for index, said in enumerate(request.messages[start:stop], start):
         role, text = said.role, said.plain
         # What conversations mostly consist of is written here, without a call.
         if text and said.details is NO_DETAILS and role in roles:
-            request.sent.append({"role": role, "content": text})
+            request.entries.append({"role": role, "content": text})
             continue
         request.index, request.message = index, said
         write_message(request)
-    if not request.sent:
-        request.losses.append(Loss("hint", "input", "there is none, a request needs one"))

@@ -62,9 +62,9 @@ def _say(request: Items) -> None:
     parts, request.parts = request.parts, []
     if parts and request.message.role == "assistant":
         produce(request)
-        request.sent.append(_answer(request, parts))
+        request.entries.append(_answer(request, parts))
     elif parts:
-        request.sent.append({"role": _role(request), "content": joined(parts)})
+        request.entries.append({"role": _role(request), "content": joined(parts)})
 
 
 def _answer(request: Items, parts: list[Param]) -> Param:
@@ -171,7 +171,7 @@ def _call(request: Items, block: ToolUseBlock) -> None:
     produce(request)
     made = {"name": name, key: request.clean(block.arguments, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    request.sent.append({"type": kind, "call_id": fitting_id(block.id), **made, **own})
+    request.entries.append({"type": kind, "call_id": fitting_id(block.id), **made, **own})
 
 
 def _result(request: Items, block: ToolResultBlock) -> None:
@@ -185,7 +185,7 @@ def _result(request: Items, block: ToolResultBlock) -> None:
     lose_keys(request, block)
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     id, output = fitting_id(block.tool_use_id), joined(parts)
-    request.sent.append({"type": kind, "call_id": id, "output": output, **own})
+    request.entries.append({"type": kind, "call_id": id, "output": output, **own})
 
 
 def _result_parts(request: Items, content: Sequence[Block]) -> list[Param]:
@@ -227,7 +227,7 @@ def _unknown(request: Items, block: b.UnknownBlock) -> None:
     _say(request)
     produce(request)
     request.ids |= {id} if isinstance(id, str) else set()
-    request.sent.append(item)
+    request.entries.append(item)
 
 
 def _is_mine(request: Items, block: b.UnknownBlock, own: bool) -> bool:

@@ -1,0 +1,459 @@
+"""Long conversations are written from where they grew, and come out as if from the beginning."""
+
+import gc
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import targets
+from promptdsl.blocks import ImageBlock, ReasoningBlock, TextBlock
+from promptdsl.losses import Loss
+from promptdsl.messages import Message
+from promptdsl.prompts import Prompt, ToolDefinition
+from promptdsl.targets import Written
+from promptdsl.wire.memory import Memory, Recall, Span
+from promptdsl.wire.request import Request
+from tests.adapters.conversations import (
+    ANYTHING,
+    CONVERSATIONS,
+    LOOK_UP,
+    PNG,
+    answer,
+    call,
+    marked,
+    media,
+    say,
+)
+from tests.adapters.every_target import FACTS, write
+from tests.adapters.strategies import joined, rounds_of, turns_of
+from tests.adapters.test_every_adapter import as_json
+
+TARGETS = [name for name in FACTS if not name.startswith("template")]
+REMEMBERED = [name for name in TARGETS if name != "chat_template"]
+every_target = pytest.mark.parametrize("target", TARGETS)
+every_remembered = pytest.mark.parametrize("target", REMEMBERED)
+
+
+def eager() -> Memory:
+    """Return a memory that keeps whatever it can."""
+    return Memory(least=0, newest=1, behind=1)
+
+
+class Letters:
+    """Counts letters, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def of(self, text: str) -> int:
+        """Return how many letters a text has."""
+        self.asked += 1
+        return len(text)
+
+
+# Any conversation, at every length, changed in any way.
+
+TEXTS = st.sampled_from(["a", "b  ", "<c>", "\ud800", " \n", ""])
+SAID = st.one_of(
+    st.builds(TextBlock, TEXTS),
+    st.builds(marked, TEXTS, st.sampled_from(["default", "1h"])),
+    st.sampled_from(
+        [
+            ReasoningBlock("Hm.", "c2ln", origin="anthropic"),
+            ReasoningBlock("Hm.", "c2ln", origin="gemini"),
+            ReasoningBlock("Hm.", "c2ln", origin="bedrock"),
+        ]
+    ),
+)
+IDS = st.lists(st.sampled_from(["a", "b", "a_2", "c.1"]), min_size=1, max_size=3)
+UNITS = st.one_of(
+    turns_of(
+        SAID,
+        rounds_of(SAID, IDS),
+        st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
+    ).map(joined),
+    st.sampled_from([messages for messages in CONVERSATIONS.values() if messages]),
+)
+Change = Callable[[tuple[Message, ...]], tuple[Message, ...]]
+
+
+def _added(unit: Sequence[Message]) -> Change:
+    return lambda messages: (*messages, *unit)
+
+
+def _back(number: int) -> Change:
+    return lambda messages: messages[: len(messages) - number]
+
+
+def _trimmed(number: int) -> Change:
+    return lambda messages: messages[number:]
+
+
+def _edited(place: int, unit: Sequence[Message]) -> Change:
+    return lambda messages: (*messages[:place], *unit, *messages[place + 1 :])
+
+
+ADDED = st.builds(_added, UNITS)
+CHANGES = st.lists(
+    st.one_of(
+        ADDED,
+        ADDED,
+        st.builds(_back, st.integers(0, 5)),
+        st.builds(_trimmed, st.integers(0, 3)),
+        st.builds(_edited, st.integers(0, 9), UNITS),
+    ),
+    max_size=8,
+)
+SYSTEMS = st.sampled_from([(), ("s",), ("s", "t"), ("other",)])
+TOOLS: Sequence[tuple[ToolDefinition, ...]] = [(), (LOOK_UP,), (LOOK_UP, ANYTHING)]
+CHOICES = st.sampled_from([None, "auto"])
+FRAMES = st.tuples(SYSTEMS, SYSTEMS, st.sampled_from(TOOLS), CHOICES, st.booleans())
+"""What stands around a conversation and is made anew for each request."""
+Frame = tuple[tuple[str, ...], tuple[str, ...], tuple[ToolDefinition, ...], str | None, bool]
+
+
+def around(messages: tuple[Message, ...], frame: Frame) -> Prompt:
+    """Return the prompt of a conversation, with messages made for the request around it."""
+    systems, requests, tools, choice, trimmed = frame
+    leading = tuple(say("system", marked(text)) for text in systems)
+    trailing = tuple(say("user", text, kind="request") for text in requests)
+    made = tuple(attrs.evolve(tool) for tool in tools)
+    said = (*leading, *messages, *trailing)
+    return Prompt(said, made, choice if tools else None, trimmed=trimmed)
+
+
+def grown(changes: Sequence[Change], frames: Sequence[Frame]) -> list[Prompt]:
+    """Return the prompts of a conversation after each change."""
+    messages: tuple[Message, ...] = ()
+    prompts: list[Prompt] = []
+    for number, change in enumerate(changes):
+        messages = change(messages)
+        prompts.append(around(messages, frames[number % len(frames)]))
+    return prompts
+
+
+def seen(losses: Sequence[Loss]) -> list[tuple[Loss, int]]:
+    """Return losses with the identity of what they are of, which takes no part in equality."""
+    return [(loss, id(loss.message)) for loss in losses]
+
+
+def anew(prompt: Prompt, target: str) -> Any:
+    """Return what a prompt comes to without a memory."""
+    payload, losses = write(prompt, FACTS[target])
+    said = Written(prompt, FACTS[target], Memory(least=10**6)).tally(Letters())
+    return as_json(payload), seen(losses), said
+
+
+def remembered(prompt: Prompt, target: str, memory: Memory, letters: Letters) -> Any:
+    """Return what a prompt comes to with a memory; its payload is ruined once it is seen."""
+    written = Written(prompt, FACTS[target], memory)
+    spoiled = written.payload()
+    _ruin(spoiled)
+    said = written.tally(letters)
+    return as_json(written.payload()), seen(written.losses), said
+
+
+def _ruin(payload: Any) -> None:
+    waiting = [payload]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict | list):
+            waiting += held.values() if isinstance(held, dict) else held
+            held.clear()
+
+
+@every_target
+@given(CHANGES, st.lists(FRAMES, min_size=1, max_size=3))
+def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]) -> None:
+    """Payload, losses and tokens are those of a request that is written from the beginning."""
+    prompts, memory, letters = grown(changes, frames), eager(), Letters()
+    expected = [anew(prompt, target) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+
+
+@every_target
+@given(st.lists(UNITS, min_size=1, max_size=4), FRAMES)
+def test_turn_by_turn(target: str, units: list[Sequence[Message]], frame: Frame) -> None:
+    """The same holds when one message after the other is added."""
+    messages = [message for unit in units for message in unit]
+    prompts = grown([_added([message]) for message in messages], [frame])
+    memory, letters = eager(), Letters()
+    expected = [anew(prompt, target) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+
+
+ASK, BLANK = say("user", "a"), say("user", "")
+CLOCK = say("user", "Noon.", kind="request")
+KNOTS: dict[str, Sequence[Sequence[Message]]] = {
+    "an id used twice in a turn": [
+        (ASK, say("assistant", call("a"), call("a")), answer("a", "1")),
+        (answer("a", "2"), say("assistant", "b")),
+    ],
+    "a result behind what a user said": [
+        (
+            ASK,
+            say("assistant", call("a"), call("b")),
+            say("user", "Wait."),
+            answer("b", "1"),
+            BLANK,
+        ),
+        (answer("a", "1"), say("assistant", "b")),
+    ],
+    "results in another order": [
+        (ASK, say("assistant", call("a"), call("b")), answer("b", "1"), BLANK),
+        (answer("a", "1"), say("assistant", "b")),
+    ],
+    "an answer that is trimmed, then goes on": [
+        (ASK, say("assistant", marked("b  ")), BLANK),
+        (say("assistant", "c"), ASK),
+    ],
+    "an instruction that waits": [
+        (ASK, say("developer", "b"), BLANK),
+        (say("assistant", "c"), ASK),
+    ],
+    "reasoning that is bound, then not": [
+        *(
+            (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin=it), "b"), ASK, BLANK)
+            for it in ("anthropic", "bedrock")
+        ),
+        (CLOCK,),
+    ],
+    "a system text that begins late": [(say("developer", "b"), BLANK), (say("system", "c"), ASK)],
+}
+"""Conversations that are tied together over more than one message, in the steps they grow in."""
+
+
+@every_remembered
+@pytest.mark.parametrize("knot", KNOTS)
+def test_knots(knot: str, target: str) -> None:
+    """What holds messages together holds over what is remembered, each time it is written."""
+    changes = [change for step in KNOTS[knot] for change in (_added(step), _back(0), _back(0))]
+    prompts, memory, letters = grown(changes, [((), (), (), None, False)]), eager(), Letters()
+    expected = [anew(prompt, target) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+
+
+def test_what_a_budget_took() -> None:
+    """Why reasoning is lost is told as it is now."""
+    said = (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "b"), ASK)
+    prompts = [Prompt((*said, BLANK, CLOCK), trimmed=trimmed) for trimmed in (False, True)]
+    memory, target, letters = eager(), "claude-opus-5-5", Letters()
+    expected = [anew(prompt, target) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+
+
+@every_remembered
+def test_in_threads(target: str) -> None:
+    """Two threads may write one conversation."""
+    prompts = [Prompt(tuple(conversation(100)[:stop])) for stop in range(2, 100, 7)] * 8
+    memory = Memory(least=2, newest=1, behind=4, most=2)
+    expected = [anew(prompt, target) for prompt in prompts]
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(remembered, one, target, memory, Letters()) for one in prompts]
+        assert expected == [one.result() for one in waiting]
+
+
+# What it saves.
+
+
+def conversation(length: int) -> list[Message]:
+    """Return a conversation in which every other exchange calls a tool."""
+    said: list[Message] = []
+    for number in range(length // 6 + 1):
+        id = f"call_{number}"
+        said += [say("user", f"{number}?"), say("assistant", f"{number}.")]
+        said += [say("user", "Look."), say("assistant", call(id)), answer(id, f"{number}")]
+        said += [say("assistant", "There.")]
+    return said[:length]
+
+
+class Counting(Recall):
+    """Counts the messages that are written."""
+
+    written = 0
+
+    def write(self, request: Any, span: Span[Any]) -> None:
+        """Write what is not known yet, and count it."""
+
+        def counting(request: Request, start: int, stop: int) -> None:
+            Counting.written += stop - start
+            span(request, start, stop)
+
+        super().write(request, counting)
+
+
+@every_remembered
+def test_only_what_is_new_is_written(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn more costs the turns since the last passage, not the conversation before them."""
+    monkeypatch.setattr(targets, "Recall", Counting)
+    monkeypatch.setattr(Counting, "written", 0)
+    memory, letters = Memory(), Letters()
+    messages = conversation(3_000)
+    counts: list[tuple[int, int]] = []
+    for number in range(20):
+        messages = [*messages, say("user", f"new {number}"), say("assistant", "Good.")]
+        prompt = Prompt((say("system", "Be kind."), *messages))
+        Counting.written = letters.asked = 0
+        Written(prompt, FACTS[target], memory).tally(letters)
+        counts.append((Counting.written, letters.asked))
+    assert counts[0][0] >= 3_000 < counts[0][1]
+    assert max(written for written, _ in counts[1:]) <= memory.newest + memory.behind + 20
+    assert max(asked for _, asked in counts[1:]) <= 10 * (memory.newest + memory.behind + 20)
+
+
+def written_of(monkeypatch: pytest.MonkeyPatch, one: Prompt, *others: Prompt) -> list[int]:
+    """Return how many messages of other prompts are written when one was written before."""
+    monkeypatch.setattr(targets, "Recall", Counting)
+    memory, counts = Memory(), list[int]()
+    Written(one, FACTS["claude-opus-5-5"], memory)
+    for prompt in others:
+        monkeypatch.setattr(Counting, "written", 0)
+        Written(prompt, FACTS["claude-opus-5-5"], memory)
+        counts.append(Counting.written)
+    return counts
+
+
+SYSTEM = say("system", marked("Be kind."), "Be brief.")
+IMAGE = ImageBlock(media("base64", PNG, "image/png"))
+THOUGHT = say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "There.")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((SYSTEM,), (say("system", marked("Be kind."), "Be brief."),)),
+        ((say("user", "a"),), (say("user", "a"),)),
+        (
+            (say("assistant", call("x")), answer("x", "1")),
+            (say("assistant", call("x")), answer("x", "1")),
+        ),
+        ((say("user", IMAGE),), (say("user", attrs.evolve(IMAGE)),)),
+        ((THOUGHT, THOUGHT), (THOUGHT, say("assistant", *THOUGHT.content))),
+    ],
+)
+def test_an_equal_beginning(one: Any, other: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages that are made again for each request may stand before a conversation."""
+    said = conversation(300)
+    prompts = (Prompt((*one, *said)), Prompt((*other, *said, say("user", "New."))))
+    (written,) = written_of(monkeypatch, *prompts)
+    assert written < 20
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((SYSTEM,), ()),
+        ((SYSTEM,), (say("system", "Be kind.", "Be brief."),)),
+        ((say("user", "a"),), (say("user", "b"),)),
+        ((say("user", "a"),), (say("user", "a", name="n"),)),
+        ((say("user", "a"),), (say("user", "a", kind="event"),)),
+        ((say("assistant", call("x")),), (say("assistant", call("x", arguments="{}")),)),
+        ((answer("x", "1"),), (answer("x", "2"),)),
+        ((answer("x", "1"),), (answer("x", "1", is_error=True),)),
+        (
+            (say("user", TextBlock("a", extra={"k": 1})),),
+            (say("user", TextBlock("a", extra={"k": True})),),
+        ),
+    ],
+)
+def test_another_beginning(one: Any, other: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What begins in another way is written from its beginning, also if it is only equal data."""
+    said, again = conversation(300), [message.replace() for message in other]
+    prompts = (Prompt((*one, *said)), Prompt((*again, *said, say("user", "New."))))
+    (written,) = written_of(monkeypatch, *prompts)
+    assert written > 300
+
+
+def test_other_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tools may give calls other names: with equal ones a request goes on."""
+    said = tuple(conversation(300))
+    again = attrs.evolve(LOOK_UP)
+    prompts = [Prompt(said, tools) for tools in ((LOOK_UP,), (again,), (LOOK_UP, ANYTHING), ())]
+    few, *others = written_of(monkeypatch, *prompts)
+    assert (True, [300, 300]) == (few < 20, others)
+
+
+def test_request_only_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changes with each request is written anew, and what follows it."""
+    said = conversation(300)
+    prompts = [
+        Prompt((*said[:290], say("user", f"{number} o'clock", kind="request"), *said[290:]))
+        for number in range(3)
+    ]
+    assert max(written_of(monkeypatch, *prompts)) < 40
+
+
+def test_going_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation that goes on in another way is written from where that begins."""
+    said, other = conversation(300), conversation(400)
+    prompts = [Prompt(tuple(said)), Prompt((*said[:298], *other[298:])), Prompt(tuple(said))]
+    assert max(written_of(monkeypatch, *prompts)) < 120
+
+
+@pytest.mark.parametrize("length", [0, 1, 199])
+def test_short_conversations_are_left_alone(length: int) -> None:
+    """Nothing of a short conversation is remembered, and its payload is not copied."""
+    memory = Memory()
+    Written(Prompt(tuple(conversation(length))), FACTS["openai"], memory)
+    assert 0 == len(memory.passages)
+
+
+# What it keeps.
+
+
+@every_remembered
+def test_two_passages_for_a_conversation(target: str) -> None:
+    """A conversation that grows has the last two of its passages, whatever its length."""
+    memory, messages = Memory(), conversation(2_000)
+    for stop in range(100, 2_000, 50):
+        Written(Prompt(tuple(messages[:stop])), FACTS[target], memory)
+    assert 2 == len(memory.passages)
+
+
+def test_few_conversations_are_kept() -> None:
+    """Of many conversations those are remembered that were written last."""
+    memory, conversations = Memory(most=3), [conversation(300) for _ in range(5)]
+    first = Prompt(tuple(conversations[0]))
+    for said in conversations:
+        Written(Prompt(tuple(said)), FACTS["anthropic"], memory)
+        Written(first, FACTS["anthropic"], memory)
+    kept = [passage.messages[0] for passage in memory.passages.values()]
+    assert [id(said[0]) for said in (conversations[3], conversations[4], conversations[0])] == [
+        *map(id, kept)
+    ]
+
+
+@every_remembered
+def test_a_conversation_that_is_dropped(target: str) -> None:
+    """What was remembered of a conversation goes with it."""
+    memory, messages = Memory(), conversation(300)
+    Written(Prompt(tuple(messages)), FACTS[target], memory).tally(Letters())
+    kept = len(memory.passages)
+    messages.clear()
+    gc.collect()
+    assert (1, 0) == (kept, len(memory.passages))
+
+
+def test_two_counters_are_kept() -> None:
+    """Of many counters what the last two counted is remembered."""
+    memory, counters = Memory(), [Letters() for _ in range(4)]
+    written = Written(Prompt(tuple(conversation(300))), FACTS["openai"], memory)
+    for counter in counters:
+        written.tally(counter)
+    (passage,) = memory.passages.values()
+    assert [counters[3], counters[2]] == [counter for counter, _ in passage.counted.results]
+
+
+@pytest.mark.parametrize("newest", [3, 4])
+def test_a_message_that_is_everywhere(newest: int) -> None:
+    """No passage hangs on a message that stands in it: it would never go."""
+    memory, again = Memory(newest=newest), say("user", "Go on.")
+    messages = [message for said in conversation(300) for message in (said, again)]
+    Written(Prompt(tuple(messages)), FACTS["openai"], memory)
+    (passage,) = memory.passages.values()
+    assert passage.anchor() is not again
