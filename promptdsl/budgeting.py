@@ -1,15 +1,16 @@
 """A prompt and its budget: what is tried, counted as it is sent, and tried again."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 import attrs
 
 from promptdsl.errors import BudgetError, OptionError
-from promptdsl.fitting.dropping import Dropped
+from promptdsl.fitting.dropping import Dropped, in_tokens
 from promptdsl.fitting.limits import limited, still_cut
 from promptdsl.fitting.places import reserved, settled
-from promptdsl.fitting.plan import Plan
+from promptdsl.fitting.plan import Fitted, Plan
 from promptdsl.measuring import Measuring
 from promptdsl.nodes import Fragment, Lazy, Limit, Text
 from promptdsl.rewriting import rewrite, with_content
@@ -85,8 +86,8 @@ S = TypeVar("S", bound=Sent)
 
 def fit(
     tree: Node, budget: Budget, measure: Measuring, send: Callable[[Node, bool], S]
-) -> tuple[tuple[Dropped, ...], S]:
-    """Return what had to be dropped for a tree to fit, and what the rest came to.
+) -> tuple[Callable[[], tuple[Dropped, ...]], S]:
+    """Return what tells what had to be dropped for a tree to fit, and what the rest came to.
 
     ``send`` runs a tree through the passes and its adapter; it is told whether anything is missing.
     Raises :class:`BudgetError` when what has to stay is too much.
@@ -95,22 +96,26 @@ def fit(
     total = budget.of(measure.facts.window, measure.facts.model)
     if total is None:
         whole = settled(read)
-        dropped = still_cut(cut, whole)
-        return dropped, send(whole, bool(dropped))
+        left = still_cut(cut, whole)
+        return (lambda: left), send(whole, bool(left))
     limit = total - budget.reserve - reserved(read)
     plan = Plan(read, measure)
     need = plan.total + _around(read, measure) - limit
     while True:
         # What is around the messages is only known when they are sent: before giving up, try.
         fitted = plan.fit(min(max(need, 0), plan.spare), total // STEPS)
-        dropped = (*still_cut(cut, fitted.tree), *fitted.dropped)
-        sent = send(fitted.tree, bool(dropped))
+        left = still_cut(cut, fitted.tree)
+        sent = send(fitted.tree, bool(left or fitted.saved))
         short = sent.tokens - limit
         if short <= 0:
-            return dropped, sent
+            return partial(_all_dropped, left, fitted), sent
         if need >= plan.spare:
             raise _too_much(plan, limit, sent.tokens)
         need = fitted.saved + short
+
+
+def _all_dropped(cut: tuple[Dropped, ...], fitted: Fitted) -> tuple[Dropped, ...]:
+    return (*cut, *fitted.dropped())
 
 
 def _around(tree: Node, measure: Measuring) -> int:
@@ -128,7 +133,14 @@ def _too_much(plan: Plan, limit: int, required: int) -> BudgetError:
         fix = "cut the text of the last user turn: Limit(max_tokens, text)"
     else:
         fix = "give it a larger budget, or parts of it a priority: Section(..., priority=1)"
-    return BudgetError(limit, required, needed, fix=fix)
+    shown = [f"\n  {one.what}, {in_tokens(one.tokens)}: {one.source}" for one in needed[:SHOWN]]
+    what = f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"
+    said = what + "".join(shown)
+    return BudgetError(said, fix=fix, limit=limit, required=required, largest=needed)
+
+
+SHOWN = 5
+"""How many of the largest parts an error names."""
 
 
 # Lazies.

@@ -112,23 +112,20 @@ class BudgetError(PromptError):
     required: int
     largest: tuple[Any, ...]
 
-    def __init__(self, limit: int, required: int, largest: Iterable[Any], *, fix: str) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        fix: str = "",
+        at: Iterable[object] = (),
+        limit: int = 0,
+        required: int = 0,
+        largest: Iterable[Any] = (),
+    ) -> None:
+        super().__init__(what, fix=fix, at=at)
         self.limit = limit
         self.required = required
         self.largest = tuple(largest)
-        shown = [f"\n  {one.what}, {one.tokens:,} tokens: {one.source}" for one in self.largest[:5]]
-        what = f"the prompt needs {required:,} tokens, the budget has room for {limit:,}"
-        super().__init__(what + "".join(shown), fix=fix)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _budget_error, (self.limit, self.required, self.largest, self.fix, self.at)
-
-
-def _budget_error(
-    limit: int, required: int, largest: tuple[Any, ...], fix: str, at: tuple[str, ...]
-) -> BudgetError:
-    error = BudgetError(limit, required, largest, fix=fix)
-    return error.located(at[0]) if at else error
 
 
 class TargetError(PromptError):

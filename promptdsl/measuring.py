@@ -54,8 +54,8 @@ class Measuring:
         if isinstance(node, CacheBreakpoint | Reserve):
             return 0, {}
         if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
-            role: str = node.role  # type: ignore[attr-defined]
-            return self.frame(role) + self.tokens.of(node.content[0]), {}
+            turn: Any = node
+            return self.frame(turn.role) + self.tokens.of(turn.content[0]), {}
         trace = Trace(wanted)
         total = self._lowered(node, trace)
         found = {id: self._blocks(blocks) for id, blocks in trace.found.items()}
@@ -97,18 +97,8 @@ class Measuring:
         return dict.fromkeys(missing, 0) | found
 
     def messages(self, run: Recorded) -> Sequence[int]:
-        """Return the tokens of each message of a run, remembered with its history."""
-        tokens, facts, items = self.tokens, self.facts, run.items
-        known = getattr(run, "known", None)
-        whole = known is not None and known.items is items
-        key = (tokens, facts.image_tokens, facts.provider)
-        found: list[int] = known.found.get(key, []) if whole else []
-        if len(found) < len(items):
-            rest = items[len(found) :] if found else items
-            found = [*found, *[message_tokens(said, tokens, facts) for said in rest]]
-            if whole:
-                known.found = {**known.found, key: found}
-        return found
+        """Return the tokens of each message of a run, its frame included."""
+        return run_tokens(run, self.tokens, self.facts)
 
 
 def _whole(node: Node) -> Node:
@@ -127,6 +117,55 @@ def _parts(turn: Node) -> Iterable[Any]:
             waiting += node.content
 
 
+def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
+    """Return the tokens of each message of a run, remembered with its conversation."""
+    items, known = run.items, getattr(run, "known", None)
+    if known is None:
+        return [message_tokens(said, tokens, facts) for said in items]
+    key = (tokens, facts.image_tokens, facts.provider)
+    found: list[int] = known.found.get(key, [])
+    whole = known.items
+    if len(found) < len(whole):
+        rest = whole[len(found) :] if found else whole
+        found = [*found, *[message_tokens(said, tokens, facts) for said in rest]]
+        known.found = {**known.found, key: found}
+    return found[run.start : run.start + len(items)]
+
+
+def message_counts(
+    tree: Node, said: Sequence[Message], tokens: Tokens, facts: ModelFacts
+) -> list[int]:
+    """Return the tokens of each message that a tree was lowered to, its frame included.
+
+    Those of recorded messages are remembered with their conversation.
+    """
+    counts: list[int] = []
+    for run in tree.content:
+        if isinstance(run, Recorded) and getattr(run, "known", None) is not None:
+            place = _begin(run, said, len(counts))
+            if place is not None:
+                before = said[len(counts) : place]
+                counts += [message_tokens(one, tokens, facts) for one in before]
+                counts += run_tokens(run, tokens, facts)
+    return counts + [message_tokens(one, tokens, facts) for one in said[len(counts) :]]
+
+
+def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
+    """Return where the messages of a run begin, ``None`` where other ones stand for them."""
+    first, last, size = run.items[0], run.items[-1], len(run.items)
+    for place in range(start, len(said) - size + 1):
+        if said[place] is first:
+            return place if said[place + size - 1] is last else None
+    return None
+
+
+def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
+    """Return how many tokens the tools of a prompt are, and the form of its answer."""
+    total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
+    total += tools_frame(facts) if prompt.tools else 0
+    return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)
+
+
 def sent_tokens(prompt: Prompt, ready: Sequence[Any], tokens: Tokens, facts: ModelFacts) -> int:
     """Return how many tokens a prompt is as it is sent; ``ready`` is its payload, if there is one.
 
@@ -136,10 +175,3 @@ def sent_tokens(prompt: Prompt, ready: Sequence[Any], tokens: Tokens, facts: Mod
         return payload_tokens(ready[0], tokens, facts)
     said = sum(message_tokens(message, tokens, facts) for message in prompt.messages)
     return said + beside_tokens(prompt, tokens, facts) + REPLY
-
-
-def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
-    """Return how many tokens the tools of a prompt are, and the form of its answer."""
-    total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
-    total += tools_frame(facts) if prompt.tools else 0
-    return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)

@@ -43,15 +43,14 @@ class Rendered:
     """What a prompt comes to. Immutable: every payload is made of fresh containers.
 
     ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
-    configuration that held, ``facts`` what is known of the target, ``dropped`` what a budget or a
-    limit took away.
+    configuration that held, ``facts`` what is known of the target.
     """
 
     messages: tuple[Message, ...]
     losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
-    dropped: tuple[Dropped, ...]
+    _dropped: Callable[[], tuple[Dropped, ...]]
     _stages: tuple[tuple[str, Node], ...]
     _prompt: Prompt
     _sent: Prompt
@@ -60,6 +59,14 @@ class Rendered:
     _counter: Tokens
     _roots: tuple[str | os.PathLike[str], ...]
     _reports: list[TokenReport] = attrs.field(init=False, factory=list[TokenReport])
+    _gone: list[tuple[Dropped, ...]] = attrs.field(init=False, factory=list[tuple[Dropped, ...]])
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What a budget or a limit took away, in the order it was written."""
+        if not self._gone:
+            self._gone.append(self._dropped())
+        return self._gone[0]
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:

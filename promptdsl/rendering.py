@@ -32,7 +32,7 @@ from promptdsl.errors import (
 from promptdsl.fitting.dropping import Dropped
 from promptdsl.losses import Loss
 from promptdsl.lower import lower
-from promptdsl.measuring import Measuring, sent_tokens
+from promptdsl.measuring import Measuring, beside_tokens, message_counts
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
 from promptdsl.nodes import CacheBreakpoint, Fragment, Lazy, Recorded, Root
@@ -48,6 +48,7 @@ from promptdsl.settling import settle
 from promptdsl.sources import Source, author
 from promptdsl.targets import Written
 from promptdsl.tokens import TokenCounter, Tokens, tokens_for
+from promptdsl.tokens.frames import REPLY
 from promptdsl.tree import FRAGMENT, HOLLOW, REQUEST, SECTION, TOOL, TURN, Node, bits, make, walk
 
 
@@ -259,8 +260,18 @@ def _request(  # noqa: PLR0917 (what render() takes, in its order)
     choice = _checked_name("tool_choice", tool_choice)
     # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
     at = None if choice is None else author()
-    said = (strict, audience, cache, choice, at, template, budget)
-    return _Request(*names, layer, roots, *said)
+    return _Request(
+        *names,
+        layer=layer,
+        roots=roots,
+        strict=strict,
+        audience=audience,
+        cache=cache,
+        tool_choice=choice,
+        chosen_at=at,
+        template=template,
+        budget=budget,
+    )
 
 
 def _choice(tree: object, given: object) -> object:
@@ -353,7 +364,7 @@ def _for_target(
     tree = stages[-1][1]
     tokens = tokens_for(facts, request.budget.counter)
     send = partial(_sent, request, config, facts, tokens)
-    dropped: tuple[Dropped, ...] = ()
+    dropped: Callable[[], tuple[Dropped, ...]] = tuple
     if request.budget.tokens is None and not tree.mask & HOLLOW:
         sent = send(tree, trimmed=False)
     else:
@@ -398,7 +409,8 @@ class _Sent:
         """How many tokens are sent."""
         if self.written is not None:
             return self.written.tally(self.counter).total
-        return sent_tokens(self.marked, (), self.counter, self.facts)
+        counts = message_counts(self.stages[-1][1], self.messages, self.counter, self.facts)
+        return sum(counts) + beside_tokens(self.prompt, self.counter, self.facts) + REPLY
 
 
 def _sent(  # noqa: PLR0917 (what a render is, in the order it is found)

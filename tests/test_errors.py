@@ -11,6 +11,7 @@ import pytest
 import promptdsl
 from promptdsl import (
     Assistant,
+    BudgetError,
     ConfigError,
     ContentError,
     DataError,
@@ -49,6 +50,7 @@ from promptdsl.errors import nearest
 from tests.places import places, raised
 
 FAMILY = [
+    BudgetError,
     ConfigError,
     ContentError,
     DataError,
@@ -205,6 +207,7 @@ MISTAKES: dict[str, tuple[type[PromptError], Callable[[], object]]] = {
             Timeline(User("x"), Assistant(ToolUse("t", {}, id="1"))), provider="openai"
         ).payload(),
     ),
+    "a budget that is too small": (BudgetError, lambda: render(User("x"), budget=2)),
     "a missing file": (MediaError, lambda: render(User(Image.from_path("no such file.png")))),
     "a file that came in data": (
         MediaError,

@@ -17,10 +17,10 @@ class Choice:
     ``live`` is by place how many of its parts are there, where that is not what it was at first.
     """
 
-    gone: dict[int, Unit] = attrs.field(factory=dict)
-    forms: dict[int, tuple[Forms, int]] = attrs.field(factory=dict)
-    cuts: dict[int, tuple[Past, int]] = attrs.field(factory=dict)
-    live: dict[int, tuple[Place, int]] = attrs.field(factory=dict)
+    gone: dict[int, Unit] = attrs.field(factory=dict[int, Unit])
+    forms: dict[int, tuple[Forms, int]] = attrs.field(factory=dict[int, tuple[Forms, int]])
+    cuts: dict[int, tuple[Past, int]] = attrs.field(factory=dict[int, tuple[Past, int]])
+    live: dict[int, tuple[Place, int]] = attrs.field(factory=dict[int, tuple[Place, int]])
     saved: int = 0
 
     def done(self, step: Step) -> int:
@@ -126,7 +126,7 @@ class Order:
         last = self.steps[least - 1].unit
         if isinstance(last, Past):
             # What it leaves free stays free: nothing that comes and goes is put there.
-            _stand(choice, last, step)
+            _stand(choice, last, need - self.saved[least - 1], step)
         else:
             _put_back(choice, self.steps[:least], choice.saved - need, step)
         return choice
@@ -152,14 +152,13 @@ def _step_of(past: Past, step: int | None) -> int:
     return own if own is not None else step or 0
 
 
-def _stand(choice: Choice, past: Past, step: int | None) -> None:
-    """Move the cut of a conversation on to where it may stand."""
+def _stand(choice: Choice, past: Past, need: int, step: int | None) -> None:
+    """Cut a conversation, all of which is gone, only where ``need`` tokens ask for it."""
     cuts = past.cuts
     if cuts is None:
         return
-    least = choice.cuts[id(past)][1]
-    place = cuts.stepped(least, _step_of(past, step))
-    choice.saved += cuts.saved[place] - cuts.saved[least]
+    place = cuts.stepped(bisect_left(cuts.saved, need), _step_of(past, step))
+    choice.saved -= cuts.saved[-1] - cuts.saved[place]
     choice.cuts[id(past)] = (past, place)
 
 

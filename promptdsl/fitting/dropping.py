@@ -103,18 +103,20 @@ def _left_out(unit: Unit, addresses: Mapping[int, str]) -> Dropped:
     why = f"there is no room for it, its priority is {priority}"
     if unit.follows:
         why = "it goes with the calls or results it belongs to"
-    return _dropped(unit.place, addresses, unit.tokens, priority, why)
+    return _dropped(unit.place, addresses, tokens=unit.tokens, priority=priority, why=why)
 
 
 def _shrunk(forms: Forms, number: int, addresses: Mapping[int, str]) -> Dropped:
     form, tokens = forms.sizes[number]
     why = f"form {form + 1} of {len(forms.node.content)} is sent"
     saved = forms.sizes[0][1] - tokens
-    return _dropped(forms.place, addresses, saved, forms.node.priority, why)
+    return _dropped(forms.place, addresses, tokens=saved, priority=forms.node.priority, why=why)
 
 
 def _emptied(holder: Place, addresses: Mapping[int, str]) -> Dropped:
-    return _dropped(holder, addresses, holder.shell, None, "nothing is left in it")
+    return _dropped(
+        holder, addresses, tokens=holder.shell, priority=None, why="nothing is left in it"
+    )
 
 
 def _cut(past: Past, place: int) -> Dropped:
@@ -131,7 +133,12 @@ def _cut(past: Past, place: int) -> Dropped:
 
 
 def _dropped(
-    place: Place, addresses: Mapping[int, str], tokens: int, priority: float | None, why: str
+    place: Place,
+    addresses: Mapping[int, str],
+    *,
+    tokens: int,
+    priority: float | None,
+    why: str,
 ) -> Dropped:
     node = place.node
     return Dropped(described(node), _path(place, addresses), tokens, priority, why, node.source)
@@ -216,6 +223,7 @@ def needed_by(entries: Sequence[Entry], saved: Mapping[int, int]) -> tuple[Neede
 
 def _stays(entry: Entry, saved: int, *, is_last: bool) -> Needed:
     node = entry.place.node
-    plain = isinstance(node, Turn) and node.role in ("user", "assistant", "tool")
-    kind = "question" if is_last and plain else "turn" if plain else "part"
+    kind: Literal["question", "turn", "part"] = "part"
+    if isinstance(node, Turn) and node.role in ("user", "assistant", "tool"):
+        kind = "question" if is_last else "turn"
     return Needed(described(node), max(entry.tokens - saved, 0), node.source, kind)

@@ -54,8 +54,9 @@ def heard(messages: Sequence[Message], before: Spoken) -> Spoken:
             if not waiting and last != "user" and not _holds_result(said):
                 starts.append(index)
         elif role == "assistant":
-            if not waiting:
-                answers.append(index)
+            # No result will come for what was called before.
+            answers.append(index)
+            waiting = frozenset()
         elif role != "tool":
             system += system == index and role == "system" and said.kind in LEADING
             continue

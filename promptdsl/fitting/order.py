@@ -1,6 +1,7 @@
 """The order in which things go: it does not depend on the budget, so it is made once."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from promptdsl.fitting.units import Forms, Past, Step, Unit
 
@@ -10,7 +11,7 @@ def steps_of(units: Iterable[Unit]) -> Iterator[Step]:
 
     Of a unit, the units inside it go first, then the rest of it.
     """
-    waiting: list[Unit | Step] = _sorted(units)
+    waiting: list[Unit | Step] = [*_sorted(units)]
     while waiting:
         one = waiting.pop()
         if isinstance(one, Step):
@@ -24,16 +25,15 @@ def steps_of(units: Iterable[Unit]) -> Iterator[Step]:
             waiting += _sorted(one.inner)
 
 
-def _sorted(units: Iterable[Unit]) -> "list[Unit | Step]":
+def _sorted(units: Iterable[Unit]) -> list[Unit]:
     """Return units as a stack: the one that goes first is on top."""
-    return sorted(units, key=lambda unit: unit.rank, reverse=True)  # type: ignore[return-value]
+    return sorted(units, key=attrgetter("rank"), reverse=True)
 
 
 def _cut(past: Past) -> Iterator[Step]:
     cuts = past.cuts
-    if cuts is not None and not past.stays:
-        for place in range(1, len(cuts.saved)):
-            yield Step(past, place, cuts.saved[place] - cuts.saved[place - 1])
+    if cuts is not None and not past.stays and len(cuts.saved) > 1:
+        yield Step(past, len(cuts.saved) - 1, cuts.saved[-1])
 
 
 def _stepped_down(forms: Forms) -> Iterator[Step]:

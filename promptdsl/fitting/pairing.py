@@ -80,9 +80,9 @@ class _Bound:
     """
 
     entries: Sequence[Entry]
-    open: dict[str, int] = attrs.field(factory=dict)
-    parent: dict[int, int] = attrs.field(factory=dict)
-    needed: set[int] = attrs.field(factory=set)
+    open: dict[str, int] = attrs.field(factory=dict[str, int])
+    parent: dict[int, int] = attrs.field(factory=dict[int, int])
+    needed: set[int] = attrs.field(factory=set[int])
 
     def add(self, number: int, entry: Entry) -> None:
         node = entry.place.node

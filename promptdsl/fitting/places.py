@@ -27,7 +27,7 @@ class Place:
     fixed: bool = False
     live: int = 0
     shell: int = 0
-    changes: dict[int, Node | None] = attrs.field(factory=dict)
+    changes: dict[int, Node | None] = attrs.field(factory=dict[int, Node | None])
     decided: bool = False
 
     def below(self, index: int, *, holds: bool) -> "Place":
@@ -37,9 +37,10 @@ class Place:
     def becomes(self, node: Node | None) -> None:
         """Say what stands here instead, ``None`` for nothing."""
         self.decided = True
-        self._put(node)
+        self.put(node)
 
-    def _put(self, node: Node | None) -> None:
+    def put(self, node: Node | None) -> None:
+        """Put something in this place, whatever was decided."""
         if self.parent is not None:
             self.parent.changes[self.index] = node
 
@@ -58,7 +59,7 @@ def changed(root: Place, decided: Iterable[Place]) -> Node:
     for depth in range(max(touched, default=0), 0, -1):
         for place in touched[depth].values():
             if not place.decided:
-                place._put(_without(place))
+                place.put(_without(place))
             _touch(place, touched)
     whole = with_content(root.node, _content(root))
     for place in (root, *seen, *(one for places in touched.values() for one in places.values())):

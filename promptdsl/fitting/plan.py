@@ -14,17 +14,22 @@ from promptdsl.fitting.places import Place, changed, settled
 from promptdsl.fitting.scanning import Entry, Scan, scan
 from promptdsl.fitting.units import Past
 from promptdsl.messages import Message, spoken
-from promptdsl.nodes import Conversation, Group, Recorded, Root
+from promptdsl.nodes import Conversation, Group, Recorded
 from promptdsl.tree import Node
 
 
 @attrs.frozen(eq=False)
 class Fitted:
-    """A tree that was fitted, what is missing in it, and the tokens that were saved."""
+    """A tree that was fitted, and the tokens that were saved."""
 
     tree: Node
-    dropped: tuple[Dropped, ...]
     saved: int
+    _choice: Choice
+    _entries: Sequence[Entry]
+
+    def dropped(self) -> tuple[Dropped, ...]:
+        """Return what is missing, in the order of the document."""
+        return dropped_by(self._choice, self._entries)
 
 
 class Plan:
@@ -33,7 +38,7 @@ class Plan:
     ``total`` are the tokens of all of it, ``spare`` those that may go.
     """
 
-    def __init__(self, root: Root, measure: Measure) -> None:
+    def __init__(self, root: Node, measure: Measure) -> None:
         self._scan = scan(root, measure)
         self.total = sum(entry.tokens for entry in self._scan.entries)
         _cut_histories(self._scan)
@@ -47,7 +52,7 @@ class Plan:
         """
         choice = self._order.choose(min(need, self.spare), step)
         tree = changed(self._scan.root, [*_decided(choice)])
-        return Fitted(settled(tree), dropped_by(choice, self._scan.entries), choice.saved)
+        return Fitted(settled(tree), choice.saved, choice, self._scan.entries)
 
     def needed(self) -> tuple[Needed, ...]:
         """Return what has to stay, the largest first."""

@@ -57,8 +57,8 @@ class Scan:
     root: Place
     measure: Measure
     priorities: Mapping[int, float | None]
-    entries: list[Entry] = attrs.field(factory=list)
-    units: list[Unit] = attrs.field(factory=list)
+    entries: list[Entry] = attrs.field(factory=list[Entry])
+    units: list[Unit] = attrs.field(factory=list[Unit])
     last_mark: tuple[bool, int] = (False, -1)
     numbers: Iterator[int] = attrs.field(factory=count)
 
@@ -164,9 +164,9 @@ class _Level:
     scope: list[Unit]
     around: "_Level | None" = None
     next: int = 0
-    direct: list[Any] = attrs.field(factory=list)
+    direct: list[Any] = attrs.field(factory=list[Any])
     """The units, and the holders that may become empty, directly in it."""
-    forms: list[Forms] = attrs.field(factory=list)
+    forms: list[Forms] = attrs.field(factory=list[Forms])
     spare: int = 0
     """The tokens of forms in it that are not the first: all of them are measured."""
 

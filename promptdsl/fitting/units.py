@@ -37,8 +37,8 @@ class Unit:
     covered: bool = False
     tokens: int = 0
     around: "Unit | None" = None
-    inner: "list[Unit]" = attrs.field(factory=list)
-    beside: "list[Unit]" = attrs.field(factory=list)
+    inner: "list[Unit]" = attrs.field(factory=list["Unit"])
+    beside: "list[Unit]" = attrs.field(factory=list["Unit"])
     stays: bool = False
     """Whether it has to stay after all: something that stays depends on it."""
     follows: bool = False
@@ -59,7 +59,7 @@ class Unit:
 class Forms(Unit):
     """Forms of one part: ``sizes`` are the tokens of those that are smaller than all before."""
 
-    sizes: list[tuple[int, int]] = attrs.field(factory=list)
+    sizes: list[tuple[int, int]] = attrs.field(factory=list[tuple[int, int]])
     """Which form, and its tokens."""
 
 
@@ -74,8 +74,8 @@ class Past(Unit):
 class Step:
     """One thing that is done to make room, and the tokens that saves by itself.
 
-    ``to`` is which of its forms a part steps down to, or where a conversation is cut; -1 where all
-    that is left of the unit goes.
+    ``to`` is which of its forms a part steps down to, or the last place where a conversation is
+    cut; -1 where all that is left of the unit goes.
     """
 
     unit: Unit

@@ -114,7 +114,7 @@ def asked(tree: Part) -> list[str]:
     [turn] = [part for part in below(tree) if part.number == last]
     recorded = any(part.kind == "history" and turn in below(part) for part in below(tree))
     after = [] if recorded else [*_flat(tree.parts, last)]
-    stays = [turn, *(one for one in after if one.priority is None)]
+    stays = [one for one in (turn, *after) if one.priority is None]
     return [one.word for part in stays for one in part.parts if one.kind == "words"]
 
 

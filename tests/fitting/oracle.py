@@ -46,6 +46,12 @@ def kept(tree: Part, limit: int, step: int) -> list[str] | None:
     return shown(tree, _present(tree, order, gone))
 
 
+def least(tree: Part) -> int:
+    """Return the tokens of what is required."""
+    order = removals(tree)
+    return size(tree, _present(tree, order, [*range(len(order))]))
+
+
 def shown(tree: Part, present: Words) -> list[str]:
     """Return the words and the titles that are seen, in document order."""
     return [part.word for part in below(tree) if part.word in present or _titled(part, present)]

@@ -89,8 +89,10 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
 
 
 def test_reserves_larger_than_the_budget() -> None:
-    """There is no room for anything then."""
+    """There is no room for anything then; where one call says both, it contradicts itself."""
     with pytest.raises(BudgetError):
+        render(timeline(Q, Reserve(1_000)), budget=100, counter=hundreds)
+    with pytest.raises(PromptError):
         render(timeline(Q), budget=100, reserve=1_000, counter=hundreds)
 
 

@@ -16,7 +16,7 @@ def budgeted(draw: st.DrawFn) -> tuple[Part, Room]:
     return tree, draw(rooms(tree))
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(budgeted())
 def test_what_is_kept(case: tuple[Part, Room]) -> None:
     """The words that stay are those the rules leave, or the budget is refused."""
@@ -24,6 +24,7 @@ def test_what_is_kept(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
+@settings(max_examples=60)
 @given(budgeted())
 def test_what_is_dropped(case: tuple[Part, Room]) -> None:
     """The tokens of what was dropped, frames aside, are those of the words that are missing."""
@@ -34,6 +35,7 @@ def test_what_is_dropped(case: tuple[Part, Room]) -> None:
     assert expected is None or missing == dropped_tokens(found) // K * K  # type: ignore[arg-type]
 
 
+@settings(max_examples=60)
 @given(budgeted(), st.sampled_from(["openai", "anthropic", "gemini", "openai_responses"]))
 def test_for_a_target(case: tuple[Part, Room], provider: str) -> None:
     """A target's own form decides nothing while its frames are small."""

@@ -1,0 +1,248 @@
+"""Counting: how many tokens a request is, as it is sent, and which parts they are."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from promptdsl.fitting.dropping import Dropped
+from promptdsl.measuring import beside_tokens
+from promptdsl.models import ModelFacts
+from promptdsl.prompts import Prompt
+from promptdsl.reports.outcome import Outcome, on_one_line
+from promptdsl.reports.parts import Ledger, TokenPart
+from promptdsl.sources import Source
+from promptdsl.tokens import Count, Tokens
+from promptdsl.tokens.frames import REPLY, label_of
+from promptdsl.tokens.messages import has_media, message_tokens
+from promptdsl.tokens.payloads import entry_tokens
+from promptdsl.tokens.tools import output_tokens, tool_tokens
+
+OWN = "the target's own form"
+SHOWN = 5
+"""How many of the largest parts a summary names."""
+
+
+@attrs.frozen(eq=False)
+class TokenReport:
+    """How many tokens a request is. Where that is an estimate, it is one that is enough.
+
+    ``total`` is counted in the payload, ``label`` says how sure it is, and ``typical`` is what an
+    estimate usually comes to, where that is less. ``messages`` are by message, its frame included,
+    ``tools`` are the tools and the form of the answer, ``form`` is what the target's own form adds
+    to these: fences, the frame of the reply. It may be less than nothing. ``sections`` are by
+    address, with all that is in them; ``sources`` by the line that wrote them: messages and tools.
+    ``parts`` are all of it as a tree, in its order.
+    """
+
+    total: int
+    label: str
+    typical: int | None
+    messages: tuple[int, ...]
+    tools: int
+    form: int
+    sections: Mapping[str, int]
+    sources: Mapping[Source, int]
+    parts: tuple[TokenPart, ...]
+
+    def __str__(self) -> str:
+        usually = "" if self.typical is None else f", usually {self.typical:,}"
+        lines = [f"{self.total:,} tokens{usually}: {self.label}"]
+        largest = sorted(self._tops(), key=lambda part: -part.tokens)
+        lines += [f"  {part.tokens:,} {_named(part)}" for part in largest[:SHOWN]]
+        rest = largest[SHOWN:]
+        if rest:
+            lines.append(f"  {sum(part.tokens for part in rest):,} in {len(rest):,} other parts")
+        gone = [part for part in self.parts if part.dropped is not None]
+        lines += [f"  dropped: {part.tokens:,} {_named(part)}" for part in gone[:SHOWN]]
+        if len(gone) > SHOWN:
+            lines.append(f"  dropped: {len(gone) - SHOWN:,} other parts")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<TokenReport: {self.total:,} tokens in {len(self.messages):,} messages>"
+
+    def _tops(self) -> Iterable[TokenPart]:
+        return (part for part in self.parts if not part.depth and part.dropped is None)
+
+
+def _named(part: TokenPart) -> str:
+    return on_one_line(f"{part.what} {part.source}" if part.source else part.what)
+
+
+def counted(outcome: Outcome) -> TokenReport:
+    """Return how many tokens a request is, and its parts."""
+    total, label = _total(outcome, outcome.tokens)
+    typical, _ = _total(outcome, _Typical(outcome.tokens))
+    ledger = Ledger(outcome)
+    tools = beside_tokens(outcome.sent, outcome.tokens, outcome.facts)
+    _add_tools(ledger, outcome.sent, tools)
+    ledger.add_messages()
+    form = total - sum(ledger.messages) - tools
+    ledger.parts.append(TokenPart(0, OWN, "", form))
+    return TokenReport(
+        total,
+        label,
+        typical if typical < total else None,
+        tuple(ledger.messages),
+        tools,
+        form,
+        MappingProxyType(ledger.sections),
+        MappingProxyType(ledger.sources),
+        tuple(_with_dropped(ledger.parts, outcome.dropped)),
+    )
+
+
+def total_of(payload: Mapping[str, Any], tokens: Tokens, facts: ModelFacts) -> tuple[int, str]:
+    """Return the tokens of a payload, and how sure that is."""
+    tally = entry_tokens(payload, heard := _Heard(tokens), facts)
+    label = label_of(
+        heard.label,
+        has_media=bool(tally.media),
+        has_tools=bool(tally.tools),
+        framed=not isinstance(payload.get("prompt"), str),
+    )
+    return tally.total, label
+
+
+def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
+    """Return the tokens of what is sent, and how sure that is."""
+    sent, facts = outcome.sent, outcome.facts
+    if outcome.payload is not None:
+        return total_of(outcome.payload, tokens, facts)
+    heard = _Heard(tokens)
+    total = sum(message_tokens(message, heard, facts) for message in sent.messages)
+    total += beside_tokens(sent, heard, facts) + REPLY
+    attached = any(map(has_media, sent.messages))
+    equipped = bool(sent.tools or sent.output)
+    return total, label_of(heard.label, has_media=attached, has_tools=equipped)
+
+
+class _Heard(Tokens):
+    """Counts as another does, and notes a count that is less sure than it says of itself."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self._label = tokens.label
+
+    @property
+    def label(self) -> str:
+        """How sure the counts are."""
+        return self._label
+
+    def count(self, text: str, /) -> Count:
+        """Return how many tokens a text is."""
+        return self._tokens.count(text)
+
+    def of(self, text: str, /) -> int:
+        """Return the tokens that a text needs room for."""
+        if len(text) < LONG:
+            return self._tokens.of(text)
+        count = self._tokens.count(text)
+        if count.label != self._tokens.label:
+            self._label = count.label
+        return count.tokens
+
+
+LONG = 200_000
+"""A text of as many characters may have been counted in pieces."""
+
+
+class _Typical(Tokens):
+    """Counts what texts usually come to."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    @property
+    def label(self) -> str:
+        """How sure the counts are."""
+        return self._tokens.label
+
+    def count(self, text: str, /) -> Count:
+        """Return how many tokens a text is."""
+        return self._tokens.count(text)
+
+    def of(self, text: str, /) -> int:
+        """Return the tokens that a text usually comes to."""
+        return self._tokens.typical(text)
+
+
+# What stands beside the messages.
+
+
+def _add_tools(ledger: Ledger, sent: Prompt, total: int) -> None:
+    """Add the tools and the form of the answer, which a request begins with."""
+    tokens, output = ledger.outcome.tokens, sent.output
+    form = output_tokens(output, tokens) if output else 0
+    if sent.tools:
+        ledger.parts.append(TokenPart(0, "tools", "", total - form))
+    for tool in sent.tools:
+        counted = tool_tokens(tool, tokens)
+        part = TokenPart(1, f"tool {tool.name!r}", tool.name, counted, tool.source, tool.cache)
+        ledger.parts.append(part)
+        ledger.charge(tool.source, counted)
+    if output:
+        ledger.parts.append(TokenPart(0, "form of the answer", output.name, form, output.source))
+        ledger.charge(output.source, form)
+
+
+# What was dropped.
+
+
+def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterable[TokenPart]:
+    """Yield the parts, and behind what they stood in those that were dropped."""
+    holders = _Holders(parts)
+    behind: dict[int, list[TokenPart]] = {}
+    for one in dropped:
+        place, depth = holders.place(one)
+        part = TokenPart(depth, one.what, one.path, one.tokens, one.source, None, one.why)
+        behind.setdefault(place, []).append(part)
+    for place, part in enumerate(parts):
+        yield part
+        yield from behind.get(place, ())
+
+
+class _Holders:
+    """What is still there of what something that was dropped stood in.
+
+    Turns are numbered by what was kept, so what stood in one is found only in the system text and
+    in a history. All else comes last.
+    """
+
+    def __init__(self, parts: list[TokenPart]) -> None:
+        self._end = len(parts) - 1
+        self._held: dict[str, tuple[int, int]] = {}
+        self._last: dict[int, int] = {}
+        open_parts: list[int] = []
+        in_system = False
+        for place, part in enumerate([*parts, TokenPart(0, "", "", 0)]):
+            while open_parts and parts[open_parts[-1]].depth >= part.depth:
+                self._last[open_parts.pop()] = place - 1
+            open_parts.append(place)
+            in_system = part.what in _SYSTEM if not part.depth else in_system
+            path = self._path(part, in_system=in_system)
+            if path is not None:
+                self._held.setdefault(path, (place, part.depth))
+
+    def _path(self, part: TokenPart, *, in_system: bool) -> str | None:
+        if part.what == "history":
+            return "history"
+        if not in_system:
+            return None
+        return part.path if part.depth and part.what.startswith("section ") else ""
+
+    def place(self, one: Dropped) -> tuple[int, int]:
+        """Return the part behind which it stands, and its depth."""
+        if one.what == "history":
+            held = self._held.get("history")
+            return (held[0], 1) if held else (self._end, 0)
+        around, _, _ = one.path.rpartition("/")
+        held = self._held.get(around) if one.what.startswith("section ") else None
+        if held is None:
+            return self._end, 0
+        return self._last[held[0]], held[1] + 1
+
+
+_SYSTEM = ("system text", "system turn")
