@@ -1,7 +1,7 @@
 """What a prompt comes to: messages, losses, and each provider's payload."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
@@ -15,7 +15,7 @@ from promptdsl.messages import Message
 from promptdsl.models import ModelFacts, facts_for
 from promptdsl.nodes import Root
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.reports import Outcome, PrefixReport, TokenReport, compared, counted
+from promptdsl.reports import Outcome, PrefixReport, TokenReport, compared
 from promptdsl.sources import author
 from promptdsl.targets import TARGETS, Written
 from promptdsl.tokens import Tokens
@@ -103,7 +103,7 @@ class Rendered:
         :class:`MediaError` for an attachment whose file is not there any more.
         """
         if not self._reports:
-            self._reports.append(counted(self._outcome()))
+            self._reports.append(TokenReport(self._outcome()))
         return self._reports[0]
 
     def payload(self) -> dict[str, Any]:
@@ -195,17 +195,13 @@ class Rendered:
             cast("Root", self._stages[-1][1]),
             self.messages,
             self._sent,
-            self._payload(),
-            self.dropped,
+            self._written,
+            lambda: self.dropped,
             self.config,
             self.facts,
             self._counter,
             self._roots,
         )
-
-    def _payload(self) -> Mapping[str, Any] | None:
-        """Return what is sent, also where calls are open; it is read here, and not given away."""
-        return None if self._written is None else self._written.said
 
     def _no_target(self) -> TargetError:
         model = self.facts.model

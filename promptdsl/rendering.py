@@ -30,6 +30,7 @@ from promptdsl.errors import (
     nearest,
 )
 from promptdsl.fitting.dropping import Dropped
+from promptdsl.fitting.places import is_settled
 from promptdsl.losses import Loss
 from promptdsl.lower import lower
 from promptdsl.measuring import Measuring, beside_tokens, message_counts
@@ -52,7 +53,7 @@ from promptdsl.tokens.frames import REPLY
 from promptdsl.tree import FRAGMENT, HOLLOW, REQUEST, SECTION, TOOL, TURN, Node, bits, make, walk
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class _Request:
     """What a render was asked for."""
 
@@ -365,7 +366,7 @@ def _for_target(
     tokens = tokens_for(facts, request.budget.counter)
     send = partial(_sent, request, config, facts, tokens)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
-    if request.budget.tokens is None and not tree.mask & HOLLOW:
+    if request.budget.tokens is None and (not tree.mask & HOLLOW or is_settled(tree)):
         sent = send(tree, trimmed=False)
     else:
         measure = Measuring(config, facts, tokens, request.roots)

@@ -1,7 +1,7 @@
 """Reports: how many tokens the parts of a request are, and how much of it another one shares."""
 
 from promptdsl.reports.comparing import PrefixReport, compared
-from promptdsl.reports.counting import TokenReport, counted
+from promptdsl.reports.counting import TokenReport
 from promptdsl.reports.differences import Difference
 from promptdsl.reports.outcome import Outcome
 from promptdsl.reports.parts import TokenPart
@@ -13,5 +13,4 @@ __all__ = [
     "TokenPart",
     "TokenReport",
     "compared",
-    "counted",
 ]

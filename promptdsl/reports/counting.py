@@ -1,10 +1,8 @@
 """Counting: how many tokens a request is, as it is sent, and which parts they are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
-
-import attrs
 
 from promptdsl.fitting.dropping import Dropped
 from promptdsl.measuring import beside_tokens
@@ -24,27 +22,88 @@ SHOWN = 5
 """How many of the largest parts a summary names."""
 
 
-@attrs.frozen(eq=False)
 class TokenReport:
     """How many tokens a request is. Where that is an estimate, it is one that is enough.
 
-    ``total`` is counted in the payload, ``label`` says how sure it is, and ``typical`` is what an
-    estimate usually comes to, where that is less. ``messages`` are by message, its frame included,
-    ``tools`` are the tools and the form of the answer, ``form`` is what the target's own form adds
-    to these: fences, the frame of the reply. It may be less than nothing. ``sections`` are by
-    address, with all that is in them; ``sources`` by the line that wrote them: messages and tools.
-    ``parts`` are all of it as a tree, in its order.
+    What takes longer is worked out when somebody asks: everything but ``total``.
     """
 
+    __slots__ = ("_found", "_outcome", "total")
+
     total: int
-    label: str
-    typical: int | None
-    messages: tuple[int, ...]
-    tools: int
-    form: int
-    sections: Mapping[str, int]
-    sources: Mapping[Source, int]
-    parts: tuple[TokenPart, ...]
+    """All tokens, counted in what is sent."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._found: dict[str, Any] = {}
+        self.total = outcome.total()
+
+    @property
+    def label(self) -> str:
+        """How sure the total is: ``"exact text, assumed frame"``, or an estimate and its method."""
+        return str(self._kept("label", lambda: _total(self._outcome, self._outcome.tokens)[1]))
+
+    @property
+    def typical(self) -> int | None:
+        """What an estimate usually comes to, where that is less; ``None`` where it is not."""
+        usual: int = self._kept("typical", lambda: _total(self._outcome, _Typical(self._tokens))[0])
+        return usual if usual < self.total else None
+
+    @property
+    def messages(self) -> tuple[int, ...]:
+        """The tokens of each message, its frame included."""
+        found: tuple[int, ...] = self._kept("messages", self._outcome.counts)
+        return found
+
+    @property
+    def tools(self) -> int:
+        """The tokens of the tools and of the form of the answer."""
+        return beside_tokens(self._outcome.sent, self._tokens, self._outcome.facts)
+
+    @property
+    def form(self) -> int:
+        """What the target's own form adds: fences, the frame of the reply. It may be below 0."""
+        return self.total - sum(self.messages) - self.tools
+
+    @property
+    def sections(self) -> Mapping[str, int]:
+        """The tokens of each section by its address, with all that is in it."""
+        return MappingProxyType(self._ledger.sections)
+
+    @property
+    def sources(self) -> Mapping[Source, int]:
+        """The tokens by the line that wrote them: messages and tools."""
+        return MappingProxyType(self._ledger.sources)
+
+    @property
+    def parts(self) -> tuple[TokenPart, ...]:
+        """All of it as a tree, in its order, with what was dropped."""
+        found: tuple[TokenPart, ...] = self._kept("parts", self._all_parts)
+        return found
+
+    @property
+    def _tokens(self) -> Tokens:
+        return self._outcome.tokens
+
+    @property
+    def _ledger(self) -> Ledger:
+        found: Ledger = self._kept("ledger", self._written)
+        return found
+
+    def _kept(self, name: str, find: Callable[[], Any]) -> Any:
+        if name not in self._found:
+            self._found[name] = find()
+        return self._found[name]
+
+    def _written(self) -> Ledger:
+        ledger = Ledger(self._outcome, self.messages)
+        _add_tools(ledger, self._outcome.sent, self.tools)
+        ledger.add_messages()
+        ledger.parts.append(TokenPart(0, OWN, "", self.form))
+        return ledger
+
+    def _all_parts(self) -> tuple[TokenPart, ...]:
+        return tuple(_with_dropped(self._ledger.parts, self._outcome.dropped()))
 
     def __str__(self) -> str:
         usually = "" if self.typical is None else f", usually {self.typical:,}"
@@ -69,29 +128,6 @@ class TokenReport:
 
 def _named(part: TokenPart) -> str:
     return on_one_line(f"{part.what} {part.source}" if part.source else part.what)
-
-
-def counted(outcome: Outcome) -> TokenReport:
-    """Return how many tokens a request is, and its parts."""
-    total, label = _total(outcome, outcome.tokens)
-    typical, _ = _total(outcome, _Typical(outcome.tokens))
-    ledger = Ledger(outcome)
-    tools = beside_tokens(outcome.sent, outcome.tokens, outcome.facts)
-    _add_tools(ledger, outcome.sent, tools)
-    ledger.add_messages()
-    form = total - sum(ledger.messages) - tools
-    ledger.parts.append(TokenPart(0, OWN, "", form))
-    return TokenReport(
-        total,
-        label,
-        typical if typical < total else None,
-        tuple(ledger.messages),
-        tools,
-        form,
-        MappingProxyType(ledger.sections),
-        MappingProxyType(ledger.sources),
-        tuple(_with_dropped(ledger.parts, outcome.dropped)),
-    )
 
 
 def total_of(payload: Mapping[str, Any], tokens: Tokens, facts: ModelFacts) -> tuple[int, str]:

@@ -1,7 +1,7 @@
 """What a render came to, as reports need it: its tree, its messages and its payload."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -9,13 +9,16 @@ import attrs
 from promptdsl.config import Resolved
 from promptdsl.fitting.dropping import Dropped
 from promptdsl.lower import lower
+from promptdsl.measuring import beside_tokens, message_counts
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts
 from promptdsl.nodes import Root
 from promptdsl.pipeline import FORMATS
 from promptdsl.prompts import Prompt
 from promptdsl.reports.writing import Writing
+from promptdsl.targets import Written
 from promptdsl.tokens import Tokens
+from promptdsl.tokens.frames import REPLY
 
 
 @attrs.frozen(eq=False)
@@ -23,19 +26,34 @@ class Outcome:
     """What a render came to.
 
     ``tree`` is the tree after all passes, ``messages`` what it was lowered to. ``sent`` is the
-    prompt with the marks that were placed, ``payload`` what a provider gets of it, ``None`` where
-    there is no target.
+    prompt with the marks that were placed, ``written_payload`` what was written of it, ``None``
+    where there is no target.
     """
 
     tree: Root
     messages: tuple[Message, ...]
     sent: Prompt
-    payload: Mapping[str, Any] | None
-    dropped: tuple[Dropped, ...]
+    written_payload: Written | None
+    dropped: Callable[[], tuple[Dropped, ...]]
     config: Resolved
     facts: ModelFacts
     tokens: Tokens
     roots: tuple[str | os.PathLike[str], ...]
+
+    @property
+    def payload(self) -> Mapping[str, Any] | None:
+        """What a provider gets, to be read; also where calls are open."""
+        return None if self.written_payload is None else self.written_payload.said
+
+    def counts(self) -> tuple[int, ...]:
+        """Return the tokens of each message, its frame included."""
+        return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
+
+    def total(self) -> int:
+        """Return the tokens of what is sent; of a long conversation only what is new is counted."""
+        if self.written_payload is not None:
+            return self.written_payload.tally(self.tokens).total
+        return sum(self.counts()) + beside_tokens(self.sent, self.tokens, self.facts) + REPLY
 
     def written(self) -> Writing:
         """Return what became of every node, which is found by lowering the tree once more."""

@@ -18,7 +18,7 @@ from promptdsl.reports.writing import Entry, Sheet, Written
 from promptdsl.reports.writing import Turn as Spoken
 from promptdsl.sources import Source, source_of
 from promptdsl.tokens import Tokens
-from promptdsl.tokens.messages import block_tokens, message_tokens
+from promptdsl.tokens.messages import block_tokens
 from promptdsl.tree import Node, mark_of
 
 LONGEST = 1_000
@@ -47,7 +47,7 @@ class Ledger:
     """The parts of what was said, and their tokens by section and by the author's line."""
 
     outcome: Outcome
-    messages: list[int] = attrs.field(factory=list[int])
+    messages: Sequence[int]
     parts: list[TokenPart] = attrs.field(factory=list[TokenPart])
     sections: dict[str, int] = attrs.field(factory=dict[str, int])
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
@@ -57,8 +57,6 @@ class Ledger:
     def add_messages(self) -> None:
         """Add a part for every message, with the parts in it."""
         outcome = self.outcome
-        tokens, facts = outcome.tokens, outcome.facts
-        self.messages += [message_tokens(one, tokens, facts) for one in outcome.messages]
         first, before = 0, None
         for node, entry in zip(outcome.tree.content, outcome.written().entries, strict=True):
             if isinstance(node, Recorded):

@@ -1,0 +1,65 @@
+"""What holds of the reports of any prompt, in any budget."""
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from promptdsl import Rendered, prefix_report, render
+from tests.fitting.descriptions import Part, built
+from tests.fitting.fitted import fitted
+from tests.fitting.trees import rooms, trees
+from tests.reports.prompts import PROVIDERS, words
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Rendered:
+    """Return what a prompt comes to in a budget, for any provider."""
+    tree = draw(trees())
+    rendered = fitted(tree, draw(rooms(tree)), provider=draw(st.sampled_from(PROVIDERS)))
+    assume(rendered is not None)
+    return rendered  # type: ignore[return-value]
+
+
+@given(requests())
+def test_a_request_adds_up(rendered: Rendered) -> None:
+    """The parts of a request, its messages and its lines all add up to what they are of."""
+    report = rendered.tokens
+    sent = [part for part in report.parts if part.dropped is None]
+    tops = sum(part.tokens for part in sent if not part.depth)
+    said = sum(report.messages)
+    assert (report.total, report.total, said) == (
+        tops,
+        said + report.tools + report.form,
+        sum(report.sources.values()),
+    )
+
+
+@given(requests())
+def test_parts_are_a_tree(rendered: Rendered) -> None:
+    """No part is more than one level deeper than the one before it."""
+    depths = [0, *(part.depth for part in rendered.tokens.parts)]
+    assert [] == [pair for pair in pairwise(depths) if pair[1] > pair[0] + 1]
+
+
+@given(requests())
+def test_all_that_was_dropped_is_there(rendered: Rendered) -> None:
+    """What a budget took away is there once, with its tokens and its reason."""
+    gone = Counter((one.what, one.path, one.tokens, one.why) for one in rendered.dropped)
+    parts = (part for part in rendered.tokens.parts if part.dropped is not None)
+    assert gone == Counter((p.what, p.path, p.tokens, p.dropped) for p in parts)
+
+
+@settings(max_examples=50)
+@given(trees(), trees(), st.sampled_from(PROVIDERS))
+def test_what_is_shared_is_part_of_both(one: Part, two: Part, provider: str | None) -> None:
+    """Two requests share no more than either has, and a request shares all of itself."""
+    before, after = (render(built(tree), provider=provider, counter=words) for tree in (one, two))
+    report = prefix_report(before, after)
+    itself = prefix_report(before, before)
+    assert (True, before.tokens.total, None) == (
+        0 <= report.shared <= min(report.before, report.after),
+        itself.shared,
+        itself.first,
+    )

@@ -1,0 +1,293 @@
+"""How much two requests share, and what broke it."""
+
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    CacheBreakpoint,
+    Ephemeral,
+    History,
+    Node,
+    Output,
+    PrefixReport,
+    Rendered,
+    Section,
+    System,
+    TargetError,
+    Text,
+    Timeline,
+    Tool,
+    ToolMessage,
+    ToolUse,
+    User,
+    prefix_report,
+    render,
+)
+from tests.reports.prompts import PROVIDERS, everything, nested, said, turns, words
+
+FRAME = 4
+"""The frame of a message, in words: 3, and its role."""
+DEEP = 10_000
+CHANGED = "changed"
+
+
+def compared(before: Node, after: Node, **options: Any) -> PrefixReport:
+    """Return what two prompts share, for a provider, in words."""
+    given: dict[str, Any] = {"provider": "anthropic", "counter": words, **options}
+    return prefix_report(*(render(prompt, **given) for prompt in (before, after)))
+
+
+def first(report: PrefixReport) -> tuple[str, str, str] | None:
+    """Return what was done first to which node."""
+    found = report.first
+    return None if found is None else (found.how, found.what, found.path)
+
+
+def system(*content: Any) -> Timeline:
+    """Return a prompt with a system text, and a question behind it."""
+    return Timeline(System(*content), User("Where is my order?"))
+
+
+A, B, C = (Section(name, f"Rule {name} holds.", title=name.upper()) for name in "abc")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_request_is_the_same_as_itself(provider: str | None) -> None:
+    """Two renders of one prompt share everything, whatever the provider."""
+    report = compared(everything(), everything(), provider=provider)
+    total = render(everything(), provider=provider, counter=words).tokens.total
+    assert (None, True, total, total) == (
+        report.first,
+        report.extends,
+        report.shared,
+        report.after,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (system(A, B), system(A, Section("b", "Rule b holds.", title="B", cache=True))),
+        (system(A, CacheBreakpoint(), B, C), system(A, B, CacheBreakpoint("1h"), C)),
+        (system(A, CacheBreakpoint()), system(A)),
+    ],
+)
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock", "openai"])
+def test_a_mark_changes_nothing(before: Node, after: Node, provider: str) -> None:
+    """A mark that moved, came or went leaves the prefix as it is."""
+    assert None is compared(before, after, provider=provider).first
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (system(A, B), system(A, Section("b", "Rule b fails.", title="B")), (CHANGED, "b")),
+        (system(A, C), system(A, B, C), ("added", "b")),
+        (system(A, B, C), system(A, C), ("removed", "b")),
+        (system(A, B), system(B, A), ("moved", "b")),
+        (system(A), system(A, B), ("added", "b")),
+        (system(A, B), system(A), ("removed", "b")),
+        (system(Section("o", A)), system(Section("o", A, Section("i", B))), ("added", "o/i")),
+        (system(Section("o", Text("One."))), system(Section("o", Text("Two."))), (CHANGED, "o")),
+    ],
+)
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_first_section_that_differs(
+    before: Node, after: Node, expected: tuple[str, str], provider: str | None
+) -> None:
+    """The first section that differs is named, and what was done to it."""
+    found = first(compared(before, after, provider=provider))
+    how, path = expected
+    assert (how, f"section {path.rpartition('/')[2]!r}", path) == found
+
+
+CALL = ToolUse("look", {"at": "it"}, id="a")
+OTHER = ToolUse("look", {"at": "that"}, id="a")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (Timeline(User("One.")), Timeline(User("Two.")), (CHANGED, "user turn", "user[0]")),
+        (
+            Timeline(User("One.")),
+            Timeline(System("S."), User("One.")),
+            ("added", "system turn", "system[0]"),
+        ),
+        (
+            Timeline(History(said(4)), User("Hi.")),
+            Timeline(History(said(4)[2:]), User("Hi.")),
+            ("removed", "user message", "history[0]"),
+        ),
+        (
+            Timeline(User("One."), Ephemeral("Now.")),
+            Timeline(User("One."), Assistant("Two."), User("Three."), Ephemeral("Now.")),
+            ("moved", "request-only content (developer turn)", "ephemeral[0]"),
+        ),
+        (
+            Timeline(User("Look."), Assistant(CALL), ToolMessage("a", "One.")),
+            Timeline(User("Look."), Assistant(OTHER), ToolMessage("a", "One.")),
+            (CHANGED, "call 'look'", "assistant[0]"),
+        ),
+        (
+            Timeline(User("Look."), Assistant(CALL), ToolMessage("a", "One.")),
+            Timeline(User("Look."), Assistant(CALL), ToolMessage("a", "Two.")),
+            (CHANGED, "tool result", "tool[0]"),
+        ),
+        (
+            Timeline(User("One."), User("Two.")),
+            Timeline(User("One."), User("Three.")),
+            (CHANGED, "user turn", "user[1]"),
+        ),
+    ],
+)
+def test_the_first_turn_that_differs(
+    before: Node, after: Node, expected: tuple[str, str, str]
+) -> None:
+    """The first turn that differs is named, also where it is merged with others."""
+    assert expected == first(compared(before, after))
+
+
+FIND, LOOK = (Tool(name=name, description="Does it.") for name in ("find", "look"))
+FOUND = Tool(name="find", description="Does more.")
+OUTPUT = Output({"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([FIND], [FOUND], (CHANGED, "tool 'find'", "find")),
+        ([FIND], [FIND, LOOK], ("added", "tool 'look'", "look")),
+        ([FIND, LOOK], [LOOK], ("removed", "tool 'find'", "find")),
+        ([FIND, LOOK], [LOOK, FIND], ("removed", "tool 'find'", "find")),
+        ([FIND], [LOOK], (CHANGED, "tool 'look'", "look")),
+    ],
+)
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_tools_come_first(
+    before: list[Node], after: list[Node], expected: tuple[str, str, str], provider: str | None
+) -> None:
+    """A request begins with its tools: what is behind one that differs is not shared."""
+    prompts = (Timeline(*parts, User("Hi.")) for parts in (before, after))
+    assert expected == first(compared(*prompts, provider=provider))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "how"), [([OUTPUT], [], "removed"), ([], [OUTPUT], "added")]
+)
+@pytest.mark.parametrize("provider", [None, "openai", "openai_responses", "gemini"])
+def test_the_form_of_the_answer_comes_before_what_is_said(
+    before: list[Node], after: list[Node], how: str, provider: str | None
+) -> None:
+    """Another form of the answer shares nothing that is said."""
+    report = compared(
+        *(Timeline(*parts, User("Hi.")) for parts in (before, after)), provider=provider
+    )
+    assert (0, (how, "form of the answer", "output")) == (report.shared, first(report))
+
+
+def test_the_next_turn_loses_nothing() -> None:
+    """A conversation that goes on shares all of what it was."""
+    before = Timeline(System("Help."), History(said(4)), User("Message 4 of many."))
+    after = Timeline(System("Help."), History(said(6)), User("Hi."))
+    report = compared(before, after, provider="openai")
+    assert (True, report.before - 3, ("appended", "assistant message", "history[5]")) == (
+        report.extends,
+        report.shared,
+        first(report),
+    )
+
+
+def test_the_text_before_the_first_difference_is_shared() -> None:
+    """Of the first text that differs, what it begins with alike is shared."""
+    before, after = (Timeline(User(f"One two three {end}.")) for end in ("four", "five six"))
+    report = compared(before, after)
+    assert (FRAME + 3, FRAME + 4 + 3, FRAME + 5 + 3) == (
+        report.shared,
+        report.before,
+        report.after,
+    )
+
+
+def test_what_it_costs() -> None:
+    """A token from a cache costs a tenth of one that is read anew."""
+    report = compared(Timeline(User("One two three four.")), Timeline(User("One two three six.")))
+    assert (4, 0.7 + 4) == (report.behind, round(report.cost, 6))
+
+
+def test_it_counts_with_the_second_counter() -> None:
+    """The tokens of both are those of the second one's counter."""
+    one = render(Timeline(User("One two.")), counter=len)
+    report = prefix_report(one, render(Timeline(User("One two.")), counter=words))
+    assert (FRAME + 2 + 3,) * 2 == (report.before, report.after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        ({"model": "gpt-5"}, {"model": "gpt-4o"}, ("gpt-5", "gpt-4o")),
+        ({"provider": "openai"}, {"provider": "anthropic"}, ("openai", "anthropic")),
+        ({}, {"provider": "anthropic"}, ("no target", "anthropic")),
+    ],
+)
+def test_two_targets_share_no_cache(before: Any, after: Any, named: tuple[str, str]) -> None:
+    """Requests for two targets are not compared, and the error names both."""
+    prompt = Timeline(User("Hi."))
+    with pytest.raises(TargetError) as caught:
+        prefix_report(render(prompt, **before), render(prompt, **after))
+    assert "the first is for {}, the second for {}: they share no cache".format(*named) == (
+        caught.value.what
+    )
+
+
+def test_a_report_names_the_node_and_its_line() -> None:
+    """As a text a report says what is shared, which node broke it where, and what that costs."""
+    changed = Section("b", "Rule c holds.", title="B")
+    report = compared(system(A, B), system(A, changed))
+    assert str(report).split("\n") == [
+        "12 of 25 tokens are shared (48%): estimate (by the counter given)",
+        f"  section 'b' was changed: {changed.source}",
+        "  the shared prefix ends there: 13 tokens are read anew",
+        "  with a cached token at a tenth it costs 14 of 25 (43% saved)",
+    ]
+
+
+def test_equal_requests_are_told() -> None:
+    """As a text a report of equal requests says so."""
+    report = compared(system(A), system(A))
+    assert "  the requests are the same" == str(report).split("\n")[1]
+
+
+def test_hostile_names_are_made_visible() -> None:
+    """Control characters in what an author named are escapes in a report."""
+    before, after = (Timeline(Tool(name=f"a\x1b[2J{end}"), User("Hi.")) for end in "bc")
+    lines = str(compared(before, after, provider="openai")).split("\n")
+    assert [True] * 4 == [line.isprintable() for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (nested(DEEP), nested(DEEP, "There."), f"section 's{DEEP}'"),
+        (turns(DEEP), turns(DEEP + 1), "user turn"),
+    ],
+    ids=["deep", "wide"],
+)
+def test_large_prompts_are_compared(before: Node, after: Node, expected: str) -> None:
+    """Ten thousand parts inside or beside each other are compared down to the last."""
+    found = compared(before, after, provider="openai").first
+    assert expected == (found and found.what)
+
+
+def test_what_was_dropped_was_removed() -> None:
+    """A conversation whose oldest messages had to go is told apart by the first of them."""
+    prompt = Timeline(System("Help."), History(said(12)), User("Hi."))
+
+    def fitted(budget: int) -> Rendered:
+        return render(prompt, provider="anthropic", budget=budget, counter=words)
+
+    assert ("removed", "user message", "history[0]") == first(
+        prefix_report(fitted(200), fitted(60))
+    )

@@ -1,0 +1,473 @@
+"""How many tokens a request is, and which parts they are."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    CacheBreakpoint,
+    Ephemeral,
+    Event,
+    Format,
+    Fragment,
+    History,
+    Item,
+    List,
+    Rendered,
+    Section,
+    Source,
+    System,
+    SystemEvent,
+    Text,
+    Timeline,
+    TokenPart,
+    Tool,
+    ToolResult,
+    ToolUse,
+    User,
+    component,
+    render,
+)
+from promptdsl.tokens import Count, tokens_for
+from promptdsl.tokens.payloads import payload_tokens
+from tests.reports.prompts import (
+    PROVIDERS,
+    everything,
+    nested,
+    pictured,
+    said,
+    sections,
+    turns,
+    words,
+)
+
+TARGETS = PROVIDERS[1:]
+DEEP = 10_000
+SYSTEM = 4
+"""The frame of a message, in words: 3, and its role."""
+FORM = "the target's own form"
+
+
+def shown(rendered: Rendered) -> list[tuple[int, str, str, int]]:
+    """Return the parts of a request: depth, what, path, tokens."""
+    return [(part.depth, part.what, part.path, part.tokens) for part in rendered.tokens.parts]
+
+
+def tops(rendered: Rendered) -> list[TokenPart]:
+    """Return the parts of the request itself that are sent."""
+    return [part for part in rendered.tokens.parts if not part.depth and part.dropped is None]
+
+
+@pytest.mark.parametrize("provider", TARGETS)
+def test_the_total_is_that_of_the_payload(provider: str) -> None:
+    """What is counted is the payload, whatever the provider."""
+    rendered = render(everything(), provider=provider, counter=words)
+    counter = tokens_for(rendered.facts, words)
+    total = payload_tokens(rendered.payload(), counter, rendered.facts)
+    assert total == rendered.tokens.total
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("prompt", [everything, pictured])
+def test_messages_tools_and_form_are_the_total(provider: str | None, prompt: object) -> None:
+    """The messages, the tools and what the target's form adds are the total."""
+    report = render(prompt(), provider=provider).tokens  # type: ignore[operator]
+    assert report.total == sum(report.messages) + report.tools + report.form
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("prompt", [everything, pictured])
+def test_the_parts_of_the_request_are_the_total(provider: str | None, prompt: object) -> None:
+    """The parts that stand directly in the request add up to the total."""
+    rendered = render(prompt(), provider=provider)  # type: ignore[operator]
+    assert rendered.tokens.total == sum(part.tokens for part in tops(rendered))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_lines_are_the_messages_and_the_tools(provider: str | None) -> None:
+    """The tokens of the author's lines are those of the messages, of the tools and the output."""
+    report = render(everything(), provider=provider, counter=words).tokens
+    frame = render(Timeline(Tool(name="a")), provider=provider, counter=words).tokens.tools
+    alone = render(Timeline(Tool(name="a")), provider=provider, counter=words).tokens.parts[1]
+    around = frame - alone.tokens
+    assert sum(report.messages) + report.tools - around == sum(report.sources.values())
+
+
+def test_without_a_target_the_reply_has_a_frame() -> None:
+    """Without a target the messages count as they are, and 3 for the reply."""
+    report = render(Timeline(User("Where is my order?")), counter=words).tokens
+    assert (SYSTEM + 4 + 3, (SYSTEM + 4,), 3) == (report.total, report.messages, report.form)
+
+
+def test_a_request_is_counted_once() -> None:
+    """A report is made when somebody asks, and then kept."""
+    rendered = render(Timeline(User("Hi.")), counter=words)
+    assert rendered.tokens is rendered.tokens
+
+
+def test_nobody_counts_who_does_not_ask() -> None:
+    """Rendering without a budget counts nothing."""
+    asked: list[str] = []
+
+    def counter(text: str) -> int:
+        asked.append(text)
+        return 1
+
+    rendered = render(everything(), model="gpt-5", counter=counter)
+    before = [*asked]
+    assert ([], True) == (before, rendered.tokens.total > 0)
+
+
+@pytest.mark.parametrize("first", ["tokens", "payload"])
+def test_a_report_changes_no_payload(first: str) -> None:
+    """The payload is the same before and after a report, and the report before and after it."""
+    rendered = render(everything(), model="gpt-5")
+    asked: dict[str, Callable[[], object]] = {
+        "tokens": lambda: rendered.tokens.total,
+        "payload": lambda: rendered.payload().clear(),
+    }
+    asked[first]()
+    found = rendered.tokens.total, rendered.payload()
+    fresh = render(everything(), model="gpt-5")
+    assert (fresh.tokens.total, fresh.payload()) == found
+
+
+def test_open_calls_are_counted() -> None:
+    """A request whose calls are not answered yet has no payload, but tokens."""
+    prompt = Timeline(User("Look."), Assistant(ToolUse("look", {}, id="a")))
+    report = render(prompt, provider="anthropic", counter=words).tokens
+    assert (SYSTEM + 1, SYSTEM + 2) == report.messages
+
+
+# How sure it is.
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "label"),
+    [
+        (Timeline(User("Hi.")), {"model": "gpt-5"}, "exact text, assumed frame"),
+        (
+            Timeline(Tool(name="a"), User("Hi.")),
+            {"model": "gpt-5"},
+            "estimate (exact text; tools by published formulas)",
+        ),
+        (
+            pictured(),
+            {"model": "gpt-5"},
+            "estimate (exact text; attachments by published formulas)",
+        ),
+        (Timeline(User("Hi.")), {"counter": words}, "estimate (by the counter given)"),
+        (
+            Timeline(Tool(name="a"), User("Hi.")),
+            {"counter": words},
+            "estimate (by the counter given; tools by published formulas)",
+        ),
+    ],
+)
+def test_a_label_says_how_sure_it_is(prompt: Timeline, options: object, label: str) -> None:
+    """The label says what is exact and what is estimated."""
+    assert label == render(prompt, **options).tokens.label  # type: ignore[arg-type]
+
+
+def test_a_text_of_a_template_is_exact() -> None:
+    """The text a chat template makes has no frames that nobody knows."""
+
+    class Exact:
+        """Counts words, and is sure of it."""
+
+        def count(self, text: str) -> Count:
+            """Return how many words a text has."""
+            return Count(words(text), "exact")
+
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    rendered = render(Timeline(User("Hi.")), chat_template=template, counter=Exact())
+    assert ("exact", 2) == (rendered.tokens.label, rendered.tokens.total)
+
+
+def test_a_text_that_was_cut_to_be_counted_is_no_exact_one() -> None:
+    """A text so long that it was counted in pieces takes the label of a certain count away."""
+    long = "a" * 1_000_000
+    label = render(Timeline(User(long)), model="gpt-5").tokens.label
+    assert "estimate (o200k_base, in pieces)" == label
+
+
+def test_what_is_exact_has_no_usual() -> None:
+    """Only an estimate usually comes to less."""
+    prompt = everything()
+    exact, estimate = (
+        render(prompt, model=model).tokens for model in ("gpt-5", "claude-sonnet-4-5")
+    )
+    assert (None, True) == (exact.typical, estimate.total > (estimate.typical or 0) > 0)
+
+
+# Parts.
+
+
+def test_parts_of_a_text() -> None:
+    """A part of a text counts its words; titles are words of their sections."""
+    prompt = Timeline(
+        System(
+            Section("rules", "One two.", Section("tone", "Three.", title="Tone"), title="Rules"),
+            Section("plan", "Four five six."),
+        ),
+        User("Hi."),
+    )
+    assert [
+        (0, "system turn", "system[0]", SYSTEM + 10),
+        (1, "section 'rules'", "rules", 7),
+        (2, "section 'tone'", "rules/tone", 3),
+        (1, "section 'plan'", "plan", 3),
+        (0, "user turn", "user[0]", SYSTEM + 1),
+        (0, FORM, "", 3),
+    ] == shown(render(prompt, counter=words))
+
+
+def test_sections_by_address() -> None:
+    """The tokens of a section are found by its address, the turn's in front outside the system."""
+    prompt = Timeline(
+        System(Section("rules", "One.", Section("tone", "Two three."))),
+        User(Section("page", "Four."), id="asked"),
+    )
+    report = render(prompt, counter=words).tokens
+    assert {"rules": 3, "rules/tone": 2, "asked/page": 1} == dict(report.sections)
+
+
+def test_a_history_is_one_part() -> None:
+    """A history is one part with its messages in it, each under its number."""
+    parts = shown(render(Timeline(History(said(2)), User("Hi.")), counter=words))
+    assert [
+        (0, "history", "history", 2 * (SYSTEM + 4)),
+        (1, "user message", "history[0]", SYSTEM + 4),
+        (1, "assistant message", "history[1]", SYSTEM + 4),
+    ] == parts[:3]
+
+
+def test_two_histories_are_two_parts() -> None:
+    """A history ends where another one begins."""
+    one, two = said(2), said(4)
+    prompt = Timeline(History(one), History(two))
+    parts = [part for part in tops(render(prompt, counter=words)) if part.what == "history"]
+    assert [2, 4] == [part.tokens // (SYSTEM + 4) for part in parts]
+
+
+def test_merged_turns_stand_in_one() -> None:
+    """Turns that become one message are parts of it, which has one frame."""
+    prompt = Timeline(History(said(1)), User("And you?"), User("Now."))
+    assert [
+        (0, "user turn (merged)", "", SYSTEM + 7),
+        (1, "user message", "history[0]", 4),
+        (1, "user turn", "user[0]", 2),
+        (1, "user turn", "user[1]", 1),
+    ] == shown(render(prompt, counter=words))[:4]
+
+
+def test_what_only_holds_is_no_part() -> None:
+    """Fragments, formats, fences and text that stands alone are no parts of their own."""
+    prompt = Timeline(
+        System(Section("a", Fragment("One.", Format("xml", Section("b", Text("Two."))))))
+    )
+    found = [(depth, what) for depth, what, _, _ in shown(render(prompt, counter=words))]
+    assert [(0, "system turn"), (1, "section 'a'"), (2, "section 'b'"), (0, FORM)] == found
+
+
+def test_a_component_is_a_part() -> None:
+    """What a component wrote stands under its name."""
+
+    @component
+    def greeting() -> Section:
+        return Section("hello", "Hello.")
+
+    found = shown(render(Timeline(System(Section("a", greeting()))), counter=words))
+    assert [(2, "greeting", "a", 1), (3, "section 'hello'", "a/hello", 1)] == found[2:4]
+
+
+def test_tool_results_are_parts() -> None:
+    """What stands in the results of one turn counts for each of them."""
+    prompt = Timeline(
+        User("Look."),
+        Assistant(ToolUse("look", {}, id="a"), ToolUse("see", {}, id="b")),
+        User(ToolResult("a", Section("r", "One two.")), ToolResult("b", "Three."), "Well?"),
+    )
+    found = [part for part in shown(render(prompt, counter=words)) if part[0]]
+    assert [
+        (1, "call 'look'", "assistant[0]", 2),
+        (1, "call 'see'", "assistant[0]", 2),
+        (1, "tool result", "user[1]", 2),
+        (2, "section 'r'", "user[1]/r", 2),
+        (1, "tool result", "user[1]", 1),
+    ] == found
+
+
+def test_events_and_requests_say_so() -> None:
+    """What was an event or request-only before roles were mapped says so."""
+    prompt = Timeline(User("Hi."), Event(SystemEvent("shutdown")), Ephemeral("Now."))
+    rendered = render(prompt, model="gpt-5")
+    assert [
+        "user turn",
+        "event (developer turn)",
+        "request-only content (developer turn)",
+        FORM,
+    ] == [part.what for part in tops(rendered)]
+
+
+def test_lists_and_items_are_parts() -> None:
+    """Items are told apart by their lines of text, and a list holds them."""
+    prompt = Timeline(System(List("One.", Item("Two three."))))
+    found = [(what, tokens) for _, what, _, tokens in shown(render(prompt, counter=words))]
+    assert [("system turn", SYSTEM + 5), ("list", 5), ("item", 3)] == [
+        found[0],
+        found[1],
+        found[-2],
+    ]
+
+
+@given(st.recursive(st.text("ab .", max_size=9), lambda inner: st.lists(inner, max_size=4)))
+def test_parts_never_exceed_what_they_stand_in(tree: object) -> None:
+    """The parts in a part are never more than it, in any tree."""
+    rendered = render(Timeline(System(_section(tree, [0])), User("Hi.")), counter=words)
+    assert [] == [
+        (around, inside)
+        for around, inside in _families(rendered.tokens.parts)
+        if sum(part.tokens for part in inside) > around.tokens
+    ]
+
+
+def _section(tree: object, numbers: list[int]) -> Section:
+    """Return sections inside each other, as lists are."""
+    number = numbers[0] = numbers[0] + 1
+    content = [tree] if isinstance(tree, str) else [_section(one, numbers) for one in tree]  # type: ignore[attr-defined]
+    return Section(f"s{number}", *(content or [""]))
+
+
+def _families(parts: tuple[TokenPart, ...]) -> list[tuple[TokenPart, list[TokenPart]]]:
+    """Return every part with those directly in it."""
+    around: list[tuple[TokenPart, list[TokenPart]]] = []
+    found: list[tuple[TokenPart, list[TokenPart]]] = []
+    for part in parts:
+        del around[part.depth :]
+        found.append((part, []))
+        (around[-1] if around else found[-1])[1].extend([part] if around else [])
+        around.append(found[-1])
+    return found
+
+
+# Marks.
+
+
+def test_the_authors_marks_are_shown() -> None:
+    """A part that its author put a mark behind carries it."""
+    prompt = Timeline(
+        Tool(name="a"),
+        CacheBreakpoint("1h"),
+        System(Section("a", "One.", cache=True)),
+        User("Hi.", cache=True),
+    )
+    parts = render(prompt, provider="anthropic", counter=words).tokens.parts
+    assert [("tool 'a'", "1h"), ("section 'a'", "default"), ("user turn", "default")] == [
+        (part.what, part.cache) for part in parts if part.cache
+    ]
+
+
+def test_marks_that_were_placed_are_shown() -> None:
+    """Marks that ``cache="auto"`` placed stand at their tools, turns and recorded messages."""
+    prompt = Timeline(Tool(name="a"), System("One."), History(said(3)))
+    parts = render(prompt, provider="anthropic", counter=words, cache="auto").tokens.parts
+    assert ["tool 'a'", "system turn", "user message"] == [
+        part.what for part in parts if part.cache
+    ]
+
+
+# What was dropped.
+
+
+def test_what_was_dropped_stands_where_it_stood() -> None:
+    """What was dropped stands behind the section it was in, or the history, else at the end."""
+    prompt = Timeline(
+        System(
+            Section("rules", "Stay here.", Section("tone", "Go away now.", priority=-2)),
+            Section("plan", "Stay here."),
+        ),
+        History(said(4)),
+        User("Page.", priority=-1),
+        Assistant("Hm."),
+        User("Hi."),
+    )
+    rendered = render(prompt, budget=46, counter=words)
+    gone = [
+        (place, part.depth, part.what, part.tokens)
+        for place, part in enumerate(rendered.tokens.parts)
+        if part.dropped
+    ]
+    assert [
+        (2, 2, "section 'tone'", 3),
+        (5, 1, "history", 16),
+        (12, 0, "user turn", 5),
+    ] == gone
+
+
+def test_dropped_parts_are_those_of_the_render() -> None:
+    """Every part that was dropped is there once, with its reason, and in no total."""
+    prompt = Timeline(System(Section("a", "One two.", priority=1)), History(said(6)), User("Hi."))
+    rendered = render(prompt, budget=40, counter=words)
+    gone = [part for part in rendered.tokens.parts if part.dropped]
+    assert [(d.what, d.tokens, d.why) for d in rendered.dropped] == [
+        (part.what, part.tokens, part.dropped) for part in gone
+    ]
+
+
+# In words.
+
+
+def test_a_summary_names_the_largest() -> None:
+    """As a text a report is the total, how sure it is, and the largest parts with their lines."""
+    rendered = render(Timeline(History(said(2)), User("Hi.")), counter=words)
+    line = rendered.tokens.parts[0].source
+    assert (
+        "24 tokens: estimate (by the counter given)\n"
+        f"  16 history {line}\n"
+        f"  5 user turn {line}\n"
+        f"  3 {FORM}"
+    ) == str(rendered.tokens)
+
+
+def test_a_summary_is_short() -> None:
+    """Of many parts the largest are named, and the rest are one line."""
+    text = str(render(turns(100), counter=words).tokens)
+    assert (6, "\n  573 in 96 other parts") == (text.count("\n"), text[text.rindex("\n") :])
+
+
+def test_hostile_names_are_made_visible() -> None:
+    """Control characters in what an author named are escapes in a summary."""
+    prompt = Timeline(Tool(name="a\x1b[2J\u202e"), User("Hi."))
+    text = str(render(prompt, counter=words).tokens)
+    assert [True, True] == [line.isprintable() for line in text.split("\n")][:2]
+
+
+# Deep and wide.
+
+
+@pytest.mark.parametrize("prompt", [nested, turns, sections])
+def test_large_prompts_are_counted(prompt: object) -> None:
+    """Ten thousand parts inside or beside each other are no more than ten thousand parts."""
+    rendered = render(prompt(DEEP), model="gpt-5")  # type: ignore[operator]
+    report = rendered.tokens
+    assert (True, sum(report.messages)) == (
+        len(report.parts) > DEEP,
+        sum(report.sources.values()),
+    )
+
+
+def test_addresses_do_not_grow_with_the_square_of_the_depth() -> None:
+    """A deep address loses its beginning."""
+    report = render(nested(DEEP), counter=words).tokens
+    assert max(len(path) for path in report.sections) < 1_100
+
+
+def test_a_line_has_its_tokens() -> None:
+    """The tokens of a text are those of the line that wrote it."""
+    section = Section("a", "One two three.")
+    report = render(Timeline(System(section), User("Hi.")), counter=words).tokens
+    assert 3 == report.sources[Source(__file__, section.source.line)]  # type: ignore[union-attr]
