@@ -6,9 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from promptdsl.cli.diff import add_diff
 from promptdsl.cli.faults import UsageError, described
 from promptdsl.cli.readable import visible
-from promptdsl.cli.render import add_render, run
+from promptdsl.cli.render import add_render
+from promptdsl.cli.tokens import add_tokens
 
 OK, WRONG, USAGE = 0, 1, 2
 
@@ -31,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return USAGE
-    return _render(arguments)
+    return _done(arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -43,16 +45,20 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")
-    add_render(parser.add_subparsers(dest="command", metavar="COMMAND", title="commands"))
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", prog="promptdsl"
+    )
+    for add in (add_render, add_tokens, add_diff):
+        add(commands)
     return parser
 
 
-def _render(arguments: argparse.Namespace) -> int:
+def _done(arguments: argparse.Namespace) -> int:
     """Print the data, then the notes; return the exit code."""
     try:
-        data, notes = run(arguments)
+        data, notes = arguments.run(arguments)
     except UsageError as error:
-        _put(sys.stderr, f"promptdsl render: error: {error}")
+        _put(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
         return USAGE
     # A prompt is code, so it may raise anything; SystemExit is not its way out of this command.
     except (Exception, SystemExit) as error:

@@ -143,3 +143,10 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 def visible(text: str) -> str:
     """Return text whose control characters, newline and tab aside, are escapes that can be seen."""
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def on_one_line(text: str) -> str:
+    """Return text in which all that cannot be printed, line ends too, are escapes."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)

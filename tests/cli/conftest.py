@@ -85,6 +85,23 @@ async def later():
     return GREETING
 '''
 
+COUNTED = r"""
+from promptdsl import History, Section, System, Timeline, Tool, Untrusted, User
+
+
+def trimmed(question: str = "Why?"):
+    said = [{"role": role, "content": "Hello there. " * 9} for role in ("user", "assistant") * 3]
+    hours = Section("hours", "Nine to five. " * 9, priority=-1)
+    return Timeline(System(hours, Section("role", "Help.")), History(said), User(question))
+
+
+def hostile():
+    tool = Tool(name="a\x1b[2J\x9b\n\u202eb", input_schema={"type": "object"})
+    system = Section("s", "Hello.", title="\x1b[31m")
+    return Timeline(tool, system, User(Untrusted("\x1b[0m", source="\x1b")))
+"""
+"""Prompts of which much is to be counted."""
+
 
 LINES = {
     line[4:].partition("(")[0]: number + 1
@@ -110,6 +127,13 @@ def prompts(tmp_path: Path) -> Path:
     """Return the folder of ``support.py``."""
     (tmp_path / "support.py").write_text(SUPPORT, "utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def counted(prompts: Path) -> Path:
+    """Return the folder of ``support.py``, with ``counted.py`` in it."""
+    (prompts / "counted.py").write_text(COUNTED, "utf-8")
+    return prompts
 
 
 @pytest.fixture

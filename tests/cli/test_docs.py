@@ -31,6 +31,9 @@ def test_the_reference_shows_what_is_printed(
 
 def test_the_reference_shows_every_help() -> None:
     """The reference holds the help of the whole command and of each of its commands."""
-    assert ["promptdsl --help", "promptdsl render --help"] == [
-        command for command, _ in SHOWN if "--help" in command
-    ]
+    assert [
+        "promptdsl --help",
+        "promptdsl render --help",
+        "promptdsl tokens --help",
+        "promptdsl diff --help",
+    ] == [command for command, _ in SHOWN if "--help" in command]

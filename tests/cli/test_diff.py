@@ -1,0 +1,113 @@
+"""``promptdsl diff --cache``: what a prompt cache can reuse of the next request."""
+
+import json
+from typing import Any
+
+import pytest
+
+from promptdsl import System, Timeline, User, prefix_report, render
+from tests.cli.conftest import LINES, Command, Done
+
+pytestmark = pytest.mark.usefixtures("counted")
+
+SAME = ("diff", "--cache", "support.py:demo", "--model", "gpt-5")
+LINE = f"support.py:{LINES['demo']}"
+
+
+def data(cli: Command, *arguments: str) -> Any:
+    """Return what the command gives to programs."""
+    return json.loads(cli(*arguments, "--json").out)
+
+
+def test_it_tells_what_broke_the_prefix(cli: Command) -> None:
+    """The shared tokens, the node that ends them with its line, and what that costs."""
+    done = cli(*SAME, "--before", "question=Why?", "--after", "question=How?")
+    assert (0, "", f"  user turn (user[0]) was changed: {LINE}") == (
+        done.code,
+        done.err,
+        done.out.split("\n")[1],
+    )
+
+
+def test_it_says_what_the_library_says(cli: Command) -> None:
+    """The text and the data are those of ``prefix_report``."""
+    prompts = (Timeline(System("Be brief."), User("Hello.")),) * 2
+    report = prefix_report(*(render(prompt, model="gpt-5") for prompt in prompts))
+    target = ("diff", "--cache", "support.py:GREETING", "--model", "gpt-5")
+    said = {
+        "shared": report.shared,
+        "before": report.before,
+        "after": report.after,
+        "behind": 0,
+        "cost": pytest.approx(report.after / 10),
+        "label": report.label,
+        "extends": True,
+        "first": None,
+    }
+    assert (f"{report}\n", said) == (cli(*target).out, data(cli, *target))
+
+
+def test_where_it_differs_is_data(cli: Command) -> None:
+    """As JSON the node that differs first has its address, its file and its line."""
+    found = data(cli, *SAME, "--after", "plan=Free")
+    assert {
+        "how": "changed",
+        "what": "system turn",
+        "path": "system[0]",
+        "file": "support.py",
+        "line": LINES["demo"],
+    } == found["first"]
+
+
+@pytest.mark.parametrize(
+    ("options", "changed"),
+    [
+        (["-p", "plan=Free"], False),
+        (["-p", "plan=Free", "--before", "plan=Pro"], True),
+        (["--before", "plan=Free", "--after", "plan=Free"], False),
+        (["--after", "count:=2"], True),
+    ],
+)
+def test_arguments_are_for_both_or_for_one(cli: Command, options: list[str], changed: bool) -> None:
+    """``-p`` is for both prompts, ``--before`` and ``--after`` are for one and win over it."""
+    assert changed is (data(cli, *SAME, *options)["first"] is not None)
+
+
+def test_two_prompts_can_be_named(cli: Command) -> None:
+    """Two targets are compared in the order they are named."""
+    found = data(cli, "diff", "--cache", "support.py:GREETING", "support.py:corrected")
+    assert ("removed", "system turn") == (found["first"]["how"], found["first"]["what"])
+
+
+def test_one_prompt_may_differ_from_itself(cli: Command, prompts: Any) -> None:
+    """A prompt that is another one the next time is found out without any arguments."""
+    (prompts / "clock.py").write_text(
+        "import time\nfrom promptdsl import System, Timeline\n\n"
+        "def now():\n    return Timeline(System(f'It is {time.perf_counter_ns()}.'))\n"
+    )
+    done = cli("diff", "--cache", "clock.py:now")
+    assert (0, "  system turn (system[0]) was changed: clock.py:5") == (
+        done.code,
+        done.out.split("\n")[1],
+    )
+
+
+def test_without_a_question_it_says_what_it_can_do(cli: Command) -> None:
+    """Without ``--cache`` the command says what it compares."""
+    error = (
+        "promptdsl diff: error: it compares what a prompt cache can reuse: "
+        "write promptdsl diff --cache\n"
+    )
+    assert Done(2, "", error) == cli("diff", "support.py:demo")
+
+
+def test_faults_are_those_of_the_prompt_they_are_in(cli: Command) -> None:
+    """What goes wrong in the second prompt is told of it."""
+    done = cli("diff", "--cache", "support.py:demo", "support.py:nothing")
+    assert (1, "", "support.py:nothing: ") == (done.code, done.out, done.err[:20])
+
+
+def test_hostile_names_are_made_visible(process: Command) -> None:
+    """No control character of a name reaches the terminal."""
+    done = process("diff", "--cache", "counted.py:hostile", "support.py:demo")
+    assert (0, True) == (done.code, done.out.replace("\n", "").isprintable())

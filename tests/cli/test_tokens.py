@@ -1,0 +1,219 @@
+"""``promptdsl tokens``: what of a prompt costs how much."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptdsl import System, Timeline, User, render
+from tests.cli.conftest import LINES, Command, Done
+
+pytestmark = pytest.mark.usefixtures("counted")
+
+FORM = "the target's own form"
+LINE = f"support.py:{LINES['demo']}"
+DEMO = f"""\
+ 7   35.0%  ████        system turn            {LINE}
+10   50.0%  █████       user turn (merged)     {LINE}
+ 2   10.0%  █             user turn user[0]    {LINE}
+ 4   20.0%  ██            user turn user[1]    {LINE}
+ 3   15.0%  ██          {FORM}
+
+20 tokens: exact text, assumed frame
+"""
+
+
+def data(cli: Command, *arguments: str) -> Any:
+    """Return what the command gives to programs."""
+    return json.loads(cli("tokens", *arguments, "--json").out)
+
+
+def names(cli: Command, *arguments: str) -> list[tuple[int, str]]:
+    """Return the parts a command shows: how deep they are, and what."""
+    return [(part["depth"], part["what"]) for part in data(cli, *arguments)["parts"]]
+
+
+def test_parts_have_tokens_a_share_and_a_line(cli: Command) -> None:
+    """Every part has its tokens, its share of all of them, and its line."""
+    assert Done(0, DEMO, "") == cli("tokens", "support.py:demo", "--model", "gpt-5")
+
+
+def test_the_total_is_the_last_thing(cli: Command) -> None:
+    """The total comes last, with how sure it is, and what an estimate usually comes to."""
+    done = cli("tokens", "support.py:GREETING", "--model", "claude-sonnet-4-5")
+    report = render(Timeline(System("Be brief."), User("Hello.")), model="claude-sonnet-4-5").tokens
+    assert [
+        "",
+        f"{report.total} tokens: {report.label}",
+        f"usually {report.typical}",
+        "",
+    ] == done.out.split("\n")[-4:]
+
+
+def test_programs_get_everything(cli: Command) -> None:
+    """As JSON there is the whole report: by message, section, line and part."""
+    found = data(cli, "support.py:GREETING", "--model", "gpt-5")
+    report = render(Timeline(System("Be brief."), User("Hello.")), model="gpt-5").tokens
+    assert [report.total, report.label, None, [*report.messages], report.tools, report.form] == [
+        found[key] for key in ("total", "label", "typical", "messages", "tools", "form")
+    ]
+
+
+def test_parts_and_lines_are_data(cli: Command) -> None:
+    """As JSON parts and lines have their file and line apart."""
+    found = data(cli, "support.py:RULES", "--model", "gpt-5")
+    line = found["sources"][0]["line"]
+    assert [
+        {
+            "depth": 1,
+            "what": "section 'rules'",
+            "path": "rules",
+            "tokens": found["sections"]["rules"],
+            "cache": None,
+            "dropped": None,
+            "file": "support.py",
+            "line": line,
+        }
+    ] == found["parts"][1:2]
+
+
+@pytest.mark.parametrize(("depth", "deepest"), [("0", None), ("1", 0), ("2", 1)])
+def test_fewer_levels_can_be_shown(cli: Command, depth: str, deepest: int | None) -> None:
+    """``--depth`` says how many levels of parts are shown; 0 is the total alone."""
+    shown = names(cli, "counted.py:trimmed", "--depth", depth)
+    assert deepest == max((level for level, _ in shown), default=None)
+
+
+def test_the_total_alone(cli: Command) -> None:
+    """Without a level of parts, there is the total and nothing before it."""
+    done = cli("tokens", "support.py:GREETING", "--model", "gpt-5", "--depth", "0")
+    assert "16 tokens: exact text, assumed frame\n" == done.out
+
+
+def test_the_largest_first(cli: Command) -> None:
+    """``--sort size`` puts the largest of those beside each other first, each with its parts."""
+    shown = names(cli, "counted.py:trimmed", "--sort", "size")
+    sections = [(1, "section 'hours'"), (1, "section 'role'")]
+    messages = [(1, f"{role} message") for role in ("user", "assistant") * 3]
+    system, user = (0, "system turn"), (0, "user turn")
+    history = (0, "history")
+    assert [history, *sorted(messages)[::-1], system, *sections, user, (0, FORM)] == [
+        history,
+        *sorted(shown[1:7])[::-1],
+        *shown[7:],
+    ]
+
+
+def test_what_was_dropped_is_told(cli: Command) -> None:
+    """What a budget took away is there with its reason, and how many tokens it was in all."""
+    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
+    assert [
+        "dropped: there is no room for it, its priority is -1",
+        "dropped: there is no room for its oldest 2 exchanges",
+        "165 tokens were dropped in 2 parts",
+    ] == [line.rsplit("  ", 1)[-1] for line in done.out.split("\n") if "dropped" in line]
+
+
+def test_what_was_dropped_has_no_share(cli: Command) -> None:
+    """What was dropped has its tokens and its line, and is no share of what is sent."""
+    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
+    line = next(line for line in done.out.split("\n") if "hours" in line)
+    assert ["37", "-", "section", "'hours'", "counted.py:7", "dropped:"] == line.split()[:6]
+
+
+def test_a_reserve_is_part_of_the_budget(cli: Command) -> None:
+    """Tokens that are reserved for the answer are not there for the prompt."""
+    whole = data(cli, "counted.py:trimmed", "--budget", "300")["total"]
+    rest = data(cli, "counted.py:trimmed", "--budget", "300", "--reserve", "150")["total"]
+    assert (True, True) == (150 < whole <= 300, rest <= 150)
+
+
+def test_a_budget_may_be_the_models_window(cli: Command) -> None:
+    """The budget may be all that the model reads."""
+    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "window")
+    assert (0, False) == (done.code, "dropped" in done.out)
+
+
+def test_too_small_a_budget_is_told(cli: Command) -> None:
+    """A budget that what has to stay exceeds is an error with the largest of it."""
+    done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "10")
+    first = done.err.split("\n")[0]
+    assert (
+        1,
+        "",
+        "counted.py:trimmed: the prompt needs ",
+        " tokens, the budget has room for 10",
+    ) == (
+        done.code,
+        done.out,
+        first[:37],
+        first[-35:],
+    )
+
+
+def test_marks_are_shown(cli: Command) -> None:
+    """A cache mark stands beside the part it is behind."""
+    done = cli("tokens", "support.py:GREETING", "--for", "anthropic", "--cache", "auto")
+    assert ["system turn [cached]", "user turn user[0] [cached]"] == [
+        line[24:].split("  ")[0] for line in done.out.split("\n") if "[cached]" in line
+    ]
+
+
+def test_losses_are_notes(cli: Command) -> None:
+    """What the target cannot say is on standard error, as when the prompt is rendered."""
+    options = ("support.py:corrected", "--for", "anthropic")
+    assert cli("render", *options).err == cli("tokens", *options).err
+
+
+def test_what_a_prompt_prints_is_no_data(cli: Command) -> None:
+    """What the code of a prompt prints is on standard error."""
+    done = cli("tokens", "support.py:loud", "--model", "gpt-5", "--depth", "0")
+    assert ("16 tokens: exact text, assumed frame\n", "Building.\n") == (done.out, done.err)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--sort", "size")])
+def test_hostile_names_are_made_visible(cli: Command, options: tuple[str, ...]) -> None:
+    """No control character of a name reaches the terminal, and none ends a line."""
+    out = cli("tokens", "counted.py:hostile", *options).out
+    assert [] == [line for line in out.split("\n") if not line.replace("\u202e", "").isprintable()]
+
+
+STRUCK = "\x1b[9msection 'hours'\x1b[29m"
+
+
+@pytest.mark.parametrize(
+    ("variables", "struck"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_a_terminal_strikes_what_was_dropped(
+    prompts: Path, variables: dict[str, str], struck: bool
+) -> None:
+    """On a terminal that can, what was dropped is struck through."""
+    shown = in_terminal(prompts, variables, "tokens", "counted.py:trimmed", "--budget", "100")
+    assert (struck, struck) == (STRUCK in shown, "\x1b" in shown)
+
+
+def test_a_pipe_gets_words(process: Command) -> None:
+    """Where no terminal reads, nothing is struck through."""
+    done = process("tokens", "counted.py:trimmed", "--budget", "100", TERM="xterm")
+    assert (0, False, True) == (done.code, "\x1b" in done.out, "dropped: there is" in done.out)
+
+
+def in_terminal(prompts: Path, variables: dict[str, str], *arguments: str) -> str:
+    """Return what the command writes to a terminal."""
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-W", "error", "-m", "promptdsl.cli", *arguments]
+    subprocess.run(command, cwd=prompts, env=environment | variables, stdout=theirs, check=True)
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        return terminal.read(1 << 16).decode()
