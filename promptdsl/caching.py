@@ -42,7 +42,8 @@ MEDIA = ("image", "audio", "document", "video")
 
 def _count(prompt: Prompt) -> int:
     """Return how many marks an author placed."""
-    marked = [block for message in prompt.messages for block in _marked_in(message)]
+    held = (message for message in prompt.messages if message.plain is None)
+    marked = [block for message in held for block in _marked_in(message)]
     return len(marked) + sum(tool.cache is not None for tool in prompt.tools)
 
 
@@ -56,16 +57,18 @@ def _marked_in(message: Message) -> list[Any]:
 def _last_hour(prompt: Prompt) -> int:
     """Return the place of the last message with a mark of an hour, -1 for a tool, -2 for none."""
     for place in range(len(prompt.messages) - 1, -1, -1):
-        if any(block.cache == "1h" for block in _marked_in(prompt.messages[place])):
+        said = prompt.messages[place]
+        if said.plain is None and any(block.cache == "1h" for block in _marked_in(said)):
             return place
     return -1 if any(tool.cache == "1h" for tool in prompt.tools) else -2
 
 
 def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
     """Return the place of the last turn before what is not there the next time, -1 for none."""
-    answered = max((n for n, m in enumerate(messages) if m.role == "assistant"), default=-1)
-    passing = (n for n, m in enumerate(messages) if n > answered and m.kind in FLEETING)
-    end = next(passing, len(messages))
+    backwards = range(len(messages) - 1, -1, -1)
+    answered = next((n for n in backwards if messages[n].role == "assistant"), -1)
+    behind = range(answered + 1, len(messages))
+    end = next((n for n in behind if messages[n].kind in FLEETING), len(messages))
     for place in range(end - 1, -1, -1):
         said = messages[place]
         if _stays(said, facts) and _markable(said, facts) >= 0:

@@ -127,8 +127,8 @@ class _Bound:
                 continue
             if isinstance(self.entries[caller].unit, Past):
                 self.needed.add(caller)
-            else:
-                self.parent[self._root(number)] = self._root(caller)
+            elif (root := self._root(number)) != (first := self._root(caller)):
+                self.parent[root] = first
 
     def _root(self, number: int) -> int:
         while number in self.parent:

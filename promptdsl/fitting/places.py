@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from promptdsl.nodes import Conversation, FirstFit, Group, Recorded, Reserve, ToolTurn
+from promptdsl.nodes import Conversation, FirstFit, Group, Limit, Recorded, Reserve, ToolTurn
 from promptdsl.rewriting import any_said, rewrite, with_content
 from promptdsl.tree import HOLLOW, Node, walk
 
@@ -154,6 +154,17 @@ def says(form: Node) -> bool:
     if any_said((form,)):
         return True
     return any(isinstance(node, Recorded | ToolTurn) for node, _ in walk(form))
+
+
+def is_settled(root: Node) -> bool:
+    """Return whether there is nothing in a tree that has to be chosen, cut or left free."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, FirstFit | Limit | Reserve):
+            return False
+        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+    return True
 
 
 def reserved(root: Node) -> int:

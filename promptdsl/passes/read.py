@@ -46,6 +46,7 @@ from promptdsl.tree import (
     SHIFT,
     TEXT,
     TURN,
+    Child,
     Node,
     Options,
     bits,
@@ -80,7 +81,16 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
             return _conversation(node, readers, settle)
         return _text_of(node, pieces) if isinstance(node, Template) else node
 
-    return rewrite(root, change, within=WITHIN)
+    content: list[Child] = []
+    for child in root.content:
+        # Nearly all stand directly in the timeline.
+        if isinstance(child, Recorded):
+            content.append(_conversation(child, readers, settle))
+        elif child.mask & WITHIN:
+            content.append(rewrite(child, change, within=WITHIN))
+        else:
+            content.append(child)
+    return with_content(root, tuple(content))
 
 
 def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> Conversation:
