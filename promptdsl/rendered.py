@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl.blocks import ToolResultBlock, ToolUseBlock
 from promptdsl.config import Resolved
-from promptdsl.errors import PendingToolCalls, TargetError
+from promptdsl.errors import ContentError, PendingToolCalls, TargetError
 from promptdsl.fitting.dropping import Dropped
 from promptdsl.losses import Loss
 from promptdsl.messages import Message
@@ -237,6 +237,11 @@ def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
     compared as OpenAI would get it. Raises :class:`TargetError` for two targets: they share no
     cache.
     """
+    for given in (before, after):
+        if not isinstance(given, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
+            what = f"prefix_report() compares what render() returned, not {type(given).__name__}"
+            fix = "render both: prefix_report(render(before, ...), render(after, ...))"
+            raise ContentError(what, fix=fix, at=(author(),))
     try:
         return compared(before._outcome(), after._outcome())  # pyright: ignore[reportPrivateUsage]
     except TargetError as error:

@@ -10,7 +10,7 @@ import promptdsl
 
 ROOT = Path(__file__).resolve().parents[1]
 
-HEAVY = ("asyncio", "jinja2", "pydantic", "pytest", "rich", "tiktoken")
+HEAVY = ("asyncio", "jinja2", "pydantic", "pytest", "rich", "ssl", "tiktoken", "urllib.request")
 README_NAMES = (
     "Event, Grounding, History, Section, System, Text, Timeline, User, UserAction, render"
 )

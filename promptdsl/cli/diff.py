@@ -9,8 +9,8 @@ from promptdsl import PrefixReport, Rendered, prefix_report
 from promptdsl.cli.faults import UsageError
 from promptdsl.cli.parameters import given
 from promptdsl.cli.prompts import (
-    EPILOG,
     TARGET,
+    add_command,
     add_input,
     add_provider,
     add_traceback,
@@ -29,13 +29,12 @@ twice, with other arguments, or to see whether it is the same the next time."""
 
 def add_diff(commands: Any) -> None:
     """Add the command and its options to the commands of a parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "diff",
-        usage="promptdsl diff --cache TARGET [TARGET] [options]",
-        help="compare two requests as a prompt cache does",
+        takes="--cache TARGET [TARGET]",
+        summary="compare two requests as a prompt cache does",
         description=DESCRIPTION,
-        epilog=EPILOG,
-        allow_abbrev=False,
     )
     parser.add_argument("target", metavar="TARGET", help=TARGET)
     parser.add_argument(
@@ -70,17 +69,18 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         raise UsageError("it compares what a prompt cache can reuse: write promptdsl diff --cache")
     check_folders(arguments.media_roots)
     other = arguments.other or arguments.target
-    before = _rendered(arguments.target, arguments.before, arguments)
+    before = _rendered(arguments.target, "before", arguments)
     # What goes wrong from here on is told of the second prompt.
     arguments.target = other
-    after = _rendered(other, arguments.after, arguments)
+    after = _rendered(other, "after", arguments)
     report = prefix_report(before, after)
     data = _json(report) if arguments.json else visible(str(report))
     return data, of_model(after, arguments)
 
 
-def _rendered(target: str, pairs: list[str], arguments: argparse.Namespace) -> Rendered:
-    props = given([*arguments.pairs, *pairs], arguments.props)
+def _rendered(target: str, which: str, arguments: argparse.Namespace) -> Rendered:
+    props = given(arguments.pairs, arguments.props)
+    props |= given(getattr(arguments, which), None, option=f"--{which}")
     with redirect_stdout(sys.stderr), found(target) as named:
         return asked_for(named, target, props, arguments, marks=False)
 

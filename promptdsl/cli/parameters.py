@@ -19,8 +19,10 @@ class Given(NamedTuple):
     is_text: bool
 
 
-def given(pairs: Sequence[str], props: str | None) -> dict[str, Given]:
+def given(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> dict[str, Given]:
     """Return the arguments of a command line by name; ``-p`` wins over the file of properties.
+
+    ``option`` is what the pairs were given with.
 
     Raises :class:`UsageError` for a pair, a file or a JSON text that cannot be read.
     """
@@ -28,9 +30,9 @@ def given(pairs: Sequence[str], props: str | None) -> dict[str, Given]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.rstrip(":"):
-            raise UsageError(f"-p {pair}: write key=value, or key:=JSON")
+            raise UsageError(f"{option} {pair}: write key=value, or key:=JSON")
         if key.endswith(":"):
-            arguments[key[:-1]] = Given(_json(value, f"-p {pair}"), is_text=False)
+            arguments[key[:-1]] = Given(_json(value, f"{option} {pair}"), is_text=False)
         else:
             arguments[key] = Given(value, is_text=True)
     return arguments

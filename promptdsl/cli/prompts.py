@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, Literal
@@ -22,6 +23,21 @@ PROVIDERS = (
 TARGET = "file.py:name or module:name; the name of a prompt, or of a function that returns one"
 EPILOG = """\
 Exit codes: 0 done; 1 the prompt is wrong, or its code failed; 2 the command was called wrongly."""
+
+
+def add_command(
+    commands: Any, name: str, *, takes: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    """Add a command to those of a parser; ``takes`` is what its usage shows before the options."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        usage=f"promptdsl {name} {takes} [options]",
+        help=summary,
+        description=description,
+        epilog=EPILOG,
+        allow_abbrev=False,
+    )
+    return parser
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
@@ -102,10 +118,19 @@ def add_traceback(group: Any) -> None:
     )
 
 
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.replace("_", "").isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens")
+def whole_number(text: str, of: str) -> int:
+    """Return a number that is written as in Python, such as ``100_000``."""
+    if _WHOLE.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of {of}")
     return int(text)
+
+
+# Python reads no number of more than 4,300 digits, and nobody has so many tokens.
+_WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
+
+
+def _whole(text: str) -> int:
+    return whole_number(text, "tokens")
 
 
 def _budget(text: str) -> int | Literal["window"]:

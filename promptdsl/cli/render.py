@@ -8,8 +8,8 @@ from typing import Any
 from promptdsl import Loss, Rendered
 from promptdsl.cli.parameters import given
 from promptdsl.cli.prompts import (
-    EPILOG,
     PROVIDERS,
+    add_command,
     add_input,
     add_target,
     add_traceback,
@@ -28,13 +28,12 @@ whatever the code of the prompt prints, goes to standard error."""
 
 def add_render(commands: Any) -> None:
     """Add the command and its options to the commands of a parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "render",
-        usage="promptdsl render TARGET [options]",
-        help="render a prompt",
+        takes="TARGET",
+        summary="render a prompt",
         description=DESCRIPTION,
-        epilog=EPILOG,
-        allow_abbrev=False,
     )
     add_target(parser)
     group = parser.add_argument_group("what is rendered")

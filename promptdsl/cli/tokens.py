@@ -5,14 +5,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from typing import Any
+from typing import Any, TextIO
 
 import attrs
 
 from promptdsl import Source, TokenPart, TokenReport
 from promptdsl.cli.parameters import given
 from promptdsl.cli.prompts import (
-    EPILOG,
+    add_command,
     add_input,
     add_provider,
     add_target,
@@ -20,6 +20,7 @@ from promptdsl.cli.prompts import (
     asked_for,
     check_folders,
     noted,
+    whole_number,
 )
 from promptdsl.cli.readable import as_json, on_one_line
 from promptdsl.cli.target import found
@@ -38,13 +39,12 @@ WIDEST = 60
 
 def add_tokens(commands: Any) -> None:
     """Add the command and its options to the commands of a parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "tokens",
-        usage="promptdsl tokens TARGET [options]",
-        help="count the tokens of a prompt, part by part",
+        takes="TARGET",
+        summary="count the tokens of a prompt, part by part",
         description=DESCRIPTION,
-        epilog=EPILOG,
-        allow_abbrev=False,
     )
     add_target(parser)
     group = parser.add_argument_group("what is rendered")
@@ -72,9 +72,7 @@ def _add_output(group: Any) -> None:
 
 
 def _depth(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of levels")
-    return int(text)
+    return whole_number(text, "levels")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
@@ -98,7 +96,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 def _strikes() -> bool:
     """Whether standard output is a terminal that can strike text through."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return not plain and sys.stdout.isatty()
+    # There is none where it was closed.
+    out: TextIO | None = sys.stdout
+    return not plain and out is not None and out.isatty()
 
 
 def _sorted(parts: Sequence[TokenPart]) -> list[TokenPart]:

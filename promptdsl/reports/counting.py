@@ -12,6 +12,7 @@ from promptdsl.reports.outcome import Outcome, on_one_line
 from promptdsl.reports.parts import Ledger, TokenPart
 from promptdsl.sources import Source
 from promptdsl.tokens import Count, Tokens
+from promptdsl.tokens.counting import EXACT
 from promptdsl.tokens.frames import REPLY, label_of
 from promptdsl.tokens.messages import has_media, message_tokens
 from promptdsl.tokens.payloads import entry_tokens
@@ -156,7 +157,7 @@ def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
 
 
 class _Heard(Tokens):
-    """Counts as another does, and notes a count that is less sure than it says of itself."""
+    """Counts as another does, and notes where it is less sure of a text than it says of itself."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -173,16 +174,9 @@ class _Heard(Tokens):
 
     def of(self, text: str, /) -> int:
         """Return the tokens that a text needs room for."""
-        if len(text) < LONG:
-            return self._tokens.of(text)
-        count = self._tokens.count(text)
-        if count.label != self._tokens.label:
-            self._label = count.label
-        return count.tokens
-
-
-LONG = 200_000
-"""A text of as many characters may have been counted in pieces."""
+        if self._label == EXACT:
+            self._label = self._tokens.count(text).label
+        return self._tokens.of(text)
 
 
 class _Typical(Tokens):
@@ -237,19 +231,20 @@ def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterabl
         behind.setdefault(place, []).append(part)
     for place, part in enumerate(parts):
         yield part
-        yield from behind.get(place, ())
+        # What stood deeper stood in what is there, not in what was dropped beside it.
+        yield from sorted(behind.get(place, ()), key=lambda one: -one.depth)
 
 
 class _Holders:
     """What is still there of what something that was dropped stood in.
 
-    Turns are numbered by what was kept, so what stood in one is found only in the system text and
-    in a history. All else comes last.
+    Turns are numbered by what was kept, so what stood in one is found only in the system text and,
+    by its line, in a history. All else comes last.
     """
 
     def __init__(self, parts: list[TokenPart]) -> None:
         self._end = len(parts) - 1
-        self._held: dict[str, tuple[int, int]] = {}
+        self._held: dict[str | Source | None, tuple[int, int]] = {}
         self._last: dict[int, int] = {}
         open_parts: list[int] = []
         in_system = False
@@ -258,21 +253,16 @@ class _Holders:
                 self._last[open_parts.pop()] = place - 1
             open_parts.append(place)
             in_system = part.what in _SYSTEM if not part.depth else in_system
-            path = self._path(part, in_system=in_system)
-            if path is not None:
-                self._held.setdefault(path, (place, part.depth))
-
-    def _path(self, part: TokenPart, *, in_system: bool) -> str | None:
-        if part.what == "history":
-            return "history"
-        if not in_system:
-            return None
-        return part.path if part.depth and part.what.startswith("section ") else ""
+            if part.what == "history":
+                self._held.setdefault(part.source, (place, part.depth))
+            elif in_system:
+                is_section = part.depth and part.what.startswith("section ")
+                self._held.setdefault(part.path if is_section else "", (place, part.depth))
 
     def place(self, one: Dropped) -> tuple[int, int]:
         """Return the part behind which it stands, and its depth."""
         if one.what == "history":
-            held = self._held.get("history")
+            held = self._held.get(one.source)
             return (held[0], 1) if held else (self._end, 0)
         around, _, _ = one.path.rpartition("/")
         held = self._held.get(around) if one.what.startswith("section ") else None

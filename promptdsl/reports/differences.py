@@ -1,7 +1,7 @@
 """Differences: the first node in which two prompts differ, as an author wrote it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
@@ -121,14 +121,11 @@ def _said(message: Message) -> tuple[Any, ...]:
     if message.plain is not None:
         return message.role, message.plain
     said: list[Any] = []
-    for block in message.content:
-        text = block.text if isinstance(block, TextBlock) else None
-        if text is None:
-            said.append(unmarked(block))
-        elif said and isinstance(said[-1], str):
-            said[-1] += GAP + text
+    for is_text, blocks in groupby(message.content, lambda block: isinstance(block, TextBlock)):
+        if is_text:
+            said.append(GAP.join(getattr(block, "text", "") for block in blocks))
         else:
-            said.append(text)
+            said += map(unmarked, blocks)
     return (message.role, *said)
 
 

@@ -60,8 +60,7 @@ class Ledger:
         first, before = 0, None
         for node, entry in zip(outcome.tree.content, outcome.written().entries, strict=True):
             if isinstance(node, Recorded):
-                goes_on = isinstance(before, Recorded) and before.at == node.at
-                self._history(node, first, goes_on=goes_on)
+                self._history(node, first, goes_on=_goes_on(before, node))
             elif entry.messages > first:
                 self._turn(node, entry, first)
             first, before = entry.messages, node
@@ -156,7 +155,9 @@ class Ledger:
         before = self._sheets.get(id(node.sheet))
         if before is None:
             before = self._sheets[id(node.sheet)] = self._summed(node.sheet)
-        return max(before[node.end] - before[min(node.start, node.end)], 0)
+        # What stands in a container that was taken back ended behind all there is now.
+        end = min(node.end, len(before) - 1)
+        return max(before[end] - before[min(node.start, end)], 0)
 
     def _summed(self, sheet: Sheet) -> list[int]:
         """Return the tokens before every piece of a sheet."""
@@ -178,6 +179,16 @@ class Ledger:
         if key not in self._lines:
             self._lines[key] = source_of(at)
         return self._lines[key]
+
+
+def _goes_on(before: object, node: Recorded) -> bool:
+    """Return whether messages are more of the history that those before them are of.
+
+    A line that is run again writes another one, which begins anew.
+    """
+    if not isinstance(before, Recorded) or before.at != node.at:
+        return False
+    return node.start >= before.start + len(before.items)
 
 
 @attrs.define(eq=False)

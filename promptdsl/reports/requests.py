@@ -219,17 +219,20 @@ def _common_parts(one: list[Piece], two: list[Piece]) -> _Common:
 def _pieces(key: str, items: Sequence[Any]) -> list[Piece]:
     """Return the parts of a content, neighbouring texts as one, without what is only a mark."""
     found: list[Piece] = []
+    texts: list[str] = []
     for item in items:
         text = _text(item)
-        if text is None:
-            if not isinstance(item, Mapping) or _without_marks(item):  # pyright: ignore[reportUnknownArgumentType]
-                found.append(Piece(key, None, item))
-        elif found and found[-1].text is not None:
-            last = found.pop()
-            found.append(Piece(key, f"{last.text}{GAP}{text}", None, (*last.parts, text)))
-        else:
-            found.append(Piece(key, text, None, (text,)))
-    return found
+        if text is not None:
+            texts.append(text)
+        elif not isinstance(item, Mapping) or _without_marks(item):  # pyright: ignore[reportUnknownArgumentType]
+            found += (*_joined(key, texts), Piece(key, None, item))
+            texts = []
+    return [*found, *_joined(key, texts)]
+
+
+def _joined(key: str, texts: list[str]) -> list[Piece]:
+    """Return texts that stand beside each other as the one piece they are, if there are any."""
+    return [Piece(key, GAP.join(texts), None, (*texts,))] if texts else []
 
 
 def _values(piece: Piece) -> list[Any]:

@@ -6,8 +6,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 from promptdsl.errors import OptionError, TokenizerError, nearest
 from promptdsl.sources import author
@@ -116,6 +114,10 @@ def _keep(address: str, digest: str, deadline: float) -> None:
 
 
 def _fetched(address: str, deadline: float) -> bytes:
+    # It brings SSL along, and hardly anybody downloads.
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
     data = bytearray()
     try:
         answer = urlopen(address, timeout=_left(deadline))

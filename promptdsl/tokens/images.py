@@ -131,7 +131,9 @@ def _patches_32(size: Size, model: str, detail: str) -> int:
     figures = _found(_PATCHES, model) or _NEWEST
     limits = {"high": figures.high, "original": figures.original, "low": figures.low}
     limit = limits.get(detail, limits[figures.auto])
-    patches = _squares(size if limit is None else _fitted(size, limit), 32)
+    patches = _squares(size, 32)
+    if limit is not None and patches > limit:
+        patches = min(_squares(_fitted(size, limit), 32), limit)
     return ceil(Fraction(patches * figures.each, 100))
 
 
@@ -142,11 +144,10 @@ def _squares(size: Size, side: int) -> int:
 def _fitted(size: Size, patches: int) -> Size:
     """Return a size scaled down to so many patches of 32 pixels, whole ones as the guide has it."""
     width, height = size
-    if _squares(size, 32) <= patches:
-        return size
     scale = sqrt(patches * 32 * 32 / width / height)
     wide, high = width * scale / 32, height * scale / 32
-    scale *= min(int(wide) / wide, int(high) / high)
+    # A strip that is less than a patch high is one all the same.
+    scale *= min(max(int(side), 1) / side for side in (wide, high))
     return max(int(width * scale), 1), max(int(height * scale), 1)
 
 

@@ -78,11 +78,11 @@ def _code(block: b.CodeBlock, tokens: TextTokens, _: ModelFacts) -> int:
 
 
 def _unknown(block: b.UnknownBlock, tokens: TextTokens, facts: ModelFacts) -> int:
-    return unknown_tokens(block.data, tokens, facts)
+    return sum(unknown_tokens(block.data, tokens, facts))
 
 
 def _event(block: b.EventBlock, tokens: TextTokens, facts: ModelFacts) -> int:
-    return unknown_tokens(block.to_dict(), tokens, facts)
+    return sum(unknown_tokens(block.to_dict(), tokens, facts))
 
 
 _COUNTERS: Mapping[type, Callable[[Any, TextTokens, ModelFacts], int]] = {

@@ -51,7 +51,9 @@ class Parts:
         return self._unknown(part)
 
     def _unknown(self, part: Part) -> int:
-        return unknown_tokens(part, self.tokens, self.facts)
+        found = unknown_tokens(part, self.tokens, self.facts)
+        self.media += found.pictures
+        return sum(found)
 
     def text(self, value: object) -> int:
         """Return how many tokens a text is, a value that is none as its JSON."""

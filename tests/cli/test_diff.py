@@ -73,6 +73,13 @@ def test_arguments_are_for_both_or_for_one(cli: Command, options: list[str], cha
     assert changed is (data(cli, *SAME, *options)["first"] is not None)
 
 
+def test_a_pair_is_named_by_its_option(cli: Command) -> None:
+    """What cannot be read is called what it was given as."""
+    done = cli(*SAME, "--after", "question")
+    fault = "promptdsl diff: error: --after question: write key=value, or key:=JSON\n"
+    assert Done(2, "", fault) == done
+
+
 def test_two_prompts_can_be_named(cli: Command) -> None:
     """Two targets are compared in the order they are named."""
     found = data(cli, "diff", "--cache", "support.py:GREETING", "support.py:corrected")

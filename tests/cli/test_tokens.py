@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -206,6 +207,23 @@ def test_a_pipe_gets_words(process: Command) -> None:
     """Where no terminal reads, nothing is struck through."""
     done = process("tokens", "counted.py:trimmed", "--budget", "100", TERM="xterm")
     assert (0, False, True) == (done.code, "\x1b" in done.out, "dropped: there is" in done.out)
+
+
+def test_nobody_has_to_listen(prompts: Path) -> None:
+    """Without a standard output there is nothing to say, and nothing to complain of."""
+    command = shlex.join([sys.executable, "-m", "promptdsl.cli", "tokens", "support.py:GREETING"])
+    variables = os.environ | {"TERM": "xterm"}
+    shell = ["sh", "-c", f"{command} >&-"]
+    done = subprocess.run(shell, cwd=prompts, env=variables, stderr=subprocess.PIPE, check=False)
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("option", ["--budget", "--reserve", "--depth"])
+@pytest.mark.parametrize("number", ["1__0", "_1", "1_", "9" * 5_000, "\u0661", " 1", "-1", ""])
+def test_what_is_no_number_is_said(cli: Command, option: str, number: str) -> None:
+    """A number that cannot be read is said in the words of its option."""
+    done = cli("tokens", "support.py:GREETING", f"{option}={number}")
+    assert (2, True) == (done.code, f"argument {option}: {number!r} is no number of" in done.err)
 
 
 def in_terminal(prompts: Path, variables: dict[str, str], *arguments: str) -> str:

@@ -1,5 +1,6 @@
 """How much two requests share, and what broke it."""
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -30,6 +31,8 @@ from tests.reports.prompts import PROVIDERS, everything, nested, said, turns, wo
 FRAME = 4
 """The frame of a message, in words: 3, and its role."""
 DEEP = 10_000
+SECONDS = 10
+"""No comparison takes so long."""
 CHANGED = "changed"
 
 
@@ -279,6 +282,20 @@ def test_large_prompts_are_compared(before: Node, after: Node, expected: str) ->
     """Ten thousand parts inside or beside each other are compared down to the last."""
     found = compared(before, after, provider="openai").first
     assert expected == (found and found.what)
+
+
+def test_many_parts_of_one_text_are_compared() -> None:
+    """Twenty thousand parts of one message are no more work than as many messages."""
+    parts = [{"type": "text", "text": "word " * 60}] * 20_000
+
+    def sent(last: str) -> Timeline:
+        content = [*parts, {"type": "text", "text": last}]
+        return Timeline(History([{"role": "user", "content": content}]))
+
+    requests = [render(sent(end), counter=words, provider="openai") for end in "ab"]
+    started = process_time()
+    found = prefix_report(*requests).first
+    assert ("user message", True) == (found and found.what, process_time() - started < SECONDS)
 
 
 def test_what_was_dropped_was_removed() -> None:

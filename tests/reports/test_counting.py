@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from promptdsl import (
     Assistant,
     CacheBreakpoint,
+    Developer,
     Ephemeral,
     Event,
     Format,
@@ -29,6 +30,7 @@ from promptdsl import (
     ToolUse,
     User,
     component,
+    nodes,
     render,
 )
 from promptdsl.tokens import Count, tokens_for
@@ -194,6 +196,34 @@ def test_a_text_that_was_cut_to_be_counted_is_no_exact_one() -> None:
     assert "estimate (o200k_base, in pieces)" == label
 
 
+def test_a_counter_that_is_unsure_of_one_text_is_no_exact_one() -> None:
+    """The label of a counter that is sure of an empty text alone is that of what it is sent."""
+
+    class Unsure:
+        """Counts words, and is sure where there are none."""
+
+        def count(self, text: str) -> Count:
+            """Return how many words a text has."""
+            return Count(words(text), "estimate (words)" if text == "Hi." else "exact")
+
+    rendered = render(Timeline(User("Hi.")), provider="openai", counter=Unsure())
+    assert "estimate (words)" == rendered.tokens.label
+
+
+def test_bytes_that_nobody_knows_are_no_exact_text() -> None:
+    """A part of a kind of its own counts the bytes in it as a picture, and the label says so."""
+    unknown = {"type": "odd", "data": f"data:image/png;base64,{'A' * 800}"}
+    prompt = Timeline(History([{"role": "user", "content": [unknown]}]), User("Hi."))
+    label = render(prompt, model="gpt-5").tokens.label
+    assert "estimate (exact text; attachments by published formulas)" == label
+
+
+def test_a_long_text_usually_comes_to_less() -> None:
+    """What an estimate usually comes to holds for a long text as for a short one."""
+    report = render(Timeline(User("word " * 50_000)), model="claude-opus-5-5").tokens
+    assert 1.5 / 1.6 == pytest.approx((report.typical or 0) / report.total, rel=0.001)
+
+
 def test_what_is_exact_has_no_usual() -> None:
     """Only an estimate usually comes to less."""
     prompt = everything()
@@ -225,6 +255,18 @@ def test_parts_of_a_text() -> None:
     ] == shown(render(prompt, counter=words))
 
 
+def test_what_was_taken_back_is_no_tokens() -> None:
+    """A title without content is not sent, and a mark that stood behind it is no part of others."""
+    empty = Section("empty", CacheBreakpoint(), title="A long title")
+    prompt = Timeline(System(empty, Section("rules", "Be kind.")), User("Hi."))
+    assert [
+        ("system turn", SYSTEM + 2),
+        ("section 'empty'", 0),
+        ("cache breakpoint", 0),
+        ("section 'rules'", 2),
+    ] == [part[1::2] for part in shown(render(prompt, counter=words))][:4]
+
+
 def test_sections_by_address() -> None:
     """The tokens of a section are found by its address, the turn's in front outside the system."""
     prompt = Timeline(
@@ -251,6 +293,32 @@ def test_two_histories_are_two_parts() -> None:
     prompt = Timeline(History(one), History(two))
     parts = [part for part in tops(render(prompt, counter=words)) if part.what == "history"]
     assert [2, 4] == [part.tokens // (SYSTEM + 4) for part in parts]
+
+
+def test_histories_of_one_line_are_parts_of_their_own() -> None:
+    """A line that is run again writes another history, which has its own first message."""
+    prompt = Timeline(*(History(said(2)) for _ in "ab"))
+    assert ["history", "history[0]", "history[1]"] * 2 == [
+        part.path for part in render(prompt, counter=words).tokens.parts[:-1]
+    ]
+
+
+def test_what_a_history_lost_stands_in_it() -> None:
+    """Of two histories each has what was dropped of it, and one that is gone has no place."""
+    prompt = Timeline(
+        History(said(6)),
+        Developer("Then."),
+        History(said(40)),
+        User("Hi."),
+    )
+    parts = render(prompt, provider="openai", budget=150, counter=words).tokens.parts
+    held = [part for part in parts if part.what == "history"]
+    first, second = (node.source for node in prompt.content if isinstance(node, nodes.Recorded))
+    assert [
+        (0, second, False),
+        (1, second, True),
+        (0, first, True),
+    ] == [(part.depth, part.source, part.dropped is not None) for part in held]
 
 
 def test_merged_turns_stand_in_one() -> None:
@@ -406,6 +474,20 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
         (5, 1, "history", 16),
         (12, 0, "user turn", 5),
     ] == gone
+
+
+def test_what_was_dropped_stands_in_nothing_that_was_dropped_elsewhere() -> None:
+    """Of two parts that are gone the deeper one stands first, in the part that held it."""
+    gone, inner = Section("gone", "One two.", priority=1), Section("inner", "One.", priority=1)
+    held = Section("held", "Kept.", inner)
+    prompt = Timeline(System(Section("rules", gone, held)), User("Hi."))
+    parts = render(prompt, budget=13, counter=words).tokens.parts
+    assert [
+        (1, "rules", False),
+        (2, "rules/held", False),
+        (3, "rules/held/inner", True),
+        (2, "rules/gone", True),
+    ] == [(part.depth, part.path, part.dropped is not None) for part in parts[1:5]]
 
 
 def test_dropped_parts_are_those_of_the_render() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.models import ModelFacts, facts_for
+from promptdsl.models import ImageFormula, ModelFacts, facts_for
 from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens, pixels
 from promptdsl.tokens.images import ASSUMED, image_tokens
 from tests.adapters.conversations import PDF, PNG
@@ -201,11 +201,20 @@ SIDES = st.integers(-3, 2**32) | st.integers(1, 5_000)
     detail=st.sampled_from(["low", "high", "original", "auto", "", None, "nonsense"]),
 )
 def test_any_size_has_a_price(
-    size: tuple[int, int] | None, formula: str | None, model: str | None, detail: str | None
+    size: tuple[int, int] | None,
+    formula: ImageFormula | None,
+    model: str | None,
+    detail: str | None,
 ) -> None:
     """Never an error, and never nothing: the header may say anything."""
     facts = attrs.evolve(NO_MODEL, model=model, image_tokens=formula)
     assert 1 <= image_tokens(size, facts, detail)
+
+
+@pytest.mark.parametrize("size", [(100_000, 1), (1, 100_000), (60_000, 20)])
+def test_a_strip_is_as_many_patches_as_a_picture_may_keep(size: tuple[int, int]) -> None:
+    """A long strip that is less than a patch high when scaled is no picture of one pixel."""
+    assert 1536 * 1.2 == pytest.approx(image_tokens(size, of("gpt-5")), abs=1)
 
 
 @given(st.integers(1, 20_000), st.integers(1, 20_000))
