@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 import attrs
 
 from promptdsl.errors import BudgetError, OptionError
-from promptdsl.fitting.dropping import Dropped, in_tokens
+from promptdsl.fitting.dropping import Dropped, Needed, in_tokens
 from promptdsl.fitting.limits import limited, still_cut
-from promptdsl.fitting.places import reserved, settled
+from promptdsl.fitting.places import hollow, reserved, settled
 from promptdsl.fitting.plan import Fitted, Plan
 from promptdsl.measuring import Measuring
-from promptdsl.nodes import Fragment, Lazy, Limit, Text
+from promptdsl.nodes import Fragment, Lazy, Limit, Reserve, Text, Tool
 from promptdsl.rewriting import rewrite, with_content
 from promptdsl.sources import Source, author
 from promptdsl.tokens import TokenCounter
+from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree import FRAGMENT, HOLLOW, SECTION, SYSTEM, TEXT, TURN, Node, bits, make, walk
 
 Tokens: TypeAlias = int | Literal["window"]
@@ -45,7 +47,7 @@ class Budget:
             return self.tokens
         if window is None:
             raise OptionError(
-                f"nothing is known of the window of {model or 'no model'}",
+                f"nothing is known of the window of {model}" if model else "no model, so no window",
                 fix="write a number of tokens: budget=100_000, or register_model(..., window=...)",
             )
         return window
@@ -57,9 +59,9 @@ def checked_budget(tokens: object, reserve: object, counter: Any) -> Budget:
         return _NONE if not reserve else Budget(None, reserve)
     number = type(tokens) is int and tokens >= 0
     if tokens is not None and tokens != "window" and not number:
-        _refuse("budget", tokens, "write a number of tokens, or 'window'")
+        _refuse("budget", tokens, "write a whole number of tokens, or 'window'")
     if type(reserve) is not int or reserve < 0:
-        _refuse("reserve", reserve, "write a number of tokens, from 0 on")
+        _refuse("reserve", reserve, "write a whole number of tokens, from 0 on")
     if number and reserve > cast("int", tokens):
         _refuse("reserve", reserve, f"the budget, of which it is a part, is {tokens}")
     return Budget(cast("Tokens", tokens), reserve, counter, author())
@@ -99,45 +101,99 @@ def fit(
         left = still_cut(cut, whole)
         return (lambda: left), send(whole, bool(left))
     limit = total - budget.reserve - reserved(read)
+    _check_reserves(read, budget, total)
     plan = Plan(read, measure)
     need = plan.total + _around(read, measure) - limit
+    if need <= total // STEPS:
+        need = 0  # turns that merge are less than each by itself: all of it may fit
     while True:
         # What is around the messages is only known when they are sent: before giving up, try.
-        fitted = plan.fit(min(max(need, 0), plan.spare), total // STEPS)
+        fitted = plan.fit(min(need, plan.spare), total // STEPS)
         left = still_cut(cut, fitted.tree)
         sent = send(fitted.tree, bool(left or fitted.saved))
         short = sent.tokens - limit
         if short <= 0:
             return partial(_all_dropped, left, fitted), sent
         if need >= plan.spare:
-            raise _too_much(plan, limit, sent.tokens)
-        need = fitted.saved + short
+            raise _too_much(plan, limit, sent.tokens, _tools_frame(read, measure))
+        if not need and measure.facts.binds_reasoning:
+            short = 1  # as soon as anything goes, reasoning does
+        need = _more(plan, need, short, (fitted.saved, total // STEPS))
+
+
+PATIENCE = 50
+"""How often as much is tried again, when nothing else goes for it, before it becomes more."""
+
+
+def _more(plan: Plan, need: int, short: int, before: tuple[int, int]) -> int:
+    """Return ``short`` tokens more than were needed, as often as it takes to save something else.
+
+    ``before`` is what was saved, and the tokens by which a cut moves.
+    """
+    saved, step = before
+    for tried in count():
+        need += short << max(tried - PATIENCE, 0)
+        if need >= plan.spare or plan.saves(need, step) != saved:
+            break
+    return need
 
 
 def _all_dropped(cut: tuple[Dropped, ...], fitted: Fitted) -> tuple[Dropped, ...]:
     return (*cut, *fitted.dropped())
 
 
+def _check_reserves(tree: Node, budget: Budget, total: int) -> None:
+    """Raise :class:`BudgetError` when what is left free is more than there is."""
+    asked = [node for node in hollow(tree) if isinstance(node, Reserve)]
+    free = budget.reserve + sum(node.tokens for node in asked)
+    if free > total:
+        raise BudgetError(
+            f"the reserves are {in_tokens(free)}, the budget is {total:,}",
+            fix="give it a larger budget, or leave less free",
+            at=[node.source for node in asked],
+            limit=total - free,
+        )
+
+
 def _around(tree: Node, measure: Measuring) -> int:
-    """Return the tokens around all messages: the frame of the system text, and the reply's."""
+    """Return the tokens around all messages: frames of the system text, the tools, the reply."""
     told = any(not isinstance(c, str) and c.mask & (SYSTEM | SECTION) for c in tree.content)
-    return measure.reply + (measure.frame("system") if told else 0)
+    return measure.reply + (measure.frame("system") if told else 0) + _tools_frame(tree, measure)
 
 
-def _too_much(plan: Plan, limit: int, required: int) -> BudgetError:
-    needed = plan.needed()
+def _tools_frame(tree: Node, measure: Measuring) -> int:
+    """Return the tokens a target has for having tools, beside these."""
+    equipped = any(isinstance(node, Tool) for node in _among_turns(tree))
+    return tools_frame(measure.facts) if equipped else 0
+
+
+def _too_much(plan: Plan, limit: int, required: int, tools: int) -> BudgetError:
+    frame = Needed("what the model is told of tools", tools, None)
+    needed = sorted((*plan.needed(), *([frame] if tools else [])), key=lambda one: -one.tokens)
     turns = sum(one.tokens for one in needed if one.kind == "turn")
     if turns * 2 >= required:
         fix = "put the turns of the conversation in a History: it is cut at its oldest exchanges"
-    elif needed and needed[0].kind == "question":
-        fix = "cut the text of the last user turn: Limit(max_tokens, text)"
     else:
-        fix = "give it a larger budget, or parts of it a priority: Section(..., priority=1)"
-    shown = [f"\n  {one.what}, {in_tokens(one.tokens)}: {one.source}" for one in needed[:SHOWN]]
+        fix = _ADVICE[needed[0].kind] if needed else _ADVICE["part"]
+    shown = [f"\n  {one.what}, {in_tokens(one.tokens)}{_at(one)}" for one in needed[:SHOWN]]
     what = f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"
     said = what + "".join(shown)
     return BudgetError(said, fix=fix, limit=limit, required=required, largest=needed)
 
+
+def _at(one: Needed) -> str:
+    return f": {one.source}" if one.source else ""
+
+
+_ADVICE = {
+    "question": "cut the text of the last user turn: Limit(max_tokens, text)",
+    "history": "keep fewer of its last exchanges, or record shorter results",
+    **dict.fromkeys(
+        ("part", "turn"),
+        "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
+    ),
+}
+"""By kind of what is largest, what to do about it."""
 
 SHOWN = 5
 """How many of the largest parts an error names."""

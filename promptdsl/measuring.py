@@ -3,13 +3,24 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from promptdsl.blocks import ReasoningBlock
 from promptdsl.config import Resolved
 from promptdsl.dissolving import dissolved_in_turn
 from promptdsl.lower import Roots, lower
 from promptdsl.messages import Message
 from promptdsl.models import ModelFacts
-from promptdsl.nodes import CacheBreakpoint, Happening, Output, Recorded, Reserve, Root, Tool
+from promptdsl.nodes import (
+    CacheBreakpoint,
+    Happening,
+    Note,
+    Output,
+    Recorded,
+    Reserve,
+    Root,
+    Tool,
+)
 from promptdsl.page import Trace
+from promptdsl.passes.expand import expand
 from promptdsl.pipeline import FORMATS, passes_for
 from promptdsl.prompts import Prompt
 from promptdsl.rewriting import with_content
@@ -20,6 +31,10 @@ from promptdsl.tokens.payloads import payload_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import EVENT, SECTION, SPOKEN, SYSTEM, Node, make
 
+SIGNING = ("anthropic", "bedrock")
+"""The providers that take back only reasoning they have signed."""
+FORGETTING = ("openai", "openai_compatible")
+"""The providers that take back none."""
 ALONE = ("consolidate", "narrate", "place")
 """The passes a turn runs through that is measured: none of them looks at its neighbours then."""
 
@@ -66,13 +81,25 @@ class Measuring:
     def _lowered(self, node: Node, trace: Trace) -> int:
         root: Node = make(Root, transformation=None, equipment=())
         tree = with_content(root, (_whole(node),))
+        if isinstance(node, Note):
+            tree = expand(tree)
         for run in self.passes:
             tree = run(tree)
         said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
         if node.mask & (SYSTEM | SECTION):
             # All system content is one message, whose frame is nobody's: a part has a gap.
             return sum(self._blocks(message.content) + self.gap for message in said)
-        return sum(message_tokens(message, self.tokens, self.facts) for message in said)
+        return sum(map(self._message, said))
+
+    def _message(self, said: Message) -> int:
+        return message_tokens(said, self.tokens, self.facts) - self._unsent(said)
+
+    def _unsent(self, said: Message) -> int:
+        """Return the tokens of reasoning that its target does not take back."""
+        if said.plain is not None:
+            return 0
+        thoughts = [block for block in said.content if isinstance(block, ReasoningBlock)]
+        return self._blocks(one for one in thoughts if not is_replayed(one, self.facts))
 
     @property
     def reply(self) -> int:
@@ -98,7 +125,23 @@ class Measuring:
 
     def messages(self, run: Recorded) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        return run_tokens(run, self.tokens, self.facts)
+        counts = run_tokens(run, self.tokens, self.facts)
+        if self.facts.provider is None:
+            return counts
+        return [count - self._unsent(said) for count, said in zip(counts, run.items, strict=True)]
+
+
+def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
+    """Return whether reasoning is sent back to its provider when something else is dropped."""
+    provider = facts.provider
+    if provider is None:
+        return True
+    if provider in FORGETTING or facts.binds_reasoning:
+        return False
+    if provider == "chat_template":
+        return thought.origin in (None, provider)
+    signed = thought.signature or thought.encrypted or provider not in SIGNING
+    return bool(signed) and thought.origin == provider
 
 
 def _whole(node: Node) -> Node:

@@ -18,6 +18,7 @@ from promptdsl.nodes import (
     Result,
     Table,
     Template,
+    ToolTurn,
 )
 from promptdsl.tree import (
     DEEP,
@@ -25,6 +26,8 @@ from promptdsl.tree import (
     HOLLOW,
     NAMED,
     NOTE,
+    RESULT,
+    SHIFT,
     SURFACE,
     TEXT,
     Child,
@@ -71,6 +74,8 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
     if isinstance(node, Fragment):
         own = bits(FRAGMENT) | _shown(content)
+    elif isinstance(node, ToolTurn):
+        own |= RESULT << SHIFT  # it is one, whatever it holds
     below = covering(content) if content else HOLLOW
     return replace(node, content=content, mask=node.mask & ~(DEEP | SURFACE) | own | below)
 

@@ -98,13 +98,9 @@ class Order:
                 step.own = _rest(step.unit, inside)
             saved = trial.done(step)
             for unit in (step.unit, *step.unit.beside):
-                entry = id(_entry(unit.place))
                 part = unit.tokens if unit is not step.unit else saved
-                self.within[entry] = self.within.get(entry, 0) + part
-            around: Unit | None = step.unit
-            while around is not None:
-                inside[id(around)] = inside.get(id(around), 0) + saved
-                around = around.around
+                self.within[id(unit.home)] = self.within.get(id(unit.home), 0) + part
+            _note(step.unit, saved, inside)
             self.saved.append(trial.saved)
 
     @property
@@ -128,15 +124,22 @@ class Order:
             # What it leaves free stays free: nothing that comes and goes is put there.
             _stand(choice, last, need - self.saved[least - 1], step)
         else:
-            _put_back(choice, self.steps[:least], choice.saved - need, step)
+            choice.saved = need + _put_back(choice, self.steps[:least], choice.saved - need, step)
         return choice
 
 
-def _entry(place: Place) -> Place:
-    """Return the place in the timeline of what something stands in."""
-    while place.holds and place.parent is not None and place.parent.holds:
-        place = place.parent
-    return place
+def _note(unit: Unit, saved: int, inside: dict[int, int]) -> None:
+    """Note what was saved in a unit, and in the one around it.
+
+    A unit goes behind all that is inside it, so by then all of that is known.
+    """
+    key, around = id(unit), unit.around
+    if isinstance(unit, Forms):
+        inside[key] = inside.get(key, 0) + saved
+    else:
+        saved += inside.get(key, 0)
+    if around is not None:
+        inside[id(around)] = inside.get(id(around), 0) + saved
 
 
 def _rest(unit: Unit, inside: dict[int, int]) -> int:
@@ -162,10 +165,11 @@ def _stand(choice: Choice, past: Past, need: int, step: int | None) -> None:
     choice.cuts[id(past)] = (past, place)
 
 
-def _put_back(choice: Choice, steps: Sequence[Step], room: int, default: int | None) -> None:
+def _put_back(choice: Choice, steps: Sequence[Step], room: int, default: int | None) -> int:
     """Put back what went, the last first, where there is room: one big part empties nothing.
 
     It ends at the first conversation that stays cut, whose cut would move with what it leaves free.
+    Returns the room that is left.
     """
     for step in reversed(steps):
         unit = step.unit
@@ -176,11 +180,12 @@ def _put_back(choice: Choice, steps: Sequence[Step], room: int, default: int | N
                 room -= unit.cuts.saved[place] - unit.cuts.saved[back]  # type: ignore[union-attr]
                 choice.cuts[id(unit)] = (unit, back)
                 if back:
-                    return
+                    return room
         elif step.to >= 0:
             room -= _stepped_up(choice, step, room)
         elif not _is_inside_gone(unit, choice):
             room -= _returned(choice, step, room)
+    return room
 
 
 def _is_inside_gone(unit: Unit, choice: Choice) -> bool:

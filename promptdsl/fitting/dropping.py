@@ -51,8 +51,8 @@ class Needed:
     what: str
     tokens: int
     source: Source | None
-    kind: Literal["question", "turn", "part"] = "part"
-    """The last user turn, another turn that could be recorded instead, or anything else."""
+    kind: Literal["question", "turn", "history", "part"] = "part"
+    """The last user turn, another turn that could be recorded instead, a history, or else."""
 
 
 def in_tokens(count: int) -> str:
@@ -123,10 +123,12 @@ def _cut(past: Past, place: int) -> Dropped:
     cuts: Any = past.cuts
     gone = min(place, cuts.rounds - 1)
     parts = [f"its oldest {gone} exchanges" if gone > 1 else "its oldest exchange"] if gone else []
-    rounds = place - cuts.rounds + 1
-    if rounds > 0:
+    if cuts.is_among_rounds(place):
+        rounds = place - cuts.rounds + 1
         first = f"the first {rounds} rounds" if rounds > 1 else "the first round"
         parts.append(f"{first} of its last exchange")
+    elif cuts.places[place] == cuts.size:
+        parts = ["it"]
     why = f"there is no room for {' and '.join(parts)}"
     node: Conversation = past.node
     return Dropped("history", "history", cuts.saved[place], node.priority, why, node.source)
@@ -223,7 +225,9 @@ def needed_by(entries: Sequence[Entry], saved: Mapping[int, int]) -> tuple[Neede
 
 def _stays(entry: Entry, saved: int, *, is_last: bool) -> Needed:
     node = entry.place.node
-    kind: Literal["question", "turn", "part"] = "part"
-    if isinstance(node, Turn) and node.role in ("user", "assistant", "tool"):
+    kind: Literal["question", "turn", "history", "part"] = "part"
+    if isinstance(node, Conversation):
+        kind = "history"
+    elif isinstance(node, Turn) and node.role in ("user", "assistant", "tool"):
         kind = "question" if is_last else "turn"
     return Needed(described(node), max(entry.tokens - saved, 0), node.source, kind)

@@ -4,7 +4,7 @@ A cut moves in steps of tokens that are counted from the conversation's own begi
 on nothing that stands elsewhere, and what a provider's cache holds stays there for many turns.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -35,6 +35,13 @@ class Spoken:
     """Who spoke last."""
     system: int = 0
     """How many messages at the beginning belong to the system text."""
+    asked: int = -1
+    """The last message in which a user asked something, -1 for none."""
+
+    @property
+    def head(self) -> int:
+        """How many messages come before anybody asks or answers anything."""
+        return min((*self.starts[:1], *self.answers[:1], self.count))
 
 
 def heard(messages: Sequence[Message], before: Spoken) -> Spoken:
@@ -46,13 +53,14 @@ def heard(messages: Sequence[Message], before: Spoken) -> Spoken:
     starts: list[int] = []
     answers: list[int] = []
     waiting: frozenset[str] | set[str] = before.open
-    last, system = before.role, before.system
+    last, system, asked = before.role, before.system, before.asked
     for index in range(before.count, len(messages)):
         said = messages[index]
         role = said.role
         if role == "user":
-            if not waiting and last != "user" and not _holds_result(said):
-                starts.append(index)
+            if not _holds_result(said):
+                asked = index
+                starts += [] if waiting or last == "user" else [index]
         elif role == "assistant":
             # No result will come for what was called before.
             answers.append(index)
@@ -70,6 +78,7 @@ def heard(messages: Sequence[Message], before: Spoken) -> Spoken:
         frozenset(waiting),
         last,
         system,
+        asked,
     )
 
 
@@ -91,6 +100,7 @@ class Cuts:
     saved: list[int]
     """How many tokens each place takes away."""
     lead: int = 0
+    size: int = 0
     rounds: int = 0
     question: tuple[int, int] = (0, 0)
 
@@ -113,12 +123,16 @@ class Cuts:
                 return earlier
         return place
 
+    def is_among_rounds(self, place: int) -> bool:
+        """Return whether a cut at a place leaves a question and the last rounds behind it."""
+        return place >= self.rounds and self.places[place] < self.size
+
     def kept(self, place: int) -> Conversation:
         """Return the conversation cut at a place."""
         if not place:
             return self.node
         ranges = [(0, self.lead)]
-        ranges += [self.question] if place >= self.rounds else []
+        ranges += [self.question] if self.is_among_rounds(place) else []
         ranges.append((self.places[place], 1 << 60))
         return with_content(self.node, tuple(_sliced(self.node.content, ranges)))
 
@@ -139,38 +153,49 @@ def _sliced(content: Sequence[Any], ranges: Sequence[tuple[int, int]]) -> list[N
 
 
 def cuts_of(
-    node: Conversation, tokens: Sequence[int], spoken: Spoken, *, required: bool, keep: int
+    node: Conversation, tokens: Sequence[int], spoken: Spoken, *, required: bool, answers: bool
 ) -> Cuts:
     """Return where a conversation may be cut, whose entries have these tokens.
 
     ``required`` is whether its last exchange has to stay; the last ``keep`` stay anyway.
+    ``answers`` is whether it begins with results of earlier calls, which stay with them.
     """
     before = [0, *accumulate(tokens)]
-    lead, size = spoken.system, len(tokens)
+    lead, size = spoken.head if answers else spoken.system, len(tokens)
     starts = list(spoken.starts)
-    staying = max(keep, int(required))
-    droppable = max(len(starts) - staying, 0)
+    staying = max(node.keep, int(required))
+    droppable = max(len(starts) - max(staying, 1), 0)
     # What is said before the first exchange goes with it.
     places = [lead, *starts[1 : droppable + 1]]
-    if not staying and size > lead:
-        places.append(size)
-    found = Cuts(node, places, [before[p] - before[lead] for p in places], [], lead)
+    found = Cuts(node, places, [before[p] - before[lead] for p in places], [], lead, size)
     found.saved = [*found.at]
     found.rounds = len(places)
-    if starts and staying and droppable == len(starts) - 1:
-        _add_rounds(found, before, spoken)
+    if droppable == len(starts) - 1:
+        _add_rounds(found, before, spoken, starts[-1])
+    elif required and not starts:
+        _add_rounds(found, before, spoken, lead)
+    if not staying and size > lead:
+        _add_end(found, before)
     return found
 
 
-def _add_rounds(found: Cuts, before: list[int], spoken: Spoken) -> None:
-    """Add the rounds of the last exchange: the oldest go, the newest stays."""
-    last = spoken.starts[-1]
-    rounds = [place for place in spoken.answers if place > last]
+def _add_end(found: Cuts, before: list[int]) -> None:
+    """Add the place at which all of it is gone."""
+    found.places.append(found.size)
+    for tokens in (found.at, found.saved):
+        tokens.append(before[found.size] - before[found.lead])
+
+
+def _add_rounds(found: Cuts, before: list[int], spoken: Spoken, last: int) -> None:
+    """Add the rounds of the exchange that begins at ``last``: the newest of them stays."""
+    rounds = [place for place in spoken.answers if place >= last]
     if len(rounds) < 2:
         return
     found.question = (last, rounds[0])
     gone = before[last] - before[found.lead]
-    for place in rounds[1:]:
+    # Somebody may have asked before all calls were answered.
+    stop = spoken.asked if spoken.asked > rounds[0] else rounds[-1]
+    for place in rounds[1 : bisect_right(rounds, stop)]:
         found.places.append(place)
         found.at.append(before[place] - before[found.lead])
         found.saved.append(gone + before[place] - before[rounds[0]])

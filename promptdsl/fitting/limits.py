@@ -1,11 +1,12 @@
 """Limits: text that is cut to a number of tokens, always, where something in it ends."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from promptdsl.fitting.dropping import Dropped, in_tokens
 from promptdsl.fitting.leaves import Leaves, leaves_of
 from promptdsl.fitting.measure import Measure
+from promptdsl.fitting.places import hollow
 from promptdsl.nodes import Fragment, Limit, Turn
 from promptdsl.rewriting import rewrite, with_content
 from promptdsl.tree import FRAGMENT, HOLLOW, SYSTEM, TURN, Node, bits, make
@@ -23,7 +24,7 @@ def limited(root: Node, measure: Measure) -> tuple[Node, Cut]:
     What is cut is the text as it was given, before anything is encoded, and a mark stands in the
     place of what is missing.
     """
-    if not any(isinstance(node, Limit) for node in _hollow(root)):
+    if not any(isinstance(node, Limit) for node in hollow(root)):
         return root, ()
     dropped: list[tuple[Node | None, Dropped]] = []
     content: list[Any] = []
@@ -39,16 +40,8 @@ def still_cut(cut: Cut, root: Node) -> tuple[Dropped, ...]:
     """Return of what was cut what is still there: a budget may have taken another form."""
     if not cut:
         return ()
-    there = {id(node) for node in _hollow(root)}
+    there = {id(node) for node in hollow(root)}
     return tuple(dropped for left, dropped in cut if left is None or id(left) in there)
-
-
-def _hollow(root: Node) -> Iterator[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
 
 
 def _cut_in(

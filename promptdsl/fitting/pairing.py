@@ -4,30 +4,38 @@ A call and its results go together or stay together. The last user turn stays, a
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
-from promptdsl.calls import answers_of, calls_of
+from promptdsl.fitting.calling import alike, answered_by, left_open_by, turns_in
 from promptdsl.fitting.scanning import Entry
 from promptdsl.fitting.units import Forms, Past, Unit
 from promptdsl.messages import Message
-from promptdsl.nodes import Conversation, FirstFit, Fragment, Recorded, Turn
+from promptdsl.nodes import Conversation, FirstFit, Recorded, Turn
 from promptdsl.rewriting import says_something
 from promptdsl.tree import CALL, RESULT, SHIFT, Node
 
 
-def pair_units(entries: Sequence[Entry]) -> frozenset[int]:
-    """Tie units together that hold calls and results of each other.
+class Tied(NamedTuple):
+    """The numbers of the conversations that are tied to what stands beside them.
 
-    Returns the ids of the conversations whose end has to stay, because later turns answer it.
+    Of ``calling`` ones the end has to stay, because later turns answer it; of ``answering`` ones
+    the beginning, which answers earlier turns.
     """
+
+    calling: frozenset[int]
+    answering: frozenset[int]
+
+
+def pair_units(entries: Sequence[Entry]) -> Tied:
+    """Tie units together that hold calls and results of each other."""
     bound = _Bound(entries)
     for number, entry in enumerate(entries):
         bound.add(number, entry)
     for members in bound.groups():
         _tie([entries[number] for number in members])
-    return frozenset(bound.needed)
+    return Tied(frozenset(bound.calling), frozenset(bound.answering))
 
 
 def last_question(entries: Sequence[Entry]) -> int:
@@ -39,7 +47,7 @@ def last_question(entries: Sequence[Entry]) -> int:
 
 
 def _asks(node: Any) -> bool:
-    return any(_is_question(one) for one in _flat(node))
+    return any(_is_question(one) for one in turns_in(node))
 
 
 def _is_question(node: Any) -> bool:
@@ -56,22 +64,6 @@ def _is_asked(said: Message) -> bool:
     return said.plain is not None or all(block.type != "tool_result" for block in said.content)
 
 
-def _flat(node: Any) -> Iterator[Any]:
-    """Yield the turns and recordings in a part of a timeline, of several forms those of the first.
-
-    What is in a recorded conversation stands in its runs.
-    """
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, FirstFit):
-            waiting += one.content[:1]
-        elif isinstance(one, Fragment):
-            waiting += reversed(one.content)
-        else:
-            yield one
-
-
 @attrs.define(eq=False)
 class _Bound:
     """Which entries answer calls of which: ``open`` are the calls by id and the entry they are in.
@@ -82,7 +74,8 @@ class _Bound:
     entries: Sequence[Entry]
     open: dict[str, int] = attrs.field(factory=dict[str, int])
     parent: dict[int, int] = attrs.field(factory=dict[int, int])
-    needed: set[int] = attrs.field(factory=set[int])
+    calling: set[int] = attrs.field(factory=set[int])
+    answering: set[int] = attrs.field(factory=set[int])
 
     def add(self, number: int, entry: Entry) -> None:
         node = entry.place.node
@@ -92,33 +85,30 @@ class _Bound:
             self._conversation(number, node)
             return
         if not isinstance(node, FirstFit):
-            for turn in _flat(node):
-                self._answer(number, _answers(turn))
+            for turn in turns_in(node):
+                self._answer(number, answered_by(turn))
                 self._ask(number, turn)
             return
-        # Each form answers what is open before, and one of them what it asks itself.
-        before = dict(self.open)
-        after = dict(before)
+        # Each form answers what is open before; what any of them asks is open behind it.
+        before, left, asked = dict(self.open), dict(self.open), dict[str, int]()
         for form in node.content:
             self.open = dict(before)
-            for turn in _flat(form):
-                self._answer(number, _answers(turn))
+            for turn in turns_in(form):
+                self._answer(number, answered_by(turn))
                 self._ask(number, turn)
-            after = {id: at for id, at in after.items() if id in self.open} | {
-                id: at for id, at in self.open.items() if at == number
-            }
-        self.open = after
+            left = {id: at for id, at in left.items() if id in self.open}
+            asked |= {id: at for id, at in self.open.items() if at == number}
+        self.open = left | asked
 
     def _conversation(self, number: int, node: Conversation) -> None:
         """Add a recorded conversation: only what reaches beyond it counts."""
         for run in node.content:
             if isinstance(run, Recorded):
-                self._answer(number, _head_answers(run))
+                self._answer(number, answered_by(run))
                 self._ask(number, run)
 
     def _ask(self, number: int, turn: Node) -> None:
-        calls = _tail_calls(turn) if isinstance(turn, Recorded) else calls_of(turn)
-        self.open.update(dict.fromkeys(calls, number))
+        self.open.update(dict.fromkeys(left_open_by(turn), number))
 
     def _answer(self, number: int, ids: Iterable[str]) -> None:
         for id in ids:
@@ -126,13 +116,19 @@ class _Bound:
             if caller is None or caller == number:
                 continue
             if isinstance(self.entries[caller].unit, Past):
-                self.needed.add(caller)
-            elif (root := self._root(number)) != (first := self._root(caller)):
+                self.calling.add(caller)
+            if isinstance(self.entries[number].unit, Past):
+                self.answering.add(number)
+            if (root := self._root(number)) != (first := self._root(caller)):
                 self.parent[root] = first
 
     def _root(self, number: int) -> int:
         while number in self.parent:
-            number = self.parent[number]
+            above = self.parent[number]
+            if above in self.parent:
+                # Half the way for whoever asks next.
+                self.parent[number] = self.parent[above]
+            number = above
         return number
 
     def groups(self) -> Iterator[list[int]]:
@@ -144,35 +140,13 @@ class _Bound:
             yield sorted([root, *others])
 
 
-def _answers(turn: Node) -> tuple[str, ...]:
-    return _head_answers(turn) if isinstance(turn, Recorded) else answers_of(turn)
-
-
-def _head_answers(run: Recorded) -> tuple[str, ...]:
-    """Return the ids of the results a run begins with."""
-    found: list[str] = []
-    for said in run.items:
-        if said.role == "assistant":
-            break
-        found += [block.tool_use_id for block in said.content if block.type == "tool_result"]
-    return tuple(found)
-
-
-def _tail_calls(run: Recorded) -> tuple[str, ...]:
-    """Return the ids of the calls that a run ends with and does not answer."""
-    answered: set[str] = set()
-    for said in reversed(run.items):
-        if said.plain is None:
-            answered |= {b.tool_use_id for b in said.content if b.type == "tool_result"}
-        if said.role == "assistant":
-            return tuple(call.id for call in said.calls if call.id not in answered)
-    return ()
-
-
 def _tie(entries: list[Entry]) -> None:
     """Make one unit of those that belong together; none, when one of them has to stay."""
     units = [entry.unit for entry in entries]
     known = [unit for unit in units if unit is not None and not isinstance(unit, Past)]
+    for unit in known:
+        if isinstance(unit, Forms):
+            unit.sizes = alike(unit.node.content, unit.sizes, in_turn=False)
     required = any(unit is None or _is_required(unit) for unit in units)
     if required or not known:
         for unit in known:

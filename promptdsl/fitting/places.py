@@ -5,7 +5,16 @@ from typing import Any
 
 import attrs
 
-from promptdsl.nodes import Conversation, FirstFit, Group, Limit, Recorded, Reserve, ToolTurn
+from promptdsl.nodes import (
+    Conversation,
+    FirstFit,
+    Group,
+    Limit,
+    Recorded,
+    Reserve,
+    Result,
+    ToolTurn,
+)
 from promptdsl.rewriting import any_said, rewrite, with_content
 from promptdsl.tree import HOLLOW, Node, walk
 
@@ -75,7 +84,7 @@ def _touch(place: Place, touched: dict[int, dict[int, Place]]) -> None:
 
 def _without(place: Place) -> Node | None:
     content = _content(place)
-    if not any(content) and not isinstance(place.node, ToolTurn):
+    if not any(content) and not isinstance(place.node, ToolTurn | Result):
         return None
     return with_content(place.node, content)  # type: ignore[no-any-return]
 
@@ -156,23 +165,20 @@ def says(form: Node) -> bool:
     return any(isinstance(node, Recorded | ToolTurn) for node, _ in walk(form))
 
 
-def is_settled(root: Node) -> bool:
-    """Return whether there is nothing in a tree that has to be chosen, cut or left free."""
+def hollow(root: Node) -> Iterator[Node]:
+    """Yield the nodes of a tree in which something stands for others, or is chosen or left free."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, FirstFit | Limit | Reserve):
-            return False
+        yield node
         waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
-    return True
+
+
+def is_settled(root: Node) -> bool:
+    """Return whether there is nothing in a tree that has to be chosen, cut or left free."""
+    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))
 
 
 def reserved(root: Node) -> int:
     """Return how many tokens the reserves of a tree ask for."""
-    total, waiting = 0, [root]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Reserve):
-            total += node.tokens
-        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
-    return total
+    return sum(node.tokens for node in hollow(root) if isinstance(node, Reserve))

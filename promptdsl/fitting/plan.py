@@ -54,6 +54,10 @@ class Plan:
         tree = changed(self._scan.root, [*_decided(choice)])
         return Fitted(settled(tree), choice.saved, choice, self._scan.entries)
 
+    def saves(self, need: int, step: int | None = None) -> int:
+        """Return how many tokens :meth:`fit` saves."""
+        return self._order.choose(min(need, self.spare), step).saved
+
     def needed(self) -> tuple[Needed, ...]:
         """Return what has to stay, the largest first."""
         return needed_by(self._scan.entries, self._order.within)
@@ -75,21 +79,21 @@ def _decided(choice: Choice) -> Iterator[Place]:
 
 def _cut_histories(found: Scan) -> None:
     """Find where the recorded conversations of a prompt may be cut."""
-    needed = pair_units(found.entries)
+    tied = pair_units(found.entries)
     asked = last_question(found.entries)
     for number, entry in enumerate(found.entries):
         unit = entry.unit
         if isinstance(unit, Past):
-            after = asked >= 0 and number > asked
-            required = number == asked or number in needed
-            unit.stays = after
-            unit.cuts = None if after else _cuts(entry, found.measure, required=required)
+            # What is behind the last question stays, but for the oldest rounds.
+            required = 0 <= asked <= number or number in tied.calling
+            answers = number in tied.answering
+            unit.cuts = _cuts(entry, found.measure, required=required, answers=answers)
         elif unit is not None and 0 <= asked <= number and isinstance(unit.node, Group):
             # Its own number may send the last question away; one of what is beside it may not.
             unit.stays = unit.stays or unit.node.priority is None
 
 
-def _cuts(entry: Entry, measure: Measure, *, required: bool) -> Cuts:
+def _cuts(entry: Entry, measure: Measure, *, required: bool, answers: bool) -> Cuts:
     node: Conversation = entry.place.node
     if len(node.content) == 1 and isinstance(node.content[0], Recorded):
         tokens: Sequence[int] = measure.messages(node.content[0])
@@ -97,7 +101,7 @@ def _cuts(entry: Entry, measure: Measure, *, required: bool) -> Cuts:
     else:
         tokens = [*chain.from_iterable(_tokens(one, measure) for one in node.content)]
         known = heard([*chain.from_iterable(map(_said, node.content))], Spoken())
-    return cuts_of(node, tokens, known, required=required, keep=node.keep)
+    return cuts_of(node, tokens, known, required=required, answers=answers)
 
 
 def _heard(run: Recorded) -> Spoken:

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from promptdsl.fitting.calling import alike
 from promptdsl.fitting.measure import Measure
 from promptdsl.fitting.places import Place, group_priority, says, whole_units
 from promptdsl.fitting.units import LAST, Forms, Past, Spot, Unit
@@ -27,8 +28,9 @@ from promptdsl.nodes import (
     Section,
     Side,
     Tool,
+    ToolTurn,
 )
-from promptdsl.tree import SECTION, SYSTEM, Node, mark_of, walk
+from promptdsl.tree import CALL, RESULT, SECTION, SHIFT, SYSTEM, Node, mark_of, walk
 
 HOLDERS = (Section, Fragment, Result, List, Checklist, Item, Quote, Example, Side)
 """What in a turn may hold what may go."""
@@ -36,6 +38,8 @@ NOTHING = (Reserve, CacheBreakpoint)
 """What says nothing."""
 BESIDE = (Tool, Output, *NOTHING)
 """What stands among turns and is none."""
+PAIRED = (CALL | RESULT) << SHIFT
+"""What is said of a node that holds calls or results."""
 
 
 @attrs.define(eq=False)
@@ -124,13 +128,19 @@ def _scanned(place: Place, found: Scan) -> Entry:
 
 
 def _forms(place: Place, order: Spot, tokens: list[int]) -> Forms:
-    """Return the unit of a FirstFit, whose forms have these tokens; only smaller ones count."""
-    priority = place.node.priority
+    """Return the unit of a FirstFit, whose forms have these tokens; only smaller ones count.
+
+    In a turn, forms that call or answer go only with it.
+    """
+    paired = place.holds and place.node.mask & PAIRED
+    priority = None if paired else place.node.priority
     sizes: list[tuple[int, int]] = []
     for number, size in enumerate(tokens):
         smaller = not sizes or size < sizes[-1][1]
         if smaller and says(place.node.content[number]):
             sizes.append((number, size))
+    if paired:
+        sizes = alike(place.node.content, sizes, in_turn=True)
     rank = LAST if priority is None else priority
     first = sizes[0][1] if sizes else 0
     return Forms(place, rank, order, tokens=first, sizes=sizes or [(0, 0)])
@@ -175,7 +185,7 @@ def _turn(place: Place, found: Scan) -> Entry:
     node = place.node
     priority = node.options.priority
     unit = None if priority is None else Unit(place, priority, found.place(node))
-    place.holds = True
+    place.holds, place.fixed = True, isinstance(node, ToolTurn)
     if unit is not None:
         found.units.append(unit)
     plain = len(node.content) == 1 and type(node.content[0]) is str
@@ -212,7 +222,9 @@ def _looked_through(place: Place, own: Unit | None, found: Scan) -> int:
             level.place.fixed = level.place.fixed or bool(child)
             continue
         unit, inside = _part(level, child, found, place.node)
-        units += [] if unit is None else [unit]
+        if unit is not None:
+            unit.turn = place
+            units.append(unit)
         levels += [] if inside is None else [inside]
     if not units:
         place.fixed = True
@@ -223,11 +235,12 @@ def _looked_through(place: Place, own: Unit | None, found: Scan) -> int:
 def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | None, _Level | None]:
     """Return the unit that a part of a turn is, and what has to be looked through in it."""
     holder = level.place
-    priority = found.group_priority(child) if isinstance(child, Group) else child.options.priority
+    priority = _priority_in(child, found)
     whole = isinstance(child, Group | FirstFit)
     if priority is None and not isinstance(child, FirstFit):
         if isinstance(child, HOLDERS) and not whole:
             place = holder.below(level.next - 1, holds=True)
+            place.fixed = isinstance(child, Result)  # without a word in it, it is still an answer
             return None, _Level(place, level.unit, level.scope, level)
         holder.fixed = holder.fixed or not isinstance(child, NOTHING)
         if isinstance(child, CacheBreakpoint):
@@ -252,6 +265,13 @@ def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | No
             found.marked(turn)
         return unit, None
     return unit, _Level(place, unit, unit.inner, level)
+
+
+def _priority_in(child: Any, found: Scan) -> float | None:
+    """Return what a part of a turn goes by: what calls or answers goes only with its turn."""
+    if child.mask & PAIRED:
+        return None
+    return found.group_priority(child) if isinstance(child, Group) else child.options.priority
 
 
 def _close(level: _Level, around: _Level | None) -> None:
@@ -286,7 +306,8 @@ def _weighed(closed: list[_Level], units: list[Unit], measure: Measure) -> int:
         whole = tokens.get(id(level.place.node), 0) - level.spare
         if level.unit is not None and level.unit.place is level.place:
             level.unit.tokens = whole
-        level.place.shell = 0 if level.place.fixed else whole - _direct(level, tokens)
+        # One that stands in several places was measured in the last of them.
+        level.place.shell = 0 if level.place.fixed else max(whole - _direct(level, tokens), 0)
     for unit in units:
         if not unit.tokens and not isinstance(unit, Forms):
             unit.tokens = tokens.get(id(unit.node), 0)

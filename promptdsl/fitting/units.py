@@ -28,7 +28,8 @@ class Unit:
     """Something that goes whole. ``tokens`` are all of it, ``inner`` the units that go before it.
 
     ``order`` is where it stands, ``covered`` whether a mark of its author is behind
-    it. ``beside`` are further places that go with it: calls and their results.
+    it. ``beside`` are further
+    ones that go with it: calls and their results. ``turn`` is the turn it stands in.
     """
 
     place: Place
@@ -37,6 +38,7 @@ class Unit:
     covered: bool = False
     tokens: int = 0
     around: "Unit | None" = None
+    turn: Place | None = None
     inner: "list[Unit]" = attrs.field(factory=list["Unit"])
     beside: "list[Unit]" = attrs.field(factory=list["Unit"])
     stays: bool = False
@@ -48,6 +50,11 @@ class Unit:
     def rank(self) -> tuple[float, bool, int]:
         """What orders it among the units of its scope: the lowest goes first."""
         return self.priority, self.covered, self.order.number
+
+    @property
+    def home(self) -> Place:
+        """The place in the timeline of what it stands in, or of itself."""
+        return self.turn or self.place
 
     @property
     def node(self) -> Any:

@@ -205,28 +205,34 @@ def _forms(part: Part, path: tuple[int, ...]) -> Iterator[Removal]:
 
 
 def items_of(part: Part, tree: Part) -> list[Words]:
-    """Return what can go of a history, oldest first: its exchanges, then rounds of the last."""
-    free, _, rounds = _taken_apart(part, tree)
-    return [frozenset[str]().union(*map(leaves, one)) for one in [*free, *rounds]]
+    """Return what can go of a history, oldest first: exchanges, rounds of the last, its rest."""
+    free, _, rounds, rest = _taken_apart(part, tree)
+    return [frozenset[str]().union(*map(leaves, one)) for one in [*free, *rounds, *rest]]
 
 
-def _taken_apart(part: Part, tree: Part) -> tuple[list[Turns], Turns, list[Turns]]:
-    """Return the exchanges that can go, the question that stays, the rounds of it that can go."""
+def _taken_apart(part: Part, tree: Part) -> tuple[list[Turns], Turns, list[Turns], list[Turns]]:
+    """Return the exchanges that can go before the last, and of that the question that stays.
+
+    Then the rounds of it that can go, and what is left of it when all of it can.
+    """
     said = part.parts
     leading = len([*takewhile(lambda turn: turn.kind == "system", said)])
     starts = _starts(said)
     if not starts:
-        return [], (), []
+        return [], (), [], []
     bounds = [leading, *starts[1:], len(said)]
     exchanges = [said[a:b] for a, b in pairwise(bounds)]
     required = min(max(part.keep, _holds_on(part, tree)), len(exchanges))
-    free = exchanges[: len(exchanges) - required]
+    free = exchanges[: len(exchanges) - max(required, 1)]
     last = said[starts[-1] :]
-    rounds = _rounds(last)[:-1] if required == 1 else []
+    rounds = _rounds(last)[:-1] if required <= 1 else []
     if rounds and not free:
         # What is said before the first exchange goes with the first of them.
         rounds[0] = (*said[leading : starts[0]], *rounds[0])
-    return free, (*takewhile(lambda turn: turn.kind != "assistant", last),), rounds
+    gone = {turn.number for one in rounds for turn in one}
+    left = tuple(turn for turn in exchanges[-1] if turn.number not in gone)
+    question = (*takewhile(lambda turn: turn.kind != "assistant", last),)
+    return free, question, rounds, [] if required else [left]
 
 
 def _starts(said: Turns) -> list[int]:
@@ -266,10 +272,11 @@ def starts_of(tree: Part, part: Part) -> list[int]:
 
     A cut among rounds is behind the question, which stays.
     """
-    free, question, _ = _taken_apart(part, tree)
+    free, question, rounds, _ = _taken_apart(part, tree)
     items = [size(part, item) for item in items_of(part, tree)]
     asked = sum(size(turn, leaves(turn)) for turn in question)
-    return [sum(items[:cut]) + (asked if cut > len(free) else 0) for cut in range(len(items) + 1)]
+    among = range(len(free) + 1, len(free) + len(rounds) + 1)
+    return [sum(items[:cut]) + (asked if cut in among else 0) for cut in range(len(items) + 1)]
 
 
 def positions(starts: list[int], step: int) -> list[int]:

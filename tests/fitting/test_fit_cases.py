@@ -368,6 +368,26 @@ def test_a_title_is_paid_again() -> None:
     assert ["RULES RULES B Q", "Q"] == [left(words, *parts) for words in (4, 3)]
 
 
+# Deep.
+
+
+DEEPER: dict[str, Callable[[Node], Node]] = {
+    "sections": lambda part: Section("s", part, "A", priority=1),
+    "groups": Group,
+    "groups with a number": lambda part: Group(part, priority=1),
+    "forms": lambda part: FirstFit(part, "b"),
+}
+
+
+@pytest.mark.parametrize("kind", DEEPER)
+def test_deep(kind: str) -> None:
+    """A thousand levels of anything are fitted like one."""
+    part: Node = Section("s", "A", priority=1)
+    for _ in range(1_000):
+        part = DEEPER[kind](part)
+    assert left(1, User(part, "Q")).split()[-1] == "Q"
+
+
 # What is told.
 
 

@@ -303,3 +303,17 @@ def test_a_prompt_that_was_read() -> None:
     written = render(timeline(Section("s", "S"), exact(CHAT), Q), provider="openai")
     prompt = read_payload(written.payload(), provider="openai")
     assert "S Q" == capitals(render(prompt, budget=290, counter=hundreds).messages)
+
+
+def test_a_follow_up_to_an_agent_loop() -> None:
+    """The last exchange loses rounds before it goes whole, whoever asks behind it."""
+    did = talk("user TASK") + loop(4) + talk("assistant DONE")
+    kept = [left(words, exact(did), Q) for words in (6, 3, 2)]
+    assert ["TASK LOOK FOUND DONE Q", "TASK DONE Q", "Q"] == kept
+
+
+def test_a_loop_behind_a_written_task() -> None:
+    """A history behind the last user turn loses its oldest rounds, and never its newest."""
+    assert "TASK LOOK FOUND" == left(4, User("TASK"), exact(loop(4)))
+    with pytest.raises(BudgetError):
+        fit(2, User("TASK"), exact(loop(4)))

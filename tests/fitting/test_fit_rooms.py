@@ -318,3 +318,20 @@ def test_a_pass_called_fit() -> None:
     """What fitting did is a stage of its own: after reading, before expanding."""
     names = [stage.name for stage in render(TREE, budget=470, counter=hundreds).stages()]
     assert ["read", "fit", "expand"] == names[names.index("read") : names.index("read") + 3]
+
+
+def test_reserves_in_the_prompt_name_their_line() -> None:
+    """More room for the answer than there is budget is told with the line that asks for it."""
+    with pytest.raises(
+        BudgetError, match="the reserves are 500 tokens, the budget is 400"
+    ) as caught:
+        render(timeline(Reserve(500), User("hello")), budget=400)
+    assert caught.value.at[0].startswith(__file__)
+
+
+def test_what_tools_cost_is_named() -> None:
+    """What a model is told of tools in general is among the largest parts."""
+    prompt = timeline(Tool(name="find", description="Find it."), User("Any books?"))
+    with pytest.raises(BudgetError, match="what the model is told of tools") as caught:
+        render(prompt, model="claude-opus-5-5", budget=100)
+    assert caught.value.largest[0].tokens > 300

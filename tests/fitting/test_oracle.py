@@ -6,26 +6,36 @@ from hypothesis import strategies as st
 from tests.fitting.descriptions import K, Part, weigh
 from tests.fitting.fitted import dropped_tokens, fitted, heard, in_order
 from tests.fitting.oracle import kept, leaves, size
-from tests.fitting.trees import Room, rooms, trees
+from tests.fitting.trees import Room, conversations, rooms, trees
 
 
-@st.composite
-def budgeted(draw: st.DrawFn) -> tuple[Part, Room]:
-    """Return a prompt and a budget."""
-    tree = draw(trees())
-    return tree, draw(rooms(tree))
+def budgeted(prompts: st.SearchStrategy[Part]) -> st.SearchStrategy[tuple[Part, Room]]:
+    """Return prompts, each with a budget."""
+    return prompts.flatmap(lambda tree: st.tuples(st.just(tree), rooms(tree)))
 
 
-@settings(max_examples=300)
-@given(budgeted())
+ANY = budgeted(trees())
+LONG = budgeted(conversations())
+
+
+@settings(max_examples=250)
+@given(ANY)
 def test_what_is_kept(case: tuple[Part, Room]) -> None:
     """The words that stay are those the rules leave, or the budget is refused."""
     tree, room = case
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
+@settings(max_examples=200)
+@given(LONG)
+def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
+    """So they do of long conversations, whose cuts move in steps."""
+    tree, room = case
+    assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
+
+
 @settings(max_examples=60)
-@given(budgeted())
+@given(ANY)
 def test_what_is_dropped(case: tuple[Part, Room]) -> None:
     """The tokens of what was dropped, frames aside, are those of the words that are missing."""
     tree, room = case
@@ -36,7 +46,7 @@ def test_what_is_dropped(case: tuple[Part, Room]) -> None:
 
 
 @settings(max_examples=60)
-@given(budgeted(), st.sampled_from(["openai", "anthropic", "gemini", "openai_responses"]))
+@given(ANY, st.sampled_from(["openai", "anthropic", "gemini", "openai_responses"]))
 def test_for_a_target(case: tuple[Part, Room], provider: str) -> None:
     """A target's own form decides nothing while its frames are small."""
     tree, room = case

@@ -156,12 +156,17 @@ def _history(
     return history(*turns, keep=keep, step=step, priority=priority)
 
 
-def histories(steps: st.SearchStrategy[int | None]) -> st.SearchStrategy[Part]:
+def histories(
+    steps: st.SearchStrategy[int | None],
+    exchanges: st.SearchStrategy[Parts] = EXCHANGES,
+    *,
+    min_size: int = 1,
+) -> st.SearchStrategy[Part]:
     """Return recorded conversations."""
     return st.builds(
         _history,
         LEADING,
-        st.lists(EXCHANGES, min_size=1, max_size=6),
+        st.lists(exchanges, min_size=min_size, max_size=min_size + 5),
         keep=st.sampled_from([0, 0, 0, 1, 2]),
         step=steps,
         priority=st.sampled_from([0, 0, -1, 1, 2]),
@@ -176,7 +181,7 @@ def _waiting(part: Part) -> Part:
 
 # Whole prompts.
 
-STEPS = st.none() | st.integers(0, 8)
+STEPS = st.none() | st.sampled_from([0, 1, 4, 7, 12, 20])
 ASKING = st.builds(
     lambda first, rest, p: user(first, *rest, priority=p),
     WORDS,
@@ -210,6 +215,35 @@ def trees(steps: st.SearchStrategy[int | None] = STEPS) -> st.SearchStrategy[Par
     """Return prompts with their parts numbered and ids of its own for every call."""
     bodies = st.one_of(_bodies(steps), _bodies(steps), _marked_bodies(steps))
     return st.builds(lambda body, end: numbered(timeline(*body, *end)), bodies, _ends(steps))
+
+
+SMALL = st.builds(words, st.integers(1, 3))
+SHORT = st.builds(lambda one, two: (user(one), assistant(two)), SMALL, SMALL)
+STRIDES = st.none() | st.integers(5, 30)
+LOOPS = st.lists(ROUNDS, min_size=4, max_size=8).map(lambda rounds: sum(rounds, ()))
+BESIDE = st.builds(
+    lambda said, priority: developer(said, priority=priority),
+    WORDS | st.just(words(30)),
+    st.sampled_from([None, -1, 1, 1, 2]),
+)
+
+
+def conversations() -> st.SearchStrategy[Part]:
+    """Return long conversations with little beside them: what is cut in steps."""
+    long = histories(STRIDES, SHORT, min_size=6)
+    loop = st.builds(
+        lambda part, rounds: attrs.evolve(part, parts=(*part.parts, *rounds)),
+        histories(STRIDES, SHORT),
+        LOOPS,
+    )
+    ends = st.one_of(st.just((user(words()),)), st.tuples(loop))
+    return st.builds(
+        lambda one, said, two, end: numbered(timeline(*one, said, *two, *end)),
+        st.lists(BESIDE, max_size=2),
+        long,
+        st.lists(BESIDE, max_size=2),
+        ends,
+    )
 
 
 @attrs.frozen
