@@ -7,6 +7,14 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """What a benchmark found: as Markdown, and as data ready for JSON."""
+
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """One entrant's samples: seconds for one build, by the number of messages built."""
 
@@ -35,14 +43,14 @@ def cost_table(rows: Sequence[Measured], messages: int) -> str:
         f"times {rows[0].name}",
         "remarks",
     )
-    return _table(header, (_cost(row, messages, rows[0].median(messages)) for row in rows))
+    return table(header, (_cost(row, messages, rows[0].median(messages)) for row in rows))
 
 
 def growth_table(rows: Sequence[Measured]) -> str:
     """Return the nanoseconds a message costs at each size; linear growth keeps the ratio near 1."""
     sizes = sorted(rows[0].seconds)
     header = ("ns a message, built by", *(f"{size:,} messages" for size in sizes), "last / first")
-    return _table(header, (_growth(row, sizes) for row in rows))
+    return table(header, (_growth(row, sizes) for row in rows))
 
 
 def as_data(rows: Iterable[Measured]) -> list[dict[str, Any]]:
@@ -61,6 +69,19 @@ def as_data(rows: Iterable[Measured]) -> list[dict[str, Any]]:
     ]
 
 
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def skipped_list(skipped: Mapping[str, str]) -> str:
+    """Return why peers were not measured, as a list that stands behind the tables."""
+    if not skipped:
+        return ""
+    return "\n\nNot measured:\n\n" + "\n".join(f"- {name}: {why}" for name, why in skipped.items())
+
+
 def _cost(row: Measured, messages: int, baseline: float) -> tuple[str, ...]:
     low, _, high = quantiles(row.seconds[messages], n=4)
     return (
@@ -77,8 +98,3 @@ def _cost(row: Measured, messages: int, baseline: float) -> tuple[str, ...]:
 def _growth(row: Measured, sizes: Sequence[int]) -> tuple[str, ...]:
     costs = [row.per_message(size) for size in sizes]
     return (row.name, *(f"{cost:,.0f}" for cost in costs), f"{costs[-1] / costs[0]:.2f}")
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
