@@ -27,7 +27,6 @@ from promptdsl.rewriting import with_content
 from promptdsl.tokens.counting import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
-from promptdsl.tokens.payloads import payload_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import EVENT, SECTION, SPOKEN, SYSTEM, Node, make
 
@@ -207,14 +206,3 @@ def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
     total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
     total += tools_frame(facts) if prompt.tools else 0
     return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)
-
-
-def sent_tokens(prompt: Prompt, ready: Sequence[Any], tokens: Tokens, facts: ModelFacts) -> int:
-    """Return how many tokens a prompt is as it is sent; ``ready`` is its payload, if there is one.
-
-    Without one, its messages and tools count as they are.
-    """
-    if ready:
-        return payload_tokens(ready[0], tokens, facts)
-    said = sum(message_tokens(message, tokens, facts) for message in prompt.messages)
-    return said + beside_tokens(prompt, tokens, facts) + REPLY

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping
 from types import FrameType
-from typing import Any, Never, Self, TypeAlias, TypeVar, cast
+from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 
 from promptdsl import nodes
 from promptdsl.components.arguments import retract
@@ -17,6 +17,14 @@ from promptdsl.scope import place
 from promptdsl.tree import DEFAULTS, RECORDED, Node, bits, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+
+class Trimming(TypedDict, total=False):
+    """What a budget may take of a history: see :class:`History`."""
+
+    keep: int
+    step: int | None
+    priority: float
 
 
 class History(Written, nodes.Recorded):
@@ -38,113 +46,50 @@ class History(Written, nodes.Recorded):
         self,
         messages: Iterable[Message | Mapping[str, Any]],
         /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
+        **options: Unpack[Trimming],
     ) -> None:
-        _keep(self, messages, "messages", frame=_getframe(1), said=(keep, step, priority, options))
+        _keep(self, messages, "messages", frame=_getframe(1), said=options)
 
     @classmethod
-    def from_openai(
-        cls,
-        messages: object,
-        /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
-    ) -> Self:
+    def from_openai(cls, messages: object, /, **options: Unpack[Trimming]) -> Self:
         """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
-        said = (keep, step, priority, options)
-        return _keep(object.__new__(cls), messages, "openai", frame=_getframe(1), said=said)
+        return _keep(object.__new__(cls), messages, "openai", frame=_getframe(1), said=options)
 
     @classmethod
-    def from_openai_responses(
-        cls,
-        messages: object,
-        /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
-    ) -> Self:
+    def from_openai_responses(cls, messages: object, /, **options: Unpack[Trimming]) -> Self:
         """Return a conversation in OpenAI Responses form: a list of items, or a payload."""
-        said = (keep, step, priority, options)
         return _keep(
-            object.__new__(cls), messages, "openai_responses", frame=_getframe(1), said=said
+            object.__new__(cls), messages, "openai_responses", frame=_getframe(1), said=options
         )
 
     @classmethod
-    def from_anthropic(
-        cls,
-        messages: object,
-        /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
-    ) -> Self:
+    def from_anthropic(cls, messages: object, /, **options: Unpack[Trimming]) -> Self:
         """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
-        said = (keep, step, priority, options)
-        return _keep(object.__new__(cls), messages, "anthropic", frame=_getframe(1), said=said)
+        return _keep(object.__new__(cls), messages, "anthropic", frame=_getframe(1), said=options)
 
     @classmethod
-    def from_gemini(
-        cls,
-        messages: object,
-        /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
-    ) -> Self:
+    def from_gemini(cls, messages: object, /, **options: Unpack[Trimming]) -> Self:
         """Return a conversation in Gemini form: a list of contents, or a request's payload."""
-        said = (keep, step, priority, options)
-        return _keep(object.__new__(cls), messages, "gemini", frame=_getframe(1), said=said)
+        return _keep(object.__new__(cls), messages, "gemini", frame=_getframe(1), said=options)
 
     @classmethod
-    def from_bedrock(
-        cls,
-        messages: object,
-        /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
-    ) -> Self:
+    def from_bedrock(cls, messages: object, /, **options: Unpack[Trimming]) -> Self:
         """Return a conversation in Bedrock Converse form: a list of messages, or a payload."""
-        said = (keep, step, priority, options)
-        return _keep(object.__new__(cls), messages, "bedrock", frame=_getframe(1), said=said)
+        return _keep(object.__new__(cls), messages, "bedrock", frame=_getframe(1), said=options)
 
     @classmethod
-    def from_chat_template(
-        cls,
-        messages: object,
-        /,
-        *,
-        keep: int = 0,
-        step: int | None = None,
-        priority: float = 0,
-        **options: Never,
-    ) -> Self:
+    def from_chat_template(cls, messages: object, /, **options: Unpack[Trimming]) -> Self:
         """Return a conversation as a chat template takes it: a list of messages, or a payload."""
-        said = (keep, step, priority, options)
-        return _keep(object.__new__(cls), messages, "chat_template", frame=_getframe(1), said=said)
+        return _keep(
+            object.__new__(cls), messages, "chat_template", frame=_getframe(1), said=options
+        )
 
 
 H = TypeVar("H", bound=History)
 _RECORDED = bits(RECORDED)
 
 
-_Said: TypeAlias = tuple[int, int | None, float, Mapping[str, Never]]
-_KEYWORDS = ("keep", "step", "priority")
+_KEYWORDS = tuple(Trimming.__annotations__)
 
 
 def _keep(
@@ -153,14 +98,14 @@ def _keep(
     form: str,
     *,
     frame: FrameType,
-    said: _Said,
+    said: Trimming,
 ) -> H:
     component.code = frame.f_code
     component.offset = frame.f_lasti
     try:
         _say(component, said)
     except PromptError:
-        retract(found_in(messages, *said))
+        retract(found_in(messages, *said.values()))
         raise
     component.content = ()
     component.mask = _RECORDED
@@ -173,13 +118,13 @@ def _keep(
     return component
 
 
-def _say(component: History, said: _Said) -> None:
+def _say(component: History, said: Trimming) -> None:
     """Note what a budget may take, or raise :class:`OptionError`."""
-    keep, step, priority, options = said
-    refuse_options(component, options, _KEYWORDS)
-    component.keep = check_count(component, "keep", keep, 0)
+    refuse_options(component, [name for name in said if name not in _KEYWORDS], _KEYWORDS)
+    component.keep = check_count(component, "keep", said.get("keep", 0), 0)
+    step = said.get("step")
     component.step = None if step is None else check_count(component, "step", step, 0)
-    given = check_priority(component, priority)
+    given = check_priority(component, said.get("priority", 0))
     if given is None:
         raise OptionError(
             "History(priority=None)",

@@ -23,7 +23,7 @@ def unknown_option(component: Any, name: str, accepts: Iterable[str], at: object
     )
 
 
-def refuse_options(component: Any, given: Mapping[str, Any], known: Iterable[str] = ()) -> None:
+def refuse_options(component: Any, given: Iterable[str], known: Iterable[str] = ()) -> None:
     """Raise :class:`OptionError` for the first keyword of a component that takes none of them."""
     for name in given:
         raise unknown_option(component, name, known, component.source)
