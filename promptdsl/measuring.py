@@ -1,6 +1,6 @@
 """Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from promptdsl.blocks import ReasoningBlock
@@ -124,10 +124,9 @@ class Measuring:
 
     def messages(self, run: Recorded) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        counts = run_tokens(run, self.tokens, self.facts)
-        if self.facts.provider is None:
-            return counts
-        return [count - self._unsent(said) for count, said in zip(counts, run.items, strict=True)]
+        facts = self.facts
+        key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
+        return _remembered(run, key, self._message)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
@@ -161,15 +160,19 @@ def _parts(turn: Node) -> Iterable[Any]:
 
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
+    key = ("sent", tokens, facts.image_tokens, facts.provider)
+    return _remembered(run, key, lambda said: message_tokens(said, tokens, facts))
+
+
+def _remembered(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+    """Return what is counted of each message of a run; ``key`` says what, and by whom."""
     items, known = run.items, getattr(run, "known", None)
     if known is None:
-        return [message_tokens(said, tokens, facts) for said in items]
-    key = (tokens, facts.image_tokens, facts.provider)
+        return [*map(count, items)]
     found: list[int] = known.found.get(key, [])
     whole = known.items
     if len(found) < len(whole):
-        rest = whole[len(found) :] if found else whole
-        found = [*found, *[message_tokens(said, tokens, facts) for said in rest]]
+        found = [*found, *map(count, whole[len(found) :] if found else whole)]
         known.found = {**known.found, key: found}
     return found[run.start : run.start + len(items)]
 

@@ -241,7 +241,7 @@ def test_a_function_is_a_component() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["messages", "losses", "config", "facts", "_stages", "_ready", "anything"]
+    "name", ["messages", "losses", "config", "facts", "_stages", "_written", "anything"]
 )
 def test_a_result_cannot_be_changed(name: str) -> None:
     """Nothing of a result can be set or deleted."""

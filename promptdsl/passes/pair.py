@@ -81,15 +81,20 @@ def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
 def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
     """Move past a recording; what was found of its beginning the last time is not looked at."""
     known = getattr(node, "known", None)
-    if known is None or waiting or node.start:
+    if known is None or waiting:
         return _scan_from(node, 0, waiting)
-    count, open_calls = known.found.get(_scan, (0, ()))
-    if count > len(node.items):
-        return _scan_from(node, 0, waiting)
+    start, end = node.start, node.start + len(node.items)
+    first, count, open_calls = known.found.get(_scan, (start, start, ()))
+    # Where a user asks no call is open: that was a fault.
+    clean = start == first or (start > first and node.items[0].role == "user")
+    if clean and count > end and known.items[end].plain and known.items[end].role == "user":
+        return None
+    if not clean or not start <= count <= end:
+        first, count, open_calls = start, start, ()
     waiting.update(dict.fromkeys(open_calls, node))
-    fault = _scan_from(node, count, waiting)
-    if fault is None and count < len(node.items):
-        known.found = {**known.found, _scan: (len(node.items), tuple(waiting))}
+    fault = _scan_from(node, count - start, waiting)
+    if fault is None and count < end:
+        known.found = {**known.found, _scan: (first, end, tuple(waiting))}
     return fault
 
 

@@ -26,6 +26,7 @@ from promptdsl import (
     VideoBlock,
     render,
 )
+from promptdsl.targets import Written
 from tests.adapters.conversations import LONG_ID, PNG, RECORDED
 
 
@@ -33,7 +34,8 @@ def rendered(messages: Iterable[Message], provider: str | None = None) -> Render
     """Return a render of exactly these messages, also those no pass would let through."""
     some = render(User("Hi."), provider=provider)
     sent = attrs.evolve(some._sent, messages=tuple(messages))
-    return attrs.evolve(some, messages=sent.messages, sent=sent, ready=[], losses=())
+    written = Written(sent, some.facts) if provider else None
+    return attrs.evolve(some, messages=sent.messages, sent=sent, written=written, losses=())
 
 
 def recorded(name: str) -> Rendered:
