@@ -66,15 +66,15 @@ class Encoder:
     def __init__(self, name: str) -> None:
         self._name = name
         self._encoding = encoding(name)
-        self._known: Remembered[Encoded] = Remembered(REMEMBERED)
+        self.known: Remembered[Encoded] = Remembered(REMEMBERED)
         self._joints: Remembered[Joint] = Remembered(REMEMBERED)
 
     def of(self, text: str) -> Encoded:
         """Return what a text is in tokens, remembered."""
-        known = self._known.get(text)
+        known = self.known.get(text)
         if known is None:
             known = self.measured(text)
-            self._known.put(text, known)
+            self.known.put(text, known)
         return known
 
     def measured(self, text: str) -> Encoded:

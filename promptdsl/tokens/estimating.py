@@ -11,12 +11,13 @@ from promptdsl.tokens.encoders import ESTIMATING, Encoded, Encoder, encoder
 class EncodedTokens(Tokens):
     """Counts in an encoding, times ``factors``: of tokens in ASCII, and of all others."""
 
-    __slots__ = ("_encoder", "_label", "_name", "_other", "_plain")
+    __slots__ = ("_encoder", "_exact", "_label", "_name", "_other", "_plain")
 
     def __init__(self, name: str, label: str, factors: TokenFactors | None = None) -> None:
         given = factors or TokenFactors(1, 1, 1, 1)
         self._name = name
         self._label = label
+        self._exact = label == EXACT
         self._encoder: Encoder | None = None
         # In thousandths, as whole numbers: rounded once, so that parts add up the same everywhere.
         self._plain = _thousandths(given.must_fit), _thousandths(given.typical)
@@ -37,8 +38,14 @@ class EncodedTokens(Tokens):
 
     def of(self, text: str, /) -> int:
         """Return the tokens that a text needs room for."""
-        encoded = self._encoded(text)
-        return encoded[0] if self._label == EXACT else self._charged(encoded, _MUST_FIT)
+        # Most texts were counted before: this is asked for each of a request's.
+        encoder = self._encoder
+        encoded = None
+        if encoder is not None and type(text) is str:
+            encoded = encoder.known.younger.get(text)
+        if encoded is None:
+            encoded = self._encoded(text)
+        return encoded[0] if self._exact else self._charged(encoded, _MUST_FIT)
 
     def typical(self, text: str, /) -> int:
         """Return the tokens that a text usually comes to."""

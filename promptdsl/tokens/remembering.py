@@ -17,18 +17,19 @@ class Remembered(Generic[T]):
     is a look into a dictionary, and what is in use stays.
     """
 
-    __slots__ = ("_changing", "_half", "_older", "_size", "_younger")
+    __slots__ = ("_changing", "_half", "_older", "_size", "younger")
 
     def __init__(self, characters: int) -> None:
         self._half = characters // 2
-        self._younger: dict[str, T] = {}
+        # Read where every call counts, and changed only here.
+        self.younger: dict[str, T] = {}
         self._older: dict[str, T] = {}
         self._size = 0
         self._changing = Lock()
 
     def get(self, text: str) -> T | None:
         """Return what is known of a text, ``None`` for nothing."""
-        found = self._younger.get(text)
+        found = self.younger.get(text)
         if found is None:
             found = self._older.get(text)
             if found is not None:
@@ -42,10 +43,10 @@ class Remembered(Generic[T]):
             return
         with self._changing:
             if self._size + size > self._half:
-                self._older, self._younger, self._size = self._younger, {}, 0
-            if text not in self._younger:
+                self._older, self.younger, self._size = self.younger, {}, 0
+            if text not in self.younger:
                 self._size += size
-            self._younger[text] = known
+            self.younger[text] = known
 
     def __len__(self) -> int:
-        return len(self._younger) + len(self._older)
+        return len(self.younger) + len(self._older)

@@ -21,7 +21,7 @@ def test_any_texts_are_bounded_by_their_characters(sizes: list[int]) -> None:
     memory: Remembered[int] = Remembered(10_000)
     for number, size in enumerate(sizes):
         memory.put(f"{number}{'x' * size}", number)
-    held = [*memory._younger, *memory._older]
+    held = [*memory.younger, *memory._older]
     assert sum(len(text) + OVERHEAD for text in held) <= 10_000
 
 
