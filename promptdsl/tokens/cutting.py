@@ -23,6 +23,9 @@ def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) 
     than half of what fits, else between two characters. White space around the cut stands in the
     head. What fits whole is returned whole, and where no character fits, nothing.
     """
+    # A part of a text may be more tokens than all of it.
+    if tokens.measured(text) <= limit:
+        return text
     if end:
         return text[len(text) - _fitting_tail(text, limit, tokens) :]
     return text[: fitting_end(text, 0, limit, tokens)]
