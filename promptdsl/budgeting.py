@@ -168,8 +168,10 @@ def _tools_frame(tree: Node, measure: Measuring) -> int:
 
 
 def _too_much(plan: Plan, limit: int, required: int, tools: int) -> BudgetError:
-    frame = Needed("what the model is told of tools", tools, None)
-    needed = sorted((*plan.needed(), *([frame] if tools else [])), key=lambda one: -one.tokens)
+    needed: list[Needed] = [*plan.needed()]
+    if tools:
+        needed.append(Needed("what the model is told of tools", tools, None))
+    needed.sort(key=lambda one: -one.tokens)
     turns = sum(one.tokens for one in needed if one.kind == "turn")
     if turns * 2 >= required:
         fix = "put the turns of the conversation in a History: it is cut at its oldest exchanges"
