@@ -213,7 +213,7 @@ def joins_the_system(steps: list[Step], later: list[Step]) -> bool:
 
 def is_filled(target: str, steps: list[Step]) -> bool:
     """Return whether a user is made to speak: some templates refuse a prompt where none does."""
-    return target == "chat_template" and not steps
+    return target == "chat_template" and all(kind == "developer" for kind, _ in steps)
 
 
 # The rule.

@@ -1270,6 +1270,8 @@ class Building(RuleBasedStateMachine):
         self.model: Model = []
         self.open: list[tuple[Any, Model]] = [(self.system, self.model)]
         self.movable: set[int] = set()
+        # Entries are told by their id, which another one could get if they went.
+        self.kept: list[Any] = []
         self.closed: list[tuple[Any, Any]] = []
         self.entered: set[int] = set()
         self.parts: list[tuple[Node, Any]] = []
@@ -1288,6 +1290,7 @@ class Building(RuleBasedStateMachine):
     def add(self, entry: Any, component: Any = None) -> None:
         """Note that an entry was written into the block on top."""
         self.top[1].append(entry)
+        self.kept.append(entry)
         self.movable.add(id(entry))
         self.closed.append((component, entry))
 
