@@ -3,12 +3,11 @@
 Anthropic's documentation of preserved thinking: a request whose earlier bytes changed is refused.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from promptdsl.config import Resolved
 from promptdsl.errors import PlacementError
-from promptdsl.nodes import Fragment, Lazy, Recorded, Request, Turn, Volatile
+from promptdsl.nodes import Lazy, Recorded, Request, Turn, Volatile, among_turns
 from promptdsl.tree import SECTION, SYSTEM, Node, named_label, walk
 
 
@@ -18,7 +17,7 @@ def check_bound(root: Node, config: Resolved, model: str | None) -> None:
     ``root`` is the tree as it was written for its audience. Raises :class:`PlacementError` with the
     line of what changes.
     """
-    turns = [*_flat(root)]
+    turns = [*among_turns(root)]
     asked = max((n for n, turn in enumerate(turns) if _may_ask(turn)), default=-1)
     for number, turn in enumerate(turns):
         if not _precedes(turn, number, asked, config):
@@ -31,17 +30,6 @@ def check_bound(root: Node, config: Resolved, model: str | None) -> None:
                 fix='put it behind the conversation: Ephemeral(..., position="end")',
                 at=(changing.source,),
             )
-
-
-def _flat(root: Node) -> Iterator[Any]:
-    """Yield what stands directly in a timeline, and in its fragments."""
-    waiting = [*reversed(root.content)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Fragment):
-            waiting += reversed(part.content)
-        else:
-            yield part
 
 
 def _may_ask(turn: Node) -> bool:

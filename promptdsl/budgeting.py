@@ -1,6 +1,6 @@
 """A prompt and its budget: what is tried, counted as it is sent, and tried again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, TypeVar, cast
@@ -13,12 +13,12 @@ from promptdsl.fitting.limits import limited, still_cut
 from promptdsl.fitting.places import hollow, reserved, settled
 from promptdsl.fitting.plan import Fitted, Plan
 from promptdsl.measuring import Measuring
-from promptdsl.nodes import Fragment, Lazy, Limit, Reserve, Text, Tool
+from promptdsl.nodes import Lazy, Limit, Reserve, Text, Tool, among_turns
 from promptdsl.rewriting import rewrite, with_content
 from promptdsl.sources import Source, author
 from promptdsl.tokens import TokenCounter
 from promptdsl.tokens.tools import tools_frame
-from promptdsl.tree import FRAGMENT, HOLLOW, SECTION, SYSTEM, TEXT, TURN, Node, bits, make, walk
+from promptdsl.tree import FRAGMENT, HOLLOW, SECTION, SYSTEM, TEXT, TURN, Node, bits, make
 
 Tokens: TypeAlias = int | Literal["window"]
 
@@ -163,7 +163,7 @@ def _around(tree: Node, measure: Measuring) -> int:
 
 def _tools_frame(tree: Node, measure: Measuring) -> int:
     """Return the tokens a target has for having tools, beside these."""
-    equipped = any(isinstance(node, Tool) for node in _among_turns(tree))
+    equipped = any(isinstance(node, Tool) for node in among_turns(tree))
     return tools_frame(measure.facts) if equipped else 0
 
 
@@ -210,14 +210,14 @@ def room_for(tree: Node, budget: Budget, measure: Measuring, read: Callable[[Nod
     ``tree`` is the tree with its lazies, ``read`` reads what is recorded in it.
     """
     total = budget.of(measure.facts.window, measure.facts.model) or 0
-    lazies = [node for node, _ in walk(tree) if isinstance(node, Lazy)]
-    among_turns = {id(node) for node in _among_turns(tree)}
+    lazies = [node for node in hollow(tree) if isinstance(node, Lazy)]
+    loose = {id(node) for node in among_turns(tree)}
 
     def without_lazy(node: Node) -> Node | None:
         if not isinstance(node, Lazy):
             return node
         # What is around it is there as soon as it writes anything.
-        return None if id(node) in among_turns else _WRITTEN
+        return None if id(node) in loose else _WRITTEN
 
     without, _ = limited(read(rewrite(tree, without_lazy, within=HOLLOW)), measure)
     plan = Plan(without, measure)
@@ -228,17 +228,6 @@ def room_for(tree: Node, budget: Budget, measure: Measuring, read: Callable[[Nod
 
 
 _WRITTEN: Node = make(Text, (".",), mask=bits(TEXT))
-
-
-def _among_turns(tree: Node) -> Iterator[Node]:
-    """Yield what stands in a timeline, also in its fragments."""
-    waiting = [*tree.content]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Fragment):
-            waiting += node.content
-        else:
-            yield node
 
 
 def held(said: Node, tokens: int | None, lazy: Lazy) -> Node:

@@ -28,7 +28,7 @@ from promptdsl.tokens.counting import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
-from promptdsl.tree import EVENT, SECTION, SPOKEN, SYSTEM, Node, make
+from promptdsl.tree import EVENT, SECTION, SPOKEN, SYSTEM, Node, make, walk
 
 SIGNING = ("anthropic", "bedrock")
 """The providers that take back only reasoning they have signed."""
@@ -116,7 +116,7 @@ class Measuring:
     def _apart(self, turn: Node, missing: Collection[int]) -> dict[int, int]:
         """Return the tokens of parts of a turn whose words could not be told, each by itself."""
         found: dict[int, int] = {}
-        for one in _parts(turn):
+        for one, _ in walk(turn):
             if id(one) in missing:
                 alone = with_content(turn, (one,))
                 found[id(one)] = max(self._lowered(alone, Trace(())) - self.frame("user"), 0)
@@ -147,15 +147,6 @@ def _whole(node: Node) -> Node:
     if node.mask & EVENT and not isinstance(node, Happening):
         return with_content(node, dissolved_in_turn(node))
     return node
-
-
-def _parts(turn: Node) -> Iterable[Any]:
-    waiting: list[Any] = [turn]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, str):
-            yield node
-            waiting += node.content
 
 
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:

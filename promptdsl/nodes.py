@@ -1,6 +1,6 @@
 """The types of nodes a tree is made of: what each holds beside its content."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, cast
 
@@ -462,6 +462,17 @@ class CacheBreakpoint(Node):
     __slots__ = ("ttl",)
     _fields = ("ttl",)
     ttl: Literal["5m", "1h"] | None
+
+
+def among_turns(root: Node) -> Iterator[Any]:
+    """Yield what stands directly in a timeline, and in its fragments, in document order."""
+    waiting = [*reversed(root.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment):
+            waiting += reversed(part.content)
+        else:
+            yield part
 
 
 def found_in(*data: object) -> list[Node]:

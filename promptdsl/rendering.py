@@ -30,7 +30,7 @@ from promptdsl.errors import (
     nearest,
 )
 from promptdsl.fitting.dropping import Dropped
-from promptdsl.fitting.places import is_settled
+from promptdsl.fitting.places import hollow, is_settled
 from promptdsl.losses import Loss
 from promptdsl.lower import lower
 from promptdsl.measuring import Measuring, beside_tokens, message_counts
@@ -50,7 +50,7 @@ from promptdsl.sources import Source, author
 from promptdsl.targets import Written
 from promptdsl.tokens import TokenCounter, Tokens, tokens_for
 from promptdsl.tokens.frames import REPLY
-from promptdsl.tree import FRAGMENT, HOLLOW, REQUEST, SECTION, TOOL, TURN, Node, bits, make, walk
+from promptdsl.tree import FRAGMENT, HOLLOW, REQUEST, SECTION, TOOL, TURN, Node, bits, make
 
 
 @attrs.define(eq=False)
@@ -310,7 +310,7 @@ def _rendered(root: Root, request: "_Request", ask: Ask) -> "Rendered":
 
 def _make_room(root: Node, request: "_Request") -> None:
     """Find out how many tokens lazies have, before the first of them runs."""
-    if request.rooms or not any(isinstance(node, Lazy) for node, _ in walk(root)):
+    if request.rooms or not any(isinstance(node, Lazy) for node in hollow(root)):
         return
     ready = partial(settle, roots=request.roots, lost=[])
     read = before_target(audience=request.audience, ask=_nothing, settle=ready)[-1].run
