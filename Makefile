@@ -7,21 +7,32 @@ JOBS ?= 1
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench mutants clean
+.PHONY: help demo test test-all test-random check bench mutants clean
 
 help:
-	@echo 'make demo    run examples/support_agent.py'
-	@echo 'make test    run the tests               ARGS="-k encoding"'
-	@echo 'make check   lint, formatting, types, architecture'
-	@echo 'make bench   measure against others      ARGS="--quick"'
-	@echo 'make mutants change the encoder, and see whether a test notices   JOBS=4'
-	@echo 'make clean   remove what the other targets made'
+	@echo 'make demo         run examples/support_agent.py'
+	@echo 'make test         run the tests, in two minutes   ARGS="-k encoding"'
+	@echo 'make test-all     run the slow tests too, and those that need an SDK'
+	@echo 'make test-random  run them all, searching with other examples each time'
+	@echo 'make check        lint, formatting, types, architecture'
+	@echo 'make bench        measure against others          ARGS="--quick"'
+	@echo 'make mutants      change the encoder, and see whether a test notices   JOBS=4'
+	@echo 'make clean        remove what the other targets made'
 
 demo: .venv/.demo
 	$(BIN)/python examples/support_agent.py
 
-test: .venv/.dev
-	$(BIN)/python -m pytest -q -n auto --dist loadfile $(ARGS)
+# Idle workers take tests from busy ones: no test leans on another.
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+
+test: .venv/.test
+	$(PYTEST) -m 'not slow and not sdk' --hypothesis-profile=fast $(ARGS)
+
+test-all: .venv/.dev
+	$(PYTEST) $(ARGS)
+
+test-random: .venv/.dev
+	$(PYTEST) --hypothesis-profile=random $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check
@@ -53,6 +64,11 @@ clean:
 .venv/.demo: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) -e .
+	@touch $@
+
+.venv/.test: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
 	@touch $@
 
 .venv/.dev: pyproject.toml

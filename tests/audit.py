@@ -14,9 +14,8 @@ from types import FrameType
 from typing import Any
 
 import promptdsl
-from promptdsl import Message, Rendered, block_from_dict, render
-from promptdsl.library.folders import registered, templates_root
-from promptdsl.tree import Node, walk
+from promptdsl import Message, Node, Rendered, block_from_dict, render
+from tests.internals import registered, templates_root, walk
 
 STARTS = (render, block_from_dict, Message.from_dict.__func__)  # type: ignore[attr-defined]
 GUARDED = {start.__code__.co_filename for start in STARTS}

@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.audit import auditing
+from tests.searching import register_profiles
 
-# Machines that run tests are shared, and slow for a moment now and then: time decides nothing.
-settings.register_profile(
-    "promptdsl", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
-settings.load_profile("promptdsl")
+register_profiles()
 
 ROOT = Path(__file__).resolve().parents[1]
 

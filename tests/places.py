@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from promptdsl import Loss, PromptError, render
-from promptdsl.tree import Node
+from promptdsl import Loss, Node, PromptError, render
 
 E = TypeVar("E", bound=PromptError)
 

@@ -3,8 +3,16 @@
 import sys
 from typing import Any
 
-from promptdsl import Message, TextBlock, Timeline, ToolResultBlock, ToolUseBlock, include, render
-from promptdsl.tree import Node
+from promptdsl import (
+    Message,
+    Node,
+    TextBlock,
+    Timeline,
+    ToolResultBlock,
+    ToolUseBlock,
+    include,
+    render,
+)
 
 Said = tuple[Any, ...]
 

@@ -28,10 +28,11 @@ from promptdsl import (
     UserAction,
     arender,
     block_from_dict,
+    register_templates,
     render,
 )
-from promptdsl.library import register_templates, templates_root
 from tests.audit import auditing
+from tests.internals import templates_root
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
 HERE = Path(__file__)

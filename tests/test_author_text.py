@@ -38,8 +38,8 @@ from promptdsl import (
     render,
     trusted,
 )
-from promptdsl.encoding import whole
 from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE
+from tests.internals import whole
 from tests.test_encoding import VALUES
 
 Write = Callable[[str], Any]

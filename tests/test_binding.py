@@ -13,6 +13,7 @@ from promptdsl import (
     Group,
     History,
     Lazy,
+    Node,
     PlacementError,
     Section,
     System,
@@ -23,7 +24,6 @@ from promptdsl import (
     Volatile,
     render,
 )
-from promptdsl.tree import Node
 
 BOUND = "claude-opus-5-5"
 

@@ -15,6 +15,7 @@ from promptdsl import (
     Grounding,
     History,
     Message,
+    Node,
     OptionError,
     Section,
     System,
@@ -28,7 +29,6 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl.tree import Node
 
 MODEL = "claude-opus-5"
 MARK = {"type": "ephemeral"}

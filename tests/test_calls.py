@@ -2,9 +2,8 @@
 
 import pytest
 
-from promptdsl import Assistant, Fragment, Message, ToolMessage, ToolResult, ToolUse, User
-from promptdsl.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree import Node
+from promptdsl import Assistant, Fragment, Message, Node, ToolMessage, ToolResult, ToolUse, User
+from tests.internals import answers_in, answers_of, calls_in, calls_of
 
 CALLS = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ("b", "a")]
 RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "x"}

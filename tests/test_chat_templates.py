@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.errors import ContentError, OptionError
+from promptdsl import ChatTemplate, ContentError, OptionError
 
 NOON = datetime(2026, 11, 21, 12)
 TOKENIZER = SimpleNamespace(chat_template="{{ bos_token }}", bos_token="<s>", eos_token=None)

@@ -12,21 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.blocks import Block, TextBlock
-from promptdsl.config import (
+from promptdsl import Block, ConfigError, MessageTransformationConfig, TextBlock
+from tests.internals import (
     EPHEMERAL_DELIMITER,
     EVENT_DELIMITER,
     LIBRARY,
     NO_DELIMITER,
     Delimiter,
     Delimiters,
-    MessageTransformationConfig,
     Resolved,
     fences,
     literal_fences,
     resolve,
 )
-from promptdsl.errors import ConfigError
 
 DID = Delimiter("pair", "<did>", "</did>")
 NOTE = Delimiter("prefix", "Note: ")

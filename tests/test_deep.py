@@ -20,6 +20,7 @@ from promptdsl import (
     Grounding,
     Group,
     Limit,
+    Node,
     Note,
     PlacementError,
     Section,
@@ -33,7 +34,7 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.tree import Node, walk
+from tests.internals import walk
 from tests.places import raised, said
 
 DEEP = 10_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from promptdsl.deep_json import read_deep, write_deep
+from tests.internals import read_deep, write_deep
 from tests.test_plain_data import json_values
 
 DECODER = json.JSONDecoder()

@@ -34,7 +34,7 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.dissolving import dissolved, dissolved_in_turn
+from tests.internals import dissolved, dissolved_in_turn
 from tests.places import said
 
 

@@ -8,17 +8,8 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    PromptError,
-    ScopeError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    include,
-)
-from promptdsl.scope import OPENED
+from promptdsl import PromptError, ScopeError, Section, System, Text, Timeline, User, include
+from tests.internals import OPENED
 
 
 def elsewhere(work: Callable[[], Any], context: contextvars.Context | None = None) -> Any:

@@ -17,7 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.encoding import (
+from promptdsl import ConfigError, ContentError, decode
+from tests.hostile import HOSTILE
+from tests.internals import (
     attribute,
     authored_cell,
     body,
@@ -26,7 +28,6 @@ from promptdsl.encoding import (
     code_fences,
     controls,
     data_text,
-    decode,
     field,
     guard,
     guard_end,
@@ -40,8 +41,6 @@ from promptdsl.encoding import (
     title,
     whole,
 )
-from promptdsl.errors import ConfigError, ContentError
-from tests.hostile import HOSTILE
 
 Encoder = Callable[[str], str]
 

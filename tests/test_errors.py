@@ -46,7 +46,7 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.errors import nearest
+from tests.internals import nearest
 from tests.places import places, raised
 
 FAMILY = [

@@ -12,6 +12,7 @@ from promptdsl import (
     Fragment,
     Grounding,
     History,
+    Node,
     Note,
     System,
     Timeline,
@@ -21,7 +22,6 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl.tree import Node
 
 
 def call(*ids: str) -> Assistant:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import MediaError, PromptError, files
-from promptdsl.files import read_file
+from promptdsl import MediaError, PromptError
+from tests.internals import files_module as files
+from tests.internals import read_file
 from tests.places import raised
 
 LIMIT = 100

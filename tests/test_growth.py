@@ -27,6 +27,7 @@ from promptdsl import (
     History,
     Image,
     Message,
+    Node,
     Rendered,
     Section,
     System,
@@ -40,10 +41,9 @@ from promptdsl import (
     UserAction,
     render,
 )
-from promptdsl.tree import Node
-from promptdsl.wire.turns import OPENING
 from tests.adapters.chat_template_check import TEMPLATES
 from tests.adapters.every_target import check
+from tests.internals import OPENING
 from tests.reading import timeline
 
 MODELS = [

@@ -14,6 +14,7 @@ from promptdsl import (
     Event,
     Fragment,
     Grounding,
+    Node,
     Section,
     System,
     Text,
@@ -26,8 +27,7 @@ from promptdsl import (
     dedent,
     render,
 )
-from promptdsl.indentation import dedent_parts
-from promptdsl.tree import Node
+from tests.internals import dedent_parts
 from tests.places import places, raised, said
 
 WRITTEN = """

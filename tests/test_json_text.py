@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from promptdsl import DataError
-from promptdsl.json_text import ABSENT, canonical, plain, read_any_depth, read_json, write_json
+from tests.internals import ABSENT, canonical, read_any_depth, read_json, write_json
+from tests.internals import json_plain as plain
 from tests.places import raised
 from tests.test_plain_data import json_values
 

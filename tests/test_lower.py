@@ -19,6 +19,7 @@ from promptdsl import (
     MediaError,
     MediaSource,
     Message,
+    Node,
     Origin,
     Section,
     Source,
@@ -37,10 +38,7 @@ from promptdsl import (
     Value,
     render,
 )
-from promptdsl.config import resolve
-from promptdsl.formats.markdown import MARKDOWN
-from promptdsl.lower import lower
-from promptdsl.tree import Node
+from tests.internals import MARKDOWN, lower, resolve
 from tests.reading import line, said, timeline
 
 PNG = bytes.fromhex(

@@ -23,9 +23,9 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl.json_text import plain
-from promptdsl.messages import KINDS, ROLES
 from tests.blocks.test_reading import anything, blocks, mappings, nested, results, some, texts
+from tests.internals import KINDS, ROLES
+from tests.internals import json_plain as plain
 from tests.places import places, raised
 from tests.test_plain_data import Liar, json_values, shallow_stack
 

@@ -16,9 +16,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import promptdsl.models
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.errors import ContentError, OptionError, TargetError
-from promptdsl.models import Facts, ModelFacts, TokenFactors, facts_for, register_model
+from promptdsl import (
+    ChatTemplate,
+    ContentError,
+    ModelFacts,
+    OptionError,
+    TargetError,
+    register_model,
+)
+from tests.internals import Facts, TokenFactors, facts_for
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(promptdsl.models.__file__).with_name("models.toml").read_text("utf-8")

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from promptdsl.library import templates_root
+from tests.internals import templates_root
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = "events/user_action.md.j2"

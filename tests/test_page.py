@@ -3,7 +3,7 @@
 import pytest
 
 from promptdsl import ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
-from promptdsl.page import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
+from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
 from tests.reading import text
 
 ITEM = margin("  ", "\n\n")

@@ -19,6 +19,7 @@ from promptdsl import (
     Grounding,
     History,
     Json,
+    Node,
     Reasoning,
     Section,
     System,
@@ -37,7 +38,6 @@ from promptdsl import (
     render,
     trusted,
 )
-from promptdsl.tree import Node
 from tests.hostile import CONTROL, HOSTILE, LINE_ENDS, REFERENCES, TEMPLATES, UNSEEN
 from tests.value_places import FORMS, place_of
 

@@ -6,12 +6,13 @@ from time import process_time
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import Developer, List, Text, Timeline, Value, decode, render
-from promptdsl.encoding import whole
 from tests.hostile import FENCES, HOSTILE
+from tests.internals import whole
+from tests.searching import examples
 from tests.test_encoding import LARGEST_REFERENCE, VALUES, skeleton
 from tests.value_places import (
     DELIMITERS,
@@ -218,7 +219,7 @@ any_place = st.sampled_from(PLACES)
 something = VALUES.filter(bool)
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(place=any_place, value=something)
 def test_any_value(place: Place, value: str) -> None:
     """Any string at all comes back from every place, in the same frame."""
@@ -229,7 +230,7 @@ def test_any_value(place: Place, value: str) -> None:
 OPEN = [place for place in PLACES if place.open]
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(place=st.sampled_from(OPEN), value=something)
 def test_any_value_in_the_open(place: Place, value: str) -> None:
     """Any string at all makes no heading, rule or code fence where nothing is around it."""
@@ -241,7 +242,7 @@ NEIGHBOURS = ("", "# ", "#", "- ", "-", "1. ", "1", "=", "*", "_", "`", "~", "> 
 """How author text beside a value may end or begin."""
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(
     values=st.lists(something, min_size=2, max_size=3),
     ends=st.lists(st.sampled_from(NEIGHBOURS), min_size=2, max_size=2),

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import DataError
-from promptdsl.plain_data import FrozenDict, FrozenList, frozen, plain, thawed
+from tests.internals import FrozenDict, FrozenList, frozen, thawed
+from tests.internals import plain_data as plain
 from tests.places import raised
 
 DEEP = 10_000

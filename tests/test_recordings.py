@@ -8,12 +8,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptdsl import Grounding, History, Message, Rendered, System, Timeline, User, render
-from promptdsl import recordings as remembering
-from promptdsl.blocks import SystemEventBlock, TextBlock, ToolUseBlock
-from promptdsl.messages import recalled
-from promptdsl.passes import read as reading
-from promptdsl.recordings import Recording, recorded_before
+from promptdsl import (
+    Grounding,
+    History,
+    Message,
+    Rendered,
+    System,
+    SystemEventBlock,
+    TextBlock,
+    Timeline,
+    ToolUseBlock,
+    User,
+    render,
+)
+from tests.internals import Recording, recalled, recorded_before
+from tests.internals import read_module as reading
+from tests.internals import recordings_module as remembering
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ from promptdsl import (
     MediaError,
     Message,
     MessageTransformationConfig,
+    Node,
     Note,
     OptionError,
     Output,
@@ -59,7 +60,6 @@ from promptdsl import (
     read_payload,
     render,
 )
-from promptdsl.tree import Node
 from tests.reading import Said, heard, line, said
 
 PNG = bytes.fromhex(

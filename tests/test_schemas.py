@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from promptdsl import ContentError
-from promptdsl.schemas import check_shape, closed, is_closed, type_schema
+from tests.internals import check_shape, closed, is_closed, type_schema
 
 
 class Color(Enum):

@@ -31,6 +31,7 @@ from promptdsl import (
     History,
     Image,
     Limit,
+    Node,
     Note,
     OptionError,
     PlacementError,
@@ -52,9 +53,9 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.scope import OPENED
-from promptdsl.tree import Node
+from tests.internals import OPENED
 from tests.places import places, raised, said
+from tests.searching import examples
 
 
 class Boom(Exception):
@@ -1424,5 +1425,5 @@ class Building(RuleBasedStateMachine):
         assert said(expected) == said(self.timeline)
 
 
-Building.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+Building.TestCase.settings = settings(examples(60), stateful_step_count=40)
 test_any_order_of_writing_builds_the_tree_that_was_written = Building.TestCase

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from promptdsl import ContentError
-from promptdsl.signatures import Signature, signature_of
+from tests.internals import Signature, signature_of
 
 if TYPE_CHECKING:
     from decimal import Decimal as Unknown

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import decode, trusted
-from promptdsl.tables import FORMATS, table_text
 from tests.hostile import HOSTILE
+from tests.internals import FORMATS, table_text
 
 COLUMNS = ("a", "b")
 ROWS = ((1, "x"), (None, "<y> & |"))

@@ -17,6 +17,7 @@ from promptdsl import (
     History,
     Message,
     ReasoningBlock,
+    Rendered,
     TargetError,
     TextBlock,
     Timeline,
@@ -28,8 +29,6 @@ from promptdsl import (
     read_payload,
     render,
 )
-from promptdsl.rendered import Rendered
-from promptdsl.targets import TARGETS
 from tests.adapters.recorder import (
     CHAT_REPLY,
     CONVERSE_REPLY,
@@ -37,6 +36,7 @@ from tests.adapters.recorder import (
     MESSAGES_REPLY,
     RESPONSES_REPLY,
 )
+from tests.internals import TARGETS
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "x"}'}}
 CHAT_USAGE = {

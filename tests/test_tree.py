@@ -24,6 +24,7 @@ from promptdsl import (
     Limit,
     Message,
     MessageTransformationConfig,
+    Node,
     Note,
     Reserve,
     ScopeError,
@@ -43,8 +44,7 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.nodes import Section as SectionNode
-from promptdsl.tree import Node, label, make, walk
+from tests.internals import SectionNode, label, make, walk
 from tests.places import named, places, raised, said
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

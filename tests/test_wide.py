@@ -17,6 +17,7 @@ from promptdsl import (
     Event,
     Fragment,
     History,
+    Node,
     Note,
     ScopeError,
     Section,
@@ -31,7 +32,6 @@ from promptdsl import (
     detached,
     render,
 )
-from promptdsl.tree import Node
 from tests.places import said
 
 WIDE = 1_000_000

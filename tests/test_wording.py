@@ -19,6 +19,7 @@ from promptdsl import (
     History,
     Image,
     Message,
+    Node,
     Section,
     System,
     Text,
@@ -30,9 +31,8 @@ from promptdsl import (
     decode,
     render,
 )
-from promptdsl.encoding import attribute, body, field, inline, whole
-from promptdsl.tree import Node
 from tests.hostile import HOSTILE
+from tests.internals import attribute, body, field, inline, whole
 from tests.reading import line, lost, said, text
 
 Turned = Callable[..., Node]

@@ -10,18 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from promptdsl import (
-    Fragment,
-    ScopeError,
-    Section,
-    Text,
-    Timeline,
-    User,
-    detached,
-    include,
-)
-from promptdsl.scope import OPENED
+from promptdsl import Fragment, ScopeError, Section, Text, Timeline, User, detached, include
 from tests.homes import COPYING, Here, Home, Task, Thread, in_bare_thread
+from tests.internals import OPENED
+from tests.searching import examples
 from tests.writing_model import Due, Frame, Part, Writer, held, listed, size
 
 
@@ -321,5 +313,5 @@ def built_detached() -> Section:
         return built()
 
 
-Writing.TestCase.settings = settings(max_examples=200, stateful_step_count=50)
+Writing.TestCase.settings = settings(examples(200), stateful_step_count=50)
 test_any_order_of_writing_by_several_writers = Writing.TestCase

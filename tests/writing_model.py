@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from promptdsl import ContentError, OptionError, PlacementError, PromptError, ScopeError
-from promptdsl.tree import Node
+from promptdsl import ContentError, Node, OptionError, PlacementError, PromptError, ScopeError
 from tests.homes import Home
 
 Due: TypeAlias = type[PromptError] | None

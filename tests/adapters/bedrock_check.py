@@ -15,7 +15,7 @@ from botocore.config import Config
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 from tests.adapters.recorder import recording
 
 TOP_LEVEL = {"system", "messages", "toolConfig", "outputConfig"}

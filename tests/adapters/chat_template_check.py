@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 from tests.adapters.templates import TEMPLATES
 
 __all__ = ["TEMPLATES", "check_chat_template"]

@@ -14,22 +14,24 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl.blocks import (
+from promptdsl import (
     AudioBlock,
     Block,
-    Cache,
     DocumentBlock,
     ImageBlock,
+    MediaSource,
+    Message,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.messages import Kind, Message, Role
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.sources import MediaSource
+from tests.internals import Cache, Kind, Role
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
 PDF = "JVBERi0xLjQKJSVFT0YK"

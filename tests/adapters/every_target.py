@@ -5,17 +5,14 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.losses import Loss
-from promptdsl.models import ModelFacts, facts_for
-from promptdsl.prompts import Prompt
-from promptdsl.targets import TARGETS
+from promptdsl import ChatTemplate, Loss, ModelFacts, Prompt
 from tests.adapters.bedrock_check import check_bedrock, send_bedrock
 from tests.adapters.chat_template_check import TEMPLATES, check_chat_template
 from tests.adapters.gemini_check import check_gemini, send_gemini
 from tests.adapters.openai_responses_check import check_openai_responses, send_openai_responses
 from tests.adapters.recorder import send_anthropic, send_openai
 from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.internals import TARGETS, facts_for
 
 
 class Service(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, cast
 from google import genai
 from google.genai import types
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 from tests.adapters.recorder import recording
 
 DATA = {

@@ -14,7 +14,7 @@ from openai import OpenAI
 from openai.types.responses import response_create_params, response_input_item_param
 from pydantic import ConfigDict, TypeAdapter
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 from tests.adapters.recorder import recording
 
 STRICT = ConfigDict(extra="forbid", strict=True)

@@ -19,7 +19,7 @@ from openai.types.chat import (
 from openai.types.shared_params import ResponseFormatJSONSchema
 from pydantic import ConfigDict, TypeAdapter
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 CHAT_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam], config=STRICT)

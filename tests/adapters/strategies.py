@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from promptdsl.messages import Message
+from promptdsl import Message
 from tests.adapters.conversations import answer, call, say
 
 Run: TypeAlias = tuple[Message, ...]

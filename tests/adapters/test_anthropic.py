@@ -9,26 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.adapters import openai_chat
-from promptdsl.adapters.anthropic import read, write
-from promptdsl.blocks import (
-    EMPTY,
+from promptdsl import (
     AudioBlock,
     Block,
+    DataError,
     DocumentBlock,
     ImageBlock,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
+    Source,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.errors import DataError
-from promptdsl.messages import Message
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
     ASK,
     CONVERSATIONS,
@@ -46,6 +46,9 @@ from tests.adapters.conversations import (
 from tests.adapters.recorder import send_anthropic
 from tests.adapters.sdk_check import check_anthropic
 from tests.adapters.strategies import joined, rounds_of, turns_of
+from tests.internals import EMPTY, openai_chat
+from tests.internals import read_anthropic as read
+from tests.internals import write_anthropic as write
 
 ABLE = ModelFacts(
     provider="anthropic",

@@ -9,27 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.adapters import openai_chat
-from promptdsl.adapters.bedrock import read, read_response, write
-from promptdsl.blocks import (
-    EMPTY,
+from promptdsl import (
     AudioBlock,
     Block,
+    DataError,
     DocumentBlock,
     ImageBlock,
     JsonBlock,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
+    Source,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.errors import DataError
-from promptdsl.messages import Message
-from promptdsl.models import ModelFacts, facts_for
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.sources import MediaSource, Source
 from tests.adapters.bedrock_check import check_bedrock, check_model, send_bedrock
 from tests.adapters.conversations import (
     ASK,
@@ -47,6 +47,10 @@ from tests.adapters.conversations import (
     whole,
 )
 from tests.adapters.strategies import joined, rounds_of, turns_of
+from tests.internals import EMPTY, facts_for, openai_chat
+from tests.internals import read_bedrock as read
+from tests.internals import read_response_bedrock as read_response
+from tests.internals import write_bedrock as write
 
 ALL = ("image", "audio", "document", "video")
 ABLE = ModelFacts(

@@ -6,29 +6,29 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.adapters.chat_template import read, read_response, write
-from promptdsl.adapters.chat_template.engine import render
-from promptdsl.adapters.openai_chat import read as read_chat
-from promptdsl.blocks import (
+from promptdsl import (
     AudioBlock,
     Block,
+    ChatTemplate,
+    DataError,
     DocumentBlock,
     ImageBlock,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
+    TemplateError,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.errors import DataError, TemplateError
-from promptdsl.messages import Kind, Message, Role
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from tests.adapters.conversations import (
     ASK,
     CONVERSATIONS,
@@ -43,6 +43,13 @@ from tests.adapters.conversations import (
     say,
 )
 from tests.adapters.templates import TEMPLATES
+from tests.internals import Kind, Role
+from tests.internals import read_chat_template as read
+from tests.internals import read_openai_chat as read_chat
+from tests.internals import read_response_chat_template as read_response
+from tests.internals import render_template as render
+from tests.internals import write_chat_template as write
+from tests.searching import examples
 
 CAREFUL = ModelFacts(provider="chat_template")
 FACTS = {
@@ -238,7 +245,7 @@ _messages = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from(sorted(FACTS)), st.lists(_messages, max_size=7), st.booleans())
 def test_any_conversation(target: str, messages: list[Message], tools: bool) -> None:
     """No conversation is refused by a template, and the law holds for all of them."""

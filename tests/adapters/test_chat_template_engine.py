@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from promptdsl.adapters.chat_template.clock import told
-from promptdsl.adapters.chat_template.engine import render, render_open
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.errors import TemplateError
+from promptdsl import ChatTemplate, TemplateError
 from tests.adapters.templates import TEMPLATES
+from tests.internals import render_open_template as render_open
+from tests.internals import render_template as render
+from tests.internals import told
 
 ASK = {"role": "user", "content": "Hello."}
 SAID = {"role": "assistant", "content": "Hi "}

@@ -5,11 +5,9 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl.adapters.chat_template.abilities import CAREFUL, Abilities
-from promptdsl.adapters.chat_template.probing import probed
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.errors import TemplateError
+from promptdsl import ChatTemplate, TemplateError
 from tests.adapters.templates import TEMPLATES
+from tests.internals import CAREFUL, Abilities, probed
 
 LOOP = "{% for message in messages %}{{ message.role }} {{ message.content }} {% endfor %}"
 CALLS = (

@@ -5,24 +5,27 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.adapters.chat_template import read, write
-from promptdsl.adapters.chat_template.control_tokens import control_tokens, neutralised
-from promptdsl.blocks import (
+from promptdsl import (
+    ChatTemplate,
+    Message,
+    ModelFacts,
+    Prompt,
     ReasoningBlock,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
 )
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.messages import Message
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import Prompt, ToolDefinition
 from tests.adapters.conversations import ASK, answer, call, say
 from tests.adapters.templates import TEMPLATES
+from tests.internals import control_tokens, neutralised
+from tests.internals import read_chat_template as read
+from tests.internals import write_chat_template as write
+from tests.searching import examples
 
 OWN = {
     "chatml": ("<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>"),
@@ -224,7 +227,7 @@ def prompted(prompt: Prompt, name: str) -> str:
     return write(prompt, ModelFacts(template=TEMPLATES[name]))[0]["prompt"]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(_names, st.lists(_hostile, min_size=_SLOTS, max_size=_SLOTS))
 def test_as_many_tokens(name: str, texts: list[str]) -> None:
     """Any texts come out among exactly as many tokens as harmless words do."""
@@ -234,7 +237,7 @@ def test_as_many_tokens(name: str, texts: list[str]) -> None:
     assert tokens.findall(harmless) == tokens.findall(hostile)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(_names, st.lists(_hostile, min_size=_SLOTS, max_size=_SLOTS))
 def test_law(name: str, texts: list[str]) -> None:
     """Any texts are written, read and written again as the same bytes."""

@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from promptdsl.blocks import TextBlock, ToolResultBlock
-from promptdsl.encoding import whole as utf8
-from promptdsl.messages import Message
-from promptdsl.prompts import Prompt
-from promptdsl.targets import TARGETS
+from promptdsl import Message, Prompt, TextBlock, ToolResultBlock
 from tests.adapters.conversations import PROMPTS, RECORDED, needs_recorded
 from tests.adapters.every_target import FACTS, SERVICES, check, read, strings_in, write
+from tests.internals import TARGETS
+from tests.internals import whole as utf8
 
 every_target = pytest.mark.parametrize("target", FACTS)
 every_prompt = pytest.mark.parametrize("name", PROMPTS)

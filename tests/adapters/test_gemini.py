@@ -9,28 +9,27 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.adapters import openai_chat
-from promptdsl.adapters.gemini import read, read_response, write
-from promptdsl.adapters.gemini.schemas import json_schema
-from promptdsl.blocks import (
-    EMPTY,
+from promptdsl import (
     AudioBlock,
     Block,
+    DataError,
     DocumentBlock,
     ImageBlock,
+    Loss,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
+    Source,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.errors import DataError
-from promptdsl.losses import Loss
-from promptdsl.messages import Message
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
     ASK,
     CONVERSATIONS,
@@ -48,6 +47,10 @@ from tests.adapters.conversations import (
 )
 from tests.adapters.gemini_check import check_gemini, normal, send_gemini
 from tests.adapters.strategies import joined, rounds_of, turns_of
+from tests.internals import EMPTY, json_schema, openai_chat
+from tests.internals import read_gemini as read
+from tests.internals import read_response_gemini as read_response
+from tests.internals import write_gemini as write
 
 SIGNING = ModelFacts(
     provider="gemini", signatures=True, result_media=True, forced_tools=True, schema_output=True

@@ -9,26 +9,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
 
-from promptdsl import Event, History, Message, System, Timeline, User, UserAction, render
-from promptdsl.adapters.openai_chat import read, read_response, write
-from promptdsl.blocks import (
+from promptdsl import (
     AudioBlock,
     Block,
+    DataError,
     DocumentBlock,
+    Event,
+    History,
     ImageBlock,
+    Loss,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
+    Source,
+    System,
     TextBlock,
+    Timeline,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    User,
+    UserAction,
     VideoBlock,
+    render,
 )
-from promptdsl.errors import DataError
-from promptdsl.losses import Loss
-from promptdsl.messages import Kind, Role
-from promptdsl.models import ModelFacts, facts_for
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
     ASK,
     CONVERSATIONS,
@@ -49,6 +57,10 @@ from tests.adapters.conversations import (
 )
 from tests.adapters.recorder import send_openai
 from tests.adapters.sdk_check import check_openai
+from tests.internals import Kind, Role, facts_for
+from tests.internals import read_openai_chat as read
+from tests.internals import read_response_openai_chat as read_response
+from tests.internals import write_openai_chat as write
 
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
 COMPATIBLE = facts_for(None, "openai_compatible")

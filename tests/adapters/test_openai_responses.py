@@ -10,27 +10,27 @@ from hypothesis import strategies as st
 from openai.types.responses import Response
 from pydantic import ValidationError
 
-from promptdsl.adapters import openai_chat
-from promptdsl.adapters.openai_responses import read, read_response, write
-from promptdsl.blocks import (
-    EMPTY,
+from promptdsl import (
     AudioBlock,
     Block,
+    DataError,
     DocumentBlock,
     ImageBlock,
+    Loss,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
     ReasoningBlock,
+    Source,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.errors import DataError
-from promptdsl.losses import Loss
-from promptdsl.messages import Kind, Message, Role
-from promptdsl.models import ModelFacts, facts_for
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.sources import MediaSource, Source
 from tests.adapters.conversations import (
     ASK,
     FORM,
@@ -52,6 +52,10 @@ from tests.adapters.conversations import (
 )
 from tests.adapters.openai_responses_check import check_openai_responses, send_openai_responses
 from tests.adapters.strategies import joined, rounds_of, turns_of
+from tests.internals import EMPTY, Kind, Role, facts_for, openai_chat
+from tests.internals import read_openai_responses as read
+from tests.internals import read_response_openai_responses as read_response
+from tests.internals import write_openai_responses as write
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
 OLDER = attrs.evolve(facts_for(None, "openai_responses"), instructions=False)

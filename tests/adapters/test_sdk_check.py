@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 from tests.adapters.recorder import send_anthropic, send_openai
 from tests.adapters.sdk_check import check_anthropic, check_openai
 

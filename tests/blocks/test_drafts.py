@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.blocks.drafts import text_block, tool_result_block, tool_use_block
-from promptdsl.blocks.kinds import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from tests.internals import text_block, tool_result_block, tool_use_block
 
 CONTENT = (TextBlock("x"),)
 

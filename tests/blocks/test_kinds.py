@@ -10,16 +10,14 @@ from uuid import UUID
 import attrs
 import pytest
 
-from promptdsl import DataError
-from promptdsl.blocks import block_from_dict
-from promptdsl.blocks.kinds import (
-    CLASSES,
-    AnyBlock,
+from promptdsl import (
     AudioBlock,
     CodeBlock,
+    DataError,
     DocumentBlock,
     ImageBlock,
     JsonBlock,
+    MediaSource,
     ReasoningBlock,
     StateChangeBlock,
     SystemEventBlock,
@@ -28,9 +26,9 @@ from promptdsl.blocks.kinds import (
     ToolUseBlock,
     UnknownBlock,
     UserActionBlock,
-    is_ambiguous,
+    block_from_dict,
 )
-from promptdsl.sources import MediaSource
+from tests.internals import CLASSES, AnyBlock, is_ambiguous
 from tests.places import raised
 from tests.test_plain_data import Liar
 

@@ -9,31 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import DataError, Event, Timeline, UserAction, render
-from promptdsl.blocks import (
-    CACHES,
-    EMPTY,
-    ERROR_TYPES,
+from promptdsl import (
     AudioBlock,
     Block,
     CodeBlock,
+    DataError,
     DocumentBlock,
+    Event,
     ImageBlock,
     JsonBlock,
+    MediaSource,
     ReasoningBlock,
     StateChangeBlock,
     SystemEventBlock,
     TextBlock,
+    Timeline,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    UserAction,
     UserActionBlock,
     VideoBlock,
     block_from_dict,
-    contents,
+    render,
 )
-from promptdsl.json_text import plain as frozen_json
-from promptdsl.sources import SOURCE_KEYS, MediaSource
+from tests.internals import CACHES, EMPTY, ERROR_TYPES, SOURCE_KEYS, contents
+from tests.internals import json_plain as frozen_json
 from tests.test_plain_data import Liar, json_values, shallow_stack
 
 BLOCKS: list[Block] = [

@@ -26,8 +26,8 @@ from promptdsl import (
     VideoBlock,
     render,
 )
-from promptdsl.targets import Written
 from tests.adapters.conversations import LONG_ID, PNG, RECORDED
+from tests.internals import Written
 
 
 def rendered(messages: Iterable[Message], provider: str | None = None) -> Rendered:

@@ -36,9 +36,7 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl import (
-    ToolMessage as Answer,
-)
+from promptdsl import ToolMessage as Answer
 from promptdsl.bridges.langchain import from_langchain, to_langchain
 from tests.adapters.conversations import PNG, answer, call, media, say
 from tests.bridges.crossings import rendered, said

@@ -4,10 +4,10 @@ import pytest
 
 from promptdsl import DataError, System, Timeline, Tool, User, render
 from promptdsl.bridges.openai_agents import from_openai_agents, to_openai_agents
-from promptdsl.models import facts_for
 from tests.adapters.conversations import CONVERSATIONS
 from tests.adapters.openai_responses_check import check_openai_responses
 from tests.bridges.crossings import rendered, said
+from tests.internals import facts_for
 
 # A block no type of this version knows is sent as it came, so no checker knows it either.
 KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]

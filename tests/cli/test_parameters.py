@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.cli.faults import UsageError
-from promptdsl.cli.parameters import call
-from promptdsl.cli.parameters import given as arguments_given
 from tests.cli.conftest import Command, Done
+from tests.internals import UsageError
+from tests.internals import call_function as call
+from tests.internals import given_arguments as arguments_given
 
 TYPED = """\
 from typing import TYPE_CHECKING, Literal, Optional

@@ -21,7 +21,7 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl.cli.readable import as_explanation, as_json, as_messages, as_text, visible
+from tests.internals import as_explanation, as_json, as_messages, as_text, visible
 
 CONVERSATION = Timeline(
     System("Be brief."),

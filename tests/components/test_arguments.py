@@ -19,6 +19,7 @@ from promptdsl import (
     Fragment,
     Grounding,
     Message,
+    Node,
     Section,
     System,
     Text,
@@ -28,7 +29,6 @@ from promptdsl import (
     Value,
     decode,
 )
-from promptdsl.tree import Node
 from tests.components.holders import HOLDERS, every_holder
 from tests.places import named, places, raised, said
 

@@ -39,6 +39,7 @@ from promptdsl import (
     List,
     Loss,
     Message,
+    Node,
     Note,
     OptionError,
     Paragraph,
@@ -66,8 +67,8 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.tree import CACHE, DEFAULTS, Node, walk
 from tests.components.failing import Failed, failed, refusal
+from tests.internals import CACHE, DEFAULTS, walk
 from tests.places import losses, places, raised, said
 
 HERE = CacheBreakpoint()

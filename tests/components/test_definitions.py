@@ -24,11 +24,15 @@ from promptdsl import (
     List,
     Note,
     OptionError,
+    Output,
+    OutputSchema,
     PlacementError,
     Quote,
     Section,
     System,
     Timeline,
+    Tool,
+    ToolDefinition,
     ToolMessage,
     ToolResult,
     Turn,
@@ -36,10 +40,8 @@ from promptdsl import (
     component,
     render,
 )
-from promptdsl.components.definitions import Output, Tool
-from promptdsl.prompts import OutputSchema, ToolDefinition
-from promptdsl.schemas import is_closed
 from tests.components.failing import Failed, failed, refusal
+from tests.internals import is_closed
 from tests.places import named, places, raised
 
 EMPTY_OBJECT = {"type": "object", "properties": {}}

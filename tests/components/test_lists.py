@@ -28,6 +28,7 @@ from promptdsl import (
     Item,
     Json,
     List,
+    Node,
     Note,
     OptionError,
     Paragraph,
@@ -48,7 +49,6 @@ from promptdsl import (
     detached,
     include,
 )
-from promptdsl.tree import Node
 from tests.components.failing import Write, failed, refusal
 from tests.reading import said, text
 

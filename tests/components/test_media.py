@@ -8,13 +8,16 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    Audio,
     AudioBlock,
     ContentError,
+    Document,
     DocumentBlock,
     Image,
     ImageBlock,
     MediaError,
     MediaSource,
+    Node,
     OptionError,
     PlacementError,
     System,
@@ -24,11 +27,10 @@ from promptdsl import (
     ToolMessage,
     ToolUse,
     User,
+    Video,
     VideoBlock,
     render,
 )
-from promptdsl.components.media import Audio, Document, Video
-from promptdsl.tree import Node
 from tests.places import losses, places, raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

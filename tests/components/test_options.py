@@ -36,7 +36,7 @@ from promptdsl import (
     Value,
     render,
 )
-from promptdsl.tree import NAMED, SPOKEN
+from tests.internals import NAMED, SPOKEN
 from tests.places import places, raised
 
 A_PRIORITY = "write a number: the higher, the longer it is kept"

@@ -45,7 +45,7 @@ from promptdsl import (
     detached,
     render,
 )
-from promptdsl.tree import label
+from tests.internals import label
 from tests.places import places, raised, said
 
 PICTURE = "https://example.org/a.png"

@@ -19,6 +19,7 @@ from promptdsl import (
     Image,
     List,
     Message,
+    Node,
     Note,
     OptionError,
     ScopeError,
@@ -37,7 +38,6 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.tree import Node
 from tests.places import places, raised, said
 
 XML = {"format": "xml"}

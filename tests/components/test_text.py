@@ -22,6 +22,7 @@ from promptdsl import (
     Heading,
     Json,
     List,
+    Node,
     OptionError,
     Paragraph,
     PromptError,
@@ -38,11 +39,11 @@ from promptdsl import (
     decode,
     dedent,
     detached,
-    nodes,
     trusted,
 )
-from promptdsl.tree import Node, walk
 from tests.components.failing import Write, failed, refusal
+from tests.internals import nodes_module as nodes
+from tests.internals import walk
 from tests.places import losses, places, raised, said
 from tests.reading import text as only_text
 

@@ -11,6 +11,7 @@ from promptdsl import (
     Fragment,
     Image,
     MessageTransformationConfig,
+    Node,
     PlacementError,
     Section,
     System,
@@ -18,7 +19,6 @@ from promptdsl import (
     Timeline,
     User,
 )
-from promptdsl.tree import Node
 from tests.places import places, raised, said
 
 URL = "https://example.com/x.png"

@@ -29,7 +29,7 @@ from promptdsl import (
     UserAction,
     render,
 )
-from promptdsl.tree import HOLLOW
+from tests.internals import HOLLOW
 from tests.places import places, raised, said
 
 OPTIONS: dict[str, Any] = {

@@ -16,6 +16,7 @@ from promptdsl import (
     Grounding,
     History,
     Image,
+    Node,
     Note,
     PlacementError,
     Section,
@@ -34,7 +35,6 @@ from promptdsl import (
     include,
     render,
 )
-from promptdsl.tree import Node
 from tests.components.holders import HOLDERS, every_holder
 from tests.places import losses, places, raised, said
 

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from promptdsl.cli import main
-from promptdsl.targets import TARGETS
+from tests.internals import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRINTING = ("support_agent", "coding_agent", "document_review", "tool_loop")

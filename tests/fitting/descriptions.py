@@ -23,6 +23,7 @@ from promptdsl import (
     Group,
     History,
     Message,
+    Node,
     Section,
     System,
     Text,
@@ -31,7 +32,6 @@ from promptdsl import (
     ToolUse,
     User,
 )
-from promptdsl.tree import Node
 
 K = 1_000
 """The tokens of a weight of one."""

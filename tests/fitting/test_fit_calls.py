@@ -13,6 +13,7 @@ from promptdsl import (
     History,
     Lazy,
     Message,
+    Node,
     Note,
     PairingError,
     ReasoningBlock,
@@ -25,9 +26,8 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl.models import facts_for
-from promptdsl.tree import Node
 from tests.fitting.cases import capitals, fit, left, talk
+from tests.internals import facts_for
 from tests.reading import timeline
 
 

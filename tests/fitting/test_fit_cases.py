@@ -28,10 +28,8 @@ from promptdsl import (
     component,
     render,
 )
-from promptdsl.nodes import FirstFit as FirstFitNode
-from promptdsl.nodes import Limit as LimitNode
-from promptdsl.tree import walk
 from tests.fitting.cases import capitals, fit, hundreds, left, talk
+from tests.internals import FirstFitNode, LimitNode, walk
 from tests.reading import line, stage, timeline
 
 Q = User("Q")

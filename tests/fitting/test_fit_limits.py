@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import (
+    Assistant,
     Code,
     Developer,
     Grounding,
@@ -27,7 +28,6 @@ from promptdsl import (
     decode,
     render,
 )
-from promptdsl.components.turns import Assistant
 from tests.hostile import HOSTILE
 from tests.reading import timeline
 from tests.test_encoding import skeleton

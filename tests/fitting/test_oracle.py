@@ -1,12 +1,13 @@
 """What a budget keeps is what the oracle says, for any prompt and any budget."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fitting.descriptions import K, Part, weigh
 from tests.fitting.fitted import dropped_tokens, fitted, heard, in_order
 from tests.fitting.oracle import kept, leaves, size
 from tests.fitting.trees import Room, conversations, rooms, trees
+from tests.searching import examples
 
 
 def budgeted(prompts: st.SearchStrategy[Part]) -> st.SearchStrategy[tuple[Part, Room]]:
@@ -18,7 +19,7 @@ ANY = budgeted(trees())
 LONG = budgeted(conversations())
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(ANY)
 def test_what_is_kept(case: tuple[Part, Room]) -> None:
     """The words that stay are those the rules leave, or the budget is refused."""
@@ -26,7 +27,7 @@ def test_what_is_kept(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(LONG)
 def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
     """So they do of long conversations, whose cuts move in steps."""
@@ -34,7 +35,7 @@ def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ANY)
 def test_what_is_dropped(case: tuple[Part, Room]) -> None:
     """The tokens of what was dropped, frames aside, are those of the words that are missing."""
@@ -45,7 +46,7 @@ def test_what_is_dropped(case: tuple[Part, Room]) -> None:
     assert expected is None or missing == dropped_tokens(found) // K * K  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ANY, st.sampled_from(["openai", "anthropic", "gemini", "openai_responses"]))
 def test_for_a_target(case: tuple[Part, Room], provider: str) -> None:
     """A target's own form decides nothing while its frames are small."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import render
@@ -33,6 +33,7 @@ from tests.fitting.descriptions import (
 )
 from tests.fitting.oracle import kept, leaves, removals, shown, size
 from tests.fitting.trees import Room, room, rooms, trees
+from tests.searching import examples
 
 ASKED = user(words(1))
 
@@ -269,7 +270,7 @@ def test_forms_are_whole() -> None:
     assert [2, 3] == stays(2, user(first_fit(form, words(1)), words(1)))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees())
 def test_all_is_seen(tree: Part) -> None:
     """What is built of a description says all its words, once, and few frames stand around them."""
@@ -278,7 +279,7 @@ def test_all_is_seen(tree: Part) -> None:
     assert 10 * len(messages) < K
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees(), st.data())
 def test_the_order_is_one(tree: Part, data: st.DataObject) -> None:
     """Every word goes once, and what is left after all removals is what is required."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import BudgetError, Developer, Event, FirstFit, Rendered, Text, Timeline, render
@@ -40,6 +40,7 @@ from tests.fitting.oracle import least as required
 from tests.fitting.oracle import leaves, positions, removals, shown, size, starts_of
 from tests.fitting.trees import EXCHANGES, Room, histories, room, rooms, trees
 from tests.reading import heard as said
+from tests.searching import examples
 
 FIXED = trees(st.sampled_from([0, 1, 4, 7, 12, 20]))
 every_counter = pytest.mark.parametrize("name", COUNTERS)
@@ -82,7 +83,7 @@ def _refusal(error: BudgetError, limit: int) -> list[str]:
 
 
 @every_counter
-@settings(max_examples=30)
+@examples(30)
 @given(trees(), st.floats(0, 1.1))
 def test_it_fits(name: str, tree: Part, share: float) -> None:
     """What is sent fits by the counter it was fitted with, or what cannot go is named."""
@@ -90,7 +91,7 @@ def test_it_fits(name: str, tree: Part, share: float) -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai_responses", "anthropic", "gemini"])
-@settings(max_examples=20)
+@examples(20)
 @given(trees(), st.floats(0, 1.1))
 def test_it_fits_a_target(provider: str, tree: Part, share: float) -> None:
     """So does what a target's own form adds."""
@@ -105,7 +106,7 @@ def losses(tree: Part, budgets: list[int]) -> list[int]:
     return [dropped_tokens(fitted(tree, Room(budget, 0))) for budget in budgets]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(FIXED)
 def test_a_larger_budget_never_keeps_less(tree: Part) -> None:
     """With fixed steps what is dropped never grows with the budget."""
@@ -115,7 +116,7 @@ def test_a_larger_budget_never_keeps_less(tree: Part) -> None:
 
 
 @pytest.mark.parametrize("name", ["characters", "words", "o200k"])
-@settings(max_examples=15)
+@examples(15)
 @given(FIXED)
 def test_nor_with_real_texts(name: str, tree: Part) -> None:
     """Nor where frames count, and texts do not add up."""
@@ -146,7 +147,7 @@ def _lost(prompt: Any, count: Callable[[str], int], budget: int) -> int:
 # What is whole stays whole.
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(kept_of())
 def test_nothing_is_split(case: tuple[Part, Room, Rendered]) -> None:
     """A group, and a call with its result, is there or is not."""
@@ -154,7 +155,7 @@ def test_nothing_is_split(case: tuple[Part, Room, Rendered]) -> None:
     assert ([], []) == (split(tree, heard(rendered) or []), broken(rendered.messages))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(kept_of())
 def test_the_question_stays(case: tuple[Part, Room, Rendered]) -> None:
     """The last user turn stays with all after it that has no number of its own."""
@@ -162,7 +163,7 @@ def test_the_question_stays(case: tuple[Part, Room, Rendered]) -> None:
     assert [] == [word for word in asked(tree) if word not in (heard(rendered) or [])]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(kept_of())
 def test_nothing_moves(case: tuple[Part, Room, Rendered]) -> None:
     """What is sent is what an author would have written who knew what has to go."""
@@ -172,7 +173,7 @@ def test_nothing_moves(case: tuple[Part, Room, Rendered]) -> None:
     assert said(render(built(kept)).messages) == said(rendered.messages)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(kept_of(), st.sampled_from(["openai", "openai_responses", "anthropic", "gemini", "bedrock"]))
 def test_what_is_sent_is_taken(case: tuple[Part, Room, Rendered], provider: str) -> None:
     """After every cut there is a request that its target takes."""
@@ -184,7 +185,7 @@ def test_what_is_sent_is_taken(case: tuple[Part, Room, Rendered], provider: str)
 # What is trimmed.
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(kept_of())
 def test_a_trimmed_history_is_a_run(case: tuple[Part, Room, Rendered]) -> None:
     """What stays of a history is a run of whole exchanges, or rounds, to its end."""
@@ -192,7 +193,7 @@ def test_a_trimmed_history_is_a_run(case: tuple[Part, Room, Rendered]) -> None:
     assert None not in [cut for _, cut in cuts(tree, heard(rendered) or [])]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(kept_of())
 def test_a_cut_stands_at_a_step(case: tuple[Part, Room, Rendered]) -> None:
     """Where it is cut an item starts first behind a multiple of the step, or all went that may."""
@@ -215,7 +216,7 @@ def allowed(tree: Part, part: Part, room: Room) -> list[int]:
 LONG = st.lists(EXCHANGES, min_size=4, max_size=8).map(lambda held: sum(held, ()))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(LONG, st.integers(1, 15), st.lists(st.integers(0, 30), min_size=4, max_size=12))
 def test_other_content_moves_it_by_steps(
     turns: tuple[Part, ...], step: int, weights: list[int]
@@ -250,7 +251,7 @@ def test_an_exact_fit(part: Part, limit: int) -> None:
 # What does not matter.
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees(), st.data())
 def test_the_same_bytes(tree: Part, data: st.DataObject) -> None:
     """Twice the same prompt in the same budget is the same, and so are its losses."""
@@ -260,7 +261,7 @@ def test_the_same_bytes(tree: Part, data: st.DataObject) -> None:
     assert one is None or (one.messages, one.dropped) == (two.messages, two.dropped)  # type: ignore[union-attr]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees())
 def test_no_need(tree: Part) -> None:
     """A budget with room for all changes nothing."""
@@ -269,7 +270,7 @@ def test_no_need(tree: Part) -> None:
     assert (one.messages, ()) == (two.messages, two.dropped)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees())
 def test_no_budget(tree: Part) -> None:
     """Without a budget nothing is dropped, and of what has several forms the first is sent."""
@@ -277,7 +278,7 @@ def test_no_budget(tree: Part) -> None:
     assert (shown(tree, leaves(tree)), ()) == (in_order(heard(rendered)), rendered.dropped)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees(), st.data())
 def test_a_target_that_is_chosen_later(tree: Part, data: st.DataObject) -> None:
     """Rendered for a target later, a prompt keeps its budget and its counter."""
@@ -287,7 +288,7 @@ def test_a_target_that_is_chosen_later(tree: Part, data: st.DataObject) -> None:
     assert now is None or now.payload() == later.for_target("openai").payload()  # type: ignore[union-attr]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees(), st.data())
 def test_everything_that_is_missing_is_told(tree: Part, data: st.DataObject) -> None:
     """Nothing is dropped without a word: what, why, how much, and where it was written."""

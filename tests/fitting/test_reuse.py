@@ -7,8 +7,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptdsl import Ephemeral, History, Message, Rendered, System, Timeline, User, render
-from promptdsl.blocks import ToolUseBlock
+from promptdsl import (
+    Ephemeral,
+    History,
+    Message,
+    Rendered,
+    System,
+    Timeline,
+    ToolUseBlock,
+    User,
+    render,
+)
 
 BUDGET = 32_768
 TURNS = 400

@@ -14,13 +14,13 @@ from promptdsl import (
     Heading,
     Item,
     List,
+    Node,
     Quote,
     System,
     Table,
     Text,
     Value,
 )
-from promptdsl.tree import Node
 from tests.hostile import HOSTILE
 from tests.reading import text
 

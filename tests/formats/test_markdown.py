@@ -3,7 +3,7 @@
 import pytest
 
 from promptdsl import Grounding, Section, System, User, Value
-from promptdsl.formats.markdown import MARKDOWN
+from tests.internals import MARKDOWN
 from tests.reading import text
 
 

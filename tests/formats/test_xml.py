@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import Grounding, Section, System, Text, User, Value, decode
-from promptdsl.encoding import body
-from promptdsl.formats.xml import XML
 from tests.hostile import HOSTILE
+from tests.internals import XML, body
 from tests.reading import text
 
 FORMAT: Any = {"format": "xml"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from promptdsl.errors import TemplateError
-from promptdsl.library import Inserted, Piece, TemplateSource, template_pieces
+from promptdsl import TemplateError
+from tests.internals import Inserted, Piece, TemplateSource, template_pieces
 
 
 def pieces(text: str, /, **variables: Any) -> tuple[Piece, ...]:

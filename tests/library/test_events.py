@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.errors import TemplateError
-from promptdsl.library import event_text, register_templates
-from promptdsl.library.environments import event_environment
+from promptdsl import TemplateError, register_templates
+from tests.internals import event_environment, event_text
 
 USER_ACTION = {"action": "clicked", "target": "help_button", "actor": None, "details": ()}
 STATE_CHANGE = {"key": "plan", "old": "free", "new": "pro", "trigger": None, "details": ()}

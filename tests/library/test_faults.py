@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from promptdsl.errors import TemplateError
-from promptdsl.library import TemplateSource, register_templates, template_pieces
+from promptdsl import TemplateError, register_templates
+from tests.internals import TemplateSource, template_pieces
 from tests.library.rendered import put, told, told_of
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl.library.filters import FILTERS, TESTS
+from tests.internals import FILTERS, TESTS
 from tests.library.rendered import pieces, told, written
 
 PEOPLE = [{"n": "b", "age": 3}, {"n": "A", "age": 1}, {"n": "c", "age": 3}]

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl.errors import TemplateError
-from promptdsl.library import register_templates, templates_root
-from promptdsl.library.folders import TemplateFile, read_template, registered
+from promptdsl import TemplateError, register_templates
+from tests.internals import TemplateFile, read_template, registered, templates_root
 from tests.library.rendered import named, pieces, put, told, told_of, written
 from tests.places import places
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from promptdsl.errors import TemplateError
-from promptdsl.library import event_text, register_templates
+from promptdsl import TemplateError, register_templates
+from tests.internals import event_text
 from tests.library.rendered import pieces, told, written
 
 TEXT = "10,000,000 characters of text"

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.library import Inserted, register_templates
-from promptdsl.library.pieces import Rope
-from promptdsl.trust import trusted
+from promptdsl import register_templates, trusted
 from tests.hostile import HOSTILE
+from tests.internals import Inserted, Rope
 from tests.library.rendered import author, pieces, put, values
 
 FILES = {

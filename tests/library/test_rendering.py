@@ -12,9 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from promptdsl.errors import ContentError, TemplateError
-from promptdsl.library import Inserted, TemplateSource, register_templates, template_pieces
-from promptdsl.library.environments import piece_environment
+from promptdsl import ContentError, TemplateError, register_templates
+from tests.internals import Inserted, TemplateSource, piece_environment, template_pieces
 from tests.library.rendered import named, pieces, put, told, told_of, written
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from promptdsl.errors import TemplateError
-from promptdsl.library import TemplateSource
-from promptdsl.library.source import check_name
-from promptdsl.trust import trusted
+from promptdsl import TemplateError, trusted
+from tests.internals import TemplateSource, check_name
 
 ESCAPES = (
     "",

@@ -16,11 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import User
-from promptdsl.errors import ContentError
-from promptdsl.library import check_variables
-from promptdsl.plain_data import frozen
-from promptdsl.trust import Trusted, trusted
+from promptdsl import ContentError, User, trusted
+from tests.internals import Trusted, check_variables, frozen
 
 
 class Plan(StrEnum):

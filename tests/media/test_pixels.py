@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.media.pixels import HEADER, described, image_size
-from promptdsl.sources import MediaSource
+from promptdsl import MediaSource
+from tests.internals import HEADER, described, image_size
 
 
 def segment(code: int, content: bytes) -> bytes:

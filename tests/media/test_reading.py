@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import History, Image, MediaError, MediaSource, User, render
-from promptdsl.media.reading import (
+from promptdsl import History, Image, MediaError, MediaSource, Node, User, render
+from tests.internals import (
     MAX_BYTES,
     check_url,
     of_base64,
@@ -20,7 +20,6 @@ from promptdsl.media.reading import (
     of_url,
     read_path,
 )
-from promptdsl.tree import Node
 from tests.places import places, raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

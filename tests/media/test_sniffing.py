@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import MediaError, OptionError, PromptError
-from promptdsl.media.sniffing import check_kind, media_type_of, sniff, spelled
+from tests.internals import check_kind, media_type_of, sniff, spelled
 from tests.places import raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

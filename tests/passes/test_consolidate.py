@@ -26,7 +26,7 @@ from promptdsl import (
     Value,
     render,
 )
-from promptdsl.passes.consolidate import consolidate
+from tests.internals import consolidate
 from tests.reading import did_nothing, line, said
 
 

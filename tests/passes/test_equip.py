@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
     Developer,
     Ephemeral,
     Event,
@@ -17,6 +18,9 @@ from promptdsl import (
     History,
     Loss,
     Message,
+    Node,
+    Output,
+    OutputSchema,
     PlacementError,
     ReasoningBlock,
     Section,
@@ -24,20 +28,27 @@ from promptdsl import (
     Text,
     TextBlock,
     Timeline,
+    Tool,
+    ToolDefinition,
     ToolMessage,
     ToolUse,
     User,
     render,
 )
-from promptdsl.components.budget import CacheBreakpoint
-from promptdsl.components.definitions import Output, Tool
-from promptdsl.nodes import Recorded, Root
-from promptdsl.passes.equip import equip, equipment_of, lost_marks
-from promptdsl.passes.read import mask_of
-from promptdsl.prompts import OutputSchema, ToolDefinition
-from promptdsl.rewriting import replace
-from promptdsl.tree import SHIFT, SPOKEN, TOOL, Node, make
-from promptdsl.views.outline import outline
+from tests.internals import (
+    SHIFT,
+    SPOKEN,
+    TOOL,
+    Recorded,
+    Root,
+    equip,
+    equipment_of,
+    lost_marks,
+    make,
+    mask_of,
+    outline,
+    replace,
+)
 from tests.places import places, raised
 
 SCHEMA = {"type": "object", "properties": {}}

@@ -21,8 +21,7 @@ from promptdsl import (
     Timeline,
     User,
 )
-from promptdsl.passes.fill import Waiting, fill
-from promptdsl.tree import label
+from tests.internals import Waiting, fill, label
 from tests.places import raised
 from tests.reading import did_nothing
 

@@ -15,6 +15,7 @@ from promptdsl import (
     History,
     Image,
     Message,
+    Node,
     Origin,
     Source,
     System,
@@ -25,8 +26,7 @@ from promptdsl import (
     User,
     render,
 )
-from promptdsl.passes.merge import merge
-from promptdsl.tree import Node
+from tests.internals import merge
 from tests.reading import did_nothing, line, said, timeline
 
 

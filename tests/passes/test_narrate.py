@@ -16,6 +16,7 @@ from promptdsl import (
     Fragment,
     History,
     Image,
+    Node,
     StateChange,
     StateChangeBlock,
     System,
@@ -30,12 +31,8 @@ from promptdsl import (
     decode,
     render,
 )
-from promptdsl.config import resolve
-from promptdsl.encoding import field
-from promptdsl.nodes import Happening
-from promptdsl.passes.narrate import narrate
-from promptdsl.tree import Node
 from tests.hostile import HOSTILE
+from tests.internals import Happening, field, narrate, resolve
 from tests.reading import did_nothing, line, lost, said, stage, text
 
 Written = Callable[[], Node]

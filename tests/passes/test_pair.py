@@ -15,6 +15,7 @@ from promptdsl import (
     Grounding,
     History,
     Message,
+    Node,
     PairingError,
     PendingToolCalls,
     PromptError,
@@ -32,9 +33,8 @@ from promptdsl import (
     UserAction,
     render,
 )
-from promptdsl.passes.pair import INTERRUPTED, pair
-from promptdsl.tree import Node
 from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.internals import INTERRUPTED, pair
 from tests.reading import Said, did_nothing, line, said, timeline
 
 Content = list[Node]

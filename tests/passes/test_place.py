@@ -14,6 +14,7 @@ from promptdsl import (
     Grounding,
     History,
     Message,
+    Node,
     PlacementError,
     Section,
     System,
@@ -30,9 +31,7 @@ from promptdsl import (
     Value,
     render,
 )
-from promptdsl.config import resolve
-from promptdsl.passes.place import place
-from promptdsl.tree import Node
+from tests.internals import place, resolve
 from tests.reading import Said, did_nothing, line, said, text
 
 APART = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}

@@ -21,7 +21,7 @@ from promptdsl import (
     Value,
     render,
 )
-from promptdsl.passes.read import read
+from tests.internals import read_pass as read
 from tests.reading import did_nothing, heard, line, said, stage
 
 PNG = bytes.fromhex(

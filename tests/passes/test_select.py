@@ -18,7 +18,7 @@ from promptdsl import (
     User,
     UserAction,
 )
-from promptdsl.passes.select import select
+from tests.internals import select
 from tests.reading import did_nothing, said
 
 

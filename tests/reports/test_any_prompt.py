@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import Rendered, prefix_report, render
@@ -11,6 +11,7 @@ from tests.fitting.descriptions import Part, built
 from tests.fitting.fitted import fitted
 from tests.fitting.trees import rooms, trees
 from tests.reports.prompts import PROVIDERS, words
+from tests.searching import examples
 
 
 @st.composite
@@ -51,7 +52,7 @@ def test_all_that_was_dropped_is_there(rendered: Rendered) -> None:
     assert gone == Counter((p.what, p.path, p.tokens, p.dropped) for p in parts)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees(), trees(), st.sampled_from(PROVIDERS))
 def test_what_is_shared_is_part_of_both(one: Part, two: Part, provider: str | None) -> None:
     """Two requests share no more than either has, and a request shares all of itself."""

@@ -30,11 +30,11 @@ from promptdsl import (
     ToolUse,
     User,
     component,
-    nodes,
     render,
 )
-from promptdsl.tokens import Count, tokens_for
-from promptdsl.tokens.payloads import payload_tokens
+from promptdsl.tokens import Count
+from tests.internals import nodes_module as nodes
+from tests.internals import payload_tokens, tokens_for
 from tests.reports.prompts import (
     PROVIDERS,
     everything,

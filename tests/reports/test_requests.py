@@ -7,10 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import render
-from promptdsl.models import facts_for
-from promptdsl.reports.requests import certain, common, request, shared_by, shared_tokens
-from promptdsl.tokens import tokens_for
-from promptdsl.tokens.encodings import encoding
+from tests.internals import (
+    certain,
+    common,
+    facts_for,
+    request,
+    shared_by,
+    shared_tokens,
+    tokens_for,
+)
+from tests.internals import encoding_named as encoding
 from tests.reports.prompts import PROVIDERS, everything, pictured, words
 
 OPENAI = facts_for(None, "openai")

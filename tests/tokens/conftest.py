@@ -11,7 +11,7 @@ import pytest
 import tiktoken_ext.openai_public
 from tiktoken import Encoding
 
-from promptdsl.tokens.packed import publish, vocabulary
+from tests.internals import publish, vocabulary
 
 ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from promptdsl.models import ModelFacts
+from promptdsl import ModelFacts
 
 NO_MODEL = ModelFacts()
 

@@ -14,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken import Encoding
 
-from promptdsl import ContentError, OptionError, register_model
-from promptdsl.models import ModelFacts, TokenFactors, facts_for
-from promptdsl.tokens import Count, Tokens, counter, tokens_for
-from promptdsl.tokens.cuts import FORCED
-from promptdsl.tokens.encoders import encoder
+from promptdsl import ContentError, ModelFacts, OptionError, register_model
+from promptdsl.tokens import Count, counter
 from tests.adapters.conversations import RECORDED, needs_recorded
 from tests.hostile import HOSTILE
+from tests.internals import FORCED, TokenFactors, Tokens, encoder, facts_for, tokens_for
 from tests.places import places, raised
 from tests.tokens.texts import HOSTILE_RUNS, SCRIPTS, texts
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.tokens.cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
-from promptdsl.tokens.encodings import COMING_ALONG, encoding
+from tests.internals import COMING_ALONG, FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
+from tests.internals import encoding_named as encoding
 from tests.tokens.texts import texts
 
 names = st.sampled_from(list(COMING_ALONG))

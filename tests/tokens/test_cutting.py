@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.models import ModelFacts
-from promptdsl.tokens import Tokens, counter, fitting_prefix, tokens_for
-from promptdsl.tokens.boundaries import best_boundary, whole_character
+from promptdsl import ModelFacts
+from promptdsl.tokens import counter
+from tests.internals import Tokens, best_boundary, fitting_prefix, tokens_for, whole_character
 from tests.tokens.texts import HOSTILE_RUNS, texts
 
 

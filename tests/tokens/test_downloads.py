@@ -11,8 +11,9 @@ from time import monotonic
 import pytest
 
 from promptdsl import OptionError, TokenizerError
-from promptdsl.tokens import download, downloads
-from promptdsl.tokens.encodings import COMING_ALONG
+from promptdsl.tokens import download
+from tests.internals import COMING_ALONG
+from tests.internals import downloads_module as downloads
 from tests.places import places, raised
 
 FILE = b"YQ== 0\n"

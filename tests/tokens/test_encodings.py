@@ -12,11 +12,10 @@ import pytest
 import tiktoken_ext.openai_public
 from tiktoken import Encoding
 
-from promptdsl import TokenizerError
-from promptdsl.models import ModelFacts
-from promptdsl.tokens import downloads, tokens_for
-from promptdsl.tokens.encodings import COMING_ALONG, encoding
-from promptdsl.tokens.packed import PUBLISHED
+from promptdsl import ModelFacts, TokenizerError
+from tests.internals import COMING_ALONG, PUBLISHED, tokens_for
+from tests.internals import downloads_module as downloads
+from tests.internals import encoding_named as encoding
 from tests.places import places, raised
 
 ROOT = Path(__file__).resolve().parents[2]

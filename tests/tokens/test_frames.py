@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptdsl.tokens.frames import label_of
+from tests.internals import label_of
 
 
 def test_texts_in_frames_are_exact_but_for_the_frames() -> None:

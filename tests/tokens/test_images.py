@@ -5,10 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.models import ImageFormula, ModelFacts, facts_for
-from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens, pixels
-from promptdsl.tokens.images import ASSUMED, image_tokens
+from promptdsl import ModelFacts
 from tests.adapters.conversations import PDF, PNG
+from tests.internals import (
+    ASSUMED,
+    Attachment,
+    ImageFormula,
+    attachment,
+    attachment_tokens,
+    facts_for,
+    image_tokens,
+    pixels,
+)
 from tests.tokens.oracle import FREE, NO_MODEL
 
 

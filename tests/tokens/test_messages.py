@@ -7,26 +7,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.blocks import (
+from promptdsl import (
     Block,
     CodeBlock,
     DocumentBlock,
     ImageBlock,
     JsonBlock,
+    Message,
+    OutputSchema,
     ReasoningBlock,
     SystemEventBlock,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     UserActionBlock,
 )
-from promptdsl.messages import ROLES, Message, Role
-from promptdsl.models import facts_for
-from promptdsl.prompts import OutputSchema, ToolDefinition
-from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
-from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
 from tests.adapters.conversations import CONVERSATIONS, FORM, LOOK_UP, PNG, SEARCH, media, say
+from tests.internals import (
+    ROLES,
+    Role,
+    block_tokens,
+    facts_for,
+    has_media,
+    message_tokens,
+    output_tokens,
+    tool_tokens,
+    tools_frame,
+)
 from tests.tokens.oracle import FREE, NO_MODEL
 
 TEXTS = st.text(max_size=20)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl.tokens import packed
-from promptdsl.tokens.packed import PUBLISHED, main, pack, packed_file, publish, unpack, vocabulary
+from tests.internals import PUBLISHED, pack, packed_file, publish, unpack, vocabulary
+from tests.internals import packed_main as main
+from tests.internals import packed_module as packed
 
 every_name = pytest.mark.parametrize("name", PUBLISHED)
 

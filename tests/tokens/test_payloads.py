@@ -8,16 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.messages import Message
-from promptdsl.models import facts_for
-from promptdsl.prompts import Prompt
-from promptdsl.tokens import tokens_for
-from promptdsl.tokens.messages import message_tokens
-from promptdsl.tokens.payloads import Tally, entry_tokens, payload_tokens
-from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens
+from promptdsl import ChatTemplate, Message, Prompt
 from tests.adapters.conversations import FORM, LOOK_UP, PDF, PNG, PROMPTS, answer, call, say
 from tests.adapters.every_target import FACTS, write
+from tests.internals import (
+    CLAUDE_TOOLS,
+    Tally,
+    entry_tokens,
+    facts_for,
+    message_tokens,
+    output_tokens,
+    payload_tokens,
+    tokens_for,
+    tool_tokens,
+)
 from tests.tokens.oracle import FREE, NO_MODEL, framed, said, written
 
 ATTACHED = {

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.tokens.remembering import OVERHEAD, Remembered
+from tests.internals import OVERHEAD, Remembered
 
 
 def test_what_is_put_is_got() -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import ContentError, OptionError, PromptError
-from promptdsl.models import ModelFacts
-from promptdsl.tokens import counter, split_text, tokens_for
+from promptdsl import ContentError, ModelFacts, OptionError, PromptError, split_text
+from promptdsl.tokens import counter
+from tests.internals import tokens_for
 from tests.places import places, raised
 from tests.tokens.texts import HOSTILE_RUNS, SCRIPTS, texts
 

@@ -4,11 +4,9 @@ from anthropic import Anthropic, AsyncAnthropic
 from anthropic.types import Message as Reply
 from anthropic.types import MessageParam
 
-from promptdsl import Message, Rendered
-from promptdsl.adapters.anthropic import read, write
-from promptdsl.losses import Loss
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import Prompt
+from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered
+from tests.internals import read_anthropic as read
+from tests.internals import write_anthropic as write
 
 
 def send(client: Anthropic, prompt: Prompt) -> Reply:

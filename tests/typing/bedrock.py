@@ -7,11 +7,9 @@ from types_boto3_bedrock_runtime.type_defs import (
     MessageUnionTypeDef,
 )
 
-from promptdsl import Message, Rendered
-from promptdsl.adapters.bedrock import read, write
-from promptdsl.losses import Loss
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import Prompt
+from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered
+from tests.internals import read_bedrock as read
+from tests.internals import write_bedrock as write
 
 
 def send(client: BedrockRuntimeClient, prompt: Prompt) -> ConverseResponseTypeDef:

@@ -3,11 +3,9 @@
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
-from promptdsl import Message, Rendered
-from promptdsl.adapters.openai_chat import read, write
-from promptdsl.losses import Loss
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import Prompt
+from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered
+from tests.internals import read_openai_chat as read
+from tests.internals import write_openai_chat as write
 
 
 def send(client: OpenAI, prompt: Prompt) -> ChatCompletion:

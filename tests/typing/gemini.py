@@ -3,11 +3,11 @@
 from google.genai import Client
 from google.genai.types import ContentDict, GenerateContentConfigDict, GenerateContentResponse
 
-from promptdsl.adapters.gemini import Payload, read, read_response, write
-from promptdsl.losses import Loss
-from promptdsl.messages import Message
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import Prompt
+from promptdsl import Loss, Message, ModelFacts, Prompt
+from tests.internals import Payload
+from tests.internals import read_gemini as read
+from tests.internals import read_response_gemini as read_response
+from tests.internals import write_gemini as write
 
 
 def send(client: Client, prompt: Prompt) -> GenerateContentResponse:

@@ -3,11 +3,10 @@
 from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import Response, ResponseInputItemParam
 
-from promptdsl.adapters.openai_responses import read, read_response, write
-from promptdsl.losses import Loss
-from promptdsl.messages import Message
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import Prompt
+from promptdsl import Loss, Message, ModelFacts, Prompt
+from tests.internals import read_openai_responses as read
+from tests.internals import read_response_openai_responses as read_response
+from tests.internals import write_openai_responses as write
 
 
 def send(client: OpenAI, prompt: Prompt) -> Response:

@@ -48,9 +48,7 @@ from promptdsl import (
     render,
     trusted,
 )
-from promptdsl.nodes import Conversation
-from promptdsl.tree import make
-from promptdsl.views.outline import outline
+from tests.internals import Conversation, make, outline
 from tests.reading import line
 
 

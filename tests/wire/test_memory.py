@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import targets
-from promptdsl.blocks import ImageBlock, ReasoningBlock, TextBlock
-from promptdsl.losses import Loss
-from promptdsl.messages import Message
-from promptdsl.prompts import Prompt, ToolDefinition
-from promptdsl.targets import Written
-from promptdsl.wire.memory import Memory, Recall, Span
-from promptdsl.wire.request import Request
+from promptdsl import ImageBlock, Loss, Message, Prompt, ReasoningBlock, TextBlock, ToolDefinition
 from tests.adapters.conversations import (
     ANYTHING,
     CONVERSATIONS,
@@ -32,6 +25,8 @@ from tests.adapters.conversations import (
 from tests.adapters.every_target import FACTS, write
 from tests.adapters.strategies import joined, rounds_of, turns_of
 from tests.adapters.test_every_adapter import as_json
+from tests.internals import Memory, Recall, Request, Span, Written
+from tests.internals import targets_module as targets
 
 TARGETS = [name for name in FACTS if not name.startswith("template")]
 REMEMBERED = [name for name in TARGETS if name != "chat_template"]

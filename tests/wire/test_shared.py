@@ -7,15 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
-from promptdsl.errors import DataError
-from promptdsl.messages import Message
-from promptdsl.models import facts_for
-from promptdsl.prompts import Prompt, ToolDefinition
-from promptdsl.sources import Source
-from promptdsl.targets import TARGETS
-from promptdsl.wire.entries import entry, located, mapping
-from promptdsl.wire.text import json_copy
+from promptdsl import (
+    DataError,
+    Message,
+    Prompt,
+    Source,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from tests.internals import TARGETS, entry, facts_for, json_copy, located, mapping
 
 SIDES = ["anthropic", "gemini", "bedrock"]
 STRICT = [*SIDES, "openai", "openai_responses"]

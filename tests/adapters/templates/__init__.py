@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from promptdsl.chat_templates import ChatTemplate
+from promptdsl import ChatTemplate
 
 TEMPLATES = {
     path.stem: ChatTemplate(path.read_text("utf-8"), bos_token="<bos>", eos_token="<eos>")
