@@ -67,7 +67,9 @@ def _replace_constants(mutant: Mutant) -> None:
                 exec(compile(tree, str(module.__file__), "exec"), vars(module))
     finally:
         undo()
-    others = [each for name, each in sys.modules.items() if name.startswith(("promptdsl", "tests."))]
+    others = [
+        each for name, each in sys.modules.items() if name.startswith(("promptdsl", "tests."))
+    ]
     for name in changed:
         for other in others:
             if vars(other).get(name) is before[name]:

@@ -104,7 +104,7 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Continue()
         case ast.Continue():
             yield ast.Break()
-        case ast.Return(ast.expr() as value) if not _is_none(value):
+        case ast.Return(ast.expr() as value) if not _is_empty(value):
             yield ast.Return(ast.Constant(None))
         case ast.Raise() | ast.AugAssign() | ast.Delete():
             yield ast.Pass()
@@ -141,6 +141,16 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
 
 def _negated(test: ast.expr) -> ast.expr:
     return ast.UnaryOp(ast.Not(), test)
+
+
+def _is_empty(value: ast.expr) -> bool:
+    """Return whether a value is false wherever ``None`` is."""
+    match value:
+        case ast.Constant(value=constant):
+            return not constant
+        case ast.Tuple(elts=[]) | ast.List(elts=[]) | ast.Dict(keys=[]):
+            return True
+    return False
 
 
 def _is_none(value: ast.AST) -> bool:

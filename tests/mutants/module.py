@@ -235,7 +235,7 @@ def _of_table(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Tuple(entries) if len(entries) > 1:
             for place in range(len(entries)):
                 yield ast.Tuple([*entries[:place], *entries[place + 1 :]], ast.Load())
-            for place in range(len(entries) - 1):
+            for place in range(len(entries) - 1 if isinstance(entries[0], ast.Tuple) else 0):
                 pair = entries[place : place + 2]
                 rest = [*entries[:place], *reversed(pair), *entries[place + 2 :]]
                 yield ast.Tuple(rest, ast.Load())
