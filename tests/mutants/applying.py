@@ -1,4 +1,4 @@
-"""A mistake is made in the package as it is loaded: code of functions and constants are replaced."""
+"""Make a mistake in the package as it is loaded: replace code of functions, or constants."""
 
 import ast
 import gc

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
 from tests.mutants.changes import expressions, statements
 from tests.mutants.patterns import TOKEN, of_class, of_pattern

@@ -6,7 +6,6 @@ import random
 import resource
 import signal
 import sys
-from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

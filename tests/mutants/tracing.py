@@ -97,7 +97,7 @@ def _tracer(files: frozenset[str], lines: set[Line]) -> Callable[..., Any]:
             lines.add((frame.f_code.co_filename, frame.f_lineno))
         return local
 
-    def called(frame: FrameType, event: str, _: object) -> Any:
+    def called(frame: FrameType, *_: object) -> Any:
         if frame.f_code.co_filename in files:
             lines.add((frame.f_code.co_filename, frame.f_lineno))
             return local
