@@ -34,8 +34,9 @@ from promptdsl import (
     include,
     render,
 )
+from tests.errors import raised
 from tests.internals import walk
-from tests.places import raised, said
+from tests.renders import said
 
 DEEP = 10_000
 WIDE = 1_000_000

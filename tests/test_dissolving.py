@@ -35,7 +35,7 @@ from promptdsl import (
     render,
 )
 from tests.internals import dissolved, dissolved_in_turn
-from tests.places import said
+from tests.renders import said
 
 
 @component

@@ -46,8 +46,8 @@ from promptdsl import (
     include,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import nearest
-from tests.places import places, raised
 
 FAMILY = [
     BudgetError,
@@ -294,5 +294,5 @@ def test_the_text_of_an_error_begins_with_the_line() -> None:
     def write() -> None:
         User("x", nam="y")  # type: ignore[call-arg]
 
-    expected = f"{places(write, 1)[0]}: User() takes no 'nam'\n  did you mean 'name'?"
+    expected = f"{lines_of(write, 1)[0]}: User() takes no 'nam'\n  did you mean 'name'?"
     assert expected == str(raised(OptionError, write))

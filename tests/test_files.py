@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import MediaError, PromptError
+from tests.errors import raised
 from tests.internals import files_module as files
 from tests.internals import read_file
-from tests.places import raised
 
 LIMIT = 100
 ELSEWHERE = "came in data and lies under no declared media root"

@@ -44,7 +44,7 @@ from promptdsl import (
 from tests.adapters.chat_template_check import TEMPLATES
 from tests.adapters.every_target import check
 from tests.internals import OPENING
-from tests.reading import timeline
+from tests.renders import timeline_of
 
 MODELS = [
     "claude-opus-5-5",
@@ -120,7 +120,7 @@ CONVERSATIONS = st.lists(st.tuples(st.sampled_from([*KINDS]), WORDS), max_size=9
 def prompt(steps: list[Step], *more: Node) -> Node:
     """Return the prompt of a conversation, ids coming back every third step."""
     written = [turn for number, step in enumerate(steps) for turn in turns(step, f"c{number % 3}")]
-    return timeline(System("s", Section("rules", "r", title="R")), *written, *more)
+    return timeline_of(System("s", Section("rules", "r", title="R")), *written, *more)
 
 
 def rendered(tree: Node, target: str, config: Any) -> Rendered:
@@ -341,8 +341,8 @@ def test_reasoning_goes_with_request_only_content() -> None:
         {"role": "user", "content": "c"},
     ]
     history = History.from_anthropic(recorded)
-    kept: Any = render(timeline(history), model="claude-opus-5-5")
-    gone: Any = render(timeline(history, Ephemeral("x")), model="claude-opus-5-5")
+    kept: Any = render(timeline_of(history), model="claude-opus-5-5")
+    gone: Any = render(timeline_of(history, Ephemeral("x")), model="claude-opus-5-5")
     assert [2, 1] == [len(r.payload()["messages"][1]["content"]) for r in (kept, gone)]
     assert ([], ["reasoning"]) == tuple([loss.what for loss in r.losses] for r in (kept, gone))
 

@@ -27,8 +27,9 @@ from promptdsl import (
     dedent,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import dedent_parts
-from tests.places import places, raised, said
+from tests.renders import said
 
 WRITTEN = """
     First line.
@@ -96,7 +97,7 @@ def test_dedent_takes_a_string_only() -> None:
     def write() -> None:
         dedent(["a"])  # type: ignore[arg-type]
 
-    assert places(write, 1) == raised(ContentError, write).at
+    assert lines_of(write, 1) == raised(ContentError, write).at
 
 
 @given(st.text(), st.text(), st.text())

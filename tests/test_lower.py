@@ -38,8 +38,9 @@ from promptdsl import (
     Value,
     render,
 )
+from tests.errors import this_line
 from tests.internals import MARKDOWN, lower, resolve
-from tests.reading import line, said, timeline
+from tests.renders import comes_to, timeline_of
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -49,7 +50,7 @@ PNG = bytes.fromhex(
 
 def messages(*content: Any, **request: Any) -> tuple[Message, ...]:
     """Return the messages of a timeline of this content."""
-    return render(timeline(*content), **request).messages
+    return render(timeline_of(*content), **request).messages
 
 
 # Turns.
@@ -108,14 +109,14 @@ def test_a_generic_ephemeral() -> None:
 )
 def test_a_turn_without_content(nothing: Node) -> None:
     """A turn that ends up empty makes no message."""
-    assert [("user", "u")] == said(nothing, User("u"))
+    assert [("user", "u")] == comes_to(nothing, User("u"))
 
 
 def test_an_empty_answer() -> None:
     """A tool may answer with nothing; its result is there all the same."""
-    assert ("tool", ("result", "c")) == said(Assistant(ToolUse("t", {}, id="c")), ToolMessage("c"))[
-        1
-    ]
+    assert ("tool", ("result", "c")) == comes_to(
+        Assistant(ToolUse("t", {}, id="c")), ToolMessage("c")
+    )[1]
 
 
 @pytest.mark.parametrize(
@@ -178,8 +179,8 @@ def test_ids_survive() -> None:
 
 def test_where_messages_are_from() -> None:
     """Every message has the address, file and line of each turn it was made of."""
-    first = line() + 1
-    tree = timeline(
+    first = this_line() + 1
+    tree = timeline_of(
         Section("rules", "r"),
         System("s"),
         User("u"),
@@ -201,7 +202,7 @@ def test_where_messages_are_from() -> None:
 def test_where_recorded_messages_are_from() -> None:
     """A recorded message is from a place in its History, which is from a line."""
     items = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}]
-    history, written = History.from_openai(items), line()
+    history, written = History.from_openai(items), this_line()
     expected = [(Origin(f"history[{n}]", Source(__file__, written)),) for n in range(2)]
     assert expected == [m.sources for m in messages(User("x"), Assistant("y"), history)[2:]]
 
@@ -249,7 +250,7 @@ def test_cache_marks(turn: Node, expected: Any) -> None:
 def test_a_picture(tmp_path: Path) -> None:
     """A picture from a path is read when the prompt is rendered."""
     path = tmp_path / "dot.png"
-    tree = timeline(User("Look:", Image.from_path(path, title="A dot", detail="low")))
+    tree = timeline_of(User("Look:", Image.from_path(path, title="A dot", detail="low")))
     path.write_bytes(PNG)
     [message] = render(tree).messages
     assert (
@@ -260,9 +261,9 @@ def test_a_picture(tmp_path: Path) -> None:
 
 def test_a_picture_that_is_missing(tmp_path: Path) -> None:
     """A file that is not there is an error with the line of the attachment."""
-    picture, written = Image.from_path(tmp_path / "dot.png"), line()
+    picture, written = Image.from_path(tmp_path / "dot.png"), this_line()
     with pytest.raises(MediaError, match="No such file") as caught:
-        render(timeline(User("Look:", picture)))
+        render(timeline_of(User("Look:", picture)))
     assert (f"{__file__}:{written}",) == caught.value.at
 
 

@@ -24,9 +24,9 @@ from promptdsl import (
     render,
 )
 from tests.blocks.test_reading import anything, blocks, mappings, nested, results, some, texts
+from tests.errors import lines_of, raised
 from tests.internals import KINDS, ROLES
 from tests.internals import json_plain as plain
-from tests.places import places, raised
 from tests.test_plain_data import Liar, json_values, shallow_stack
 
 __all__ = ["shallow_stack"]
@@ -61,7 +61,7 @@ def test_the_wrong_key_is_named(key: str, value: Any, what: str) -> None:
         render(Timeline(History([{"role": "user", "content": "x", key: value}])))
 
     error = raised(DataError, write)
-    assert (places(write, 1), f"messages[0]: {what}") == (error.at, error.what)
+    assert (lines_of(write, 1), f"messages[0]: {what}") == (error.at, error.what)
 
 
 def test_metadata_given_in_can_be_changed_afterwards() -> None:

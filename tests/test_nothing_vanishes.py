@@ -41,7 +41,7 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.reading import said
+from tests.renders import comes_to
 
 PARTS: dict[str, Callable[[], Any]] = {
     "string": lambda: "x",
@@ -87,8 +87,8 @@ WRAPS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("turn", [User, Assistant])
 def test_a_part_says_the_same_in_any_wrapping(turn: Any, part: str, wrap: str) -> None:
     """A turn that holds one part and what is empty says what the part says."""
-    alone = said(turn("", PARTS[part]()))
-    assert (True, alone) == (bool(alone), said(turn("", WRAPS[wrap](PARTS[part]()))))
+    alone = comes_to(turn("", PARTS[part]()))
+    assert (True, alone) == (bool(alone), comes_to(turn("", WRAPS[wrap](PARTS[part]()))))
 
 
 def test_every_part_is_the_last_turn_of_a_user() -> None:
@@ -120,14 +120,14 @@ def test_every_part_stands_between_a_call_and_its_result() -> None:
 )
 def test_behind_a_box_only_text_begins(item: Any, expected: str) -> None:
     """In Markdown no block opens behind a box, so that it starts on a line of its own."""
-    assert [("user", expected)] == said(User(Checklist(item)))
+    assert [("user", expected)] == comes_to(User(Checklist(item)))
 
 
 def test_nested_data_of_a_recorded_event_is_json() -> None:
     """Data may be nested: it stands on its line as JSON, encoded for its place."""
     block = {"type": "system_event", "event": "e", "data": {"a": [1, "<b>"]}}
     expected = '<event type="system_event">\ne\na: [1, &quot;\\u003cb\\u003e&quot;]\n</event>'
-    assert [("user", expected)] == said(History([{"role": "event", "content": [block]}]))
+    assert [("user", expected)] == comes_to(History([{"role": "event", "content": [block]}]))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from promptdsl import ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
 from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
-from tests.reading import text
+from tests.renders import only_text
 
 ITEM = margin("  ", "\n\n")
 QUOTE = margin("> ", "\n\n")
@@ -185,7 +185,7 @@ def test_a_part_deeper_than_the_widest_margin(wrap: type[List | Quote], mark: st
     part = Text("a\nb")
     for _ in range(100):
         part = wrap(part)  # type: ignore[assignment]
-    first, second = text(System(part)).split("\n")
+    first, second = only_text(System(part)).split("\n")
     assert (mark * 100 + "a", WIDEST + 1, "b") == (first, len(second), second[-1])
 
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import DataError
+from tests.errors import raised
 from tests.internals import FrozenDict, FrozenList, frozen, thawed
 from tests.internals import plain_data as plain
-from tests.places import raised
 
 DEEP = 10_000
 

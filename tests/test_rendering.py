@@ -60,7 +60,8 @@ from promptdsl import (
     read_payload,
     render,
 )
-from tests.reading import Said, heard, line, said
+from tests.errors import this_line
+from tests.renders import ShortForm, comes_to, short_form
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -102,7 +103,7 @@ def test_a_whole_prompt() -> None:
         ),
         ("assistant", "Let me see.", ("call", "c1", "look_up")),
         ("tool", ("result", "c1", '{"paid": false}')),
-    ] == heard(render(support()).messages)
+    ] == short_form(render(support()).messages)
 
 
 def test_call_style() -> None:
@@ -142,7 +143,7 @@ def test_call_style() -> None:
 )
 def test_a_part_alone(part: Node, expected: Any) -> None:
     """A turn, a section or a fragment alone is rendered as a prompt of its own."""
-    assert expected == heard(render(part).messages)
+    assert expected == short_form(render(part).messages)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_what_cannot_be_rendered(tree: Any, message: str) -> None:
     """Something else is refused with the line of the call."""
     with pytest.raises(ContentError, match=message) as caught:
         render(tree)
-    assert f"{__file__}:{line() - 1}" == caught.value.at[0]
+    assert f"{__file__}:{this_line() - 1}" == caught.value.at[0]
 
 
 def test_rendering_inside_an_open_block() -> None:
@@ -170,9 +171,9 @@ def test_rendering_inside_an_open_block() -> None:
         User("u")
         with detached():
             part = Section("s", "x")
-        inner = heard(render(part).messages)
+        inner = short_form(render(part).messages)
     assert [("system", "x")] == inner
-    assert [("user", "u")] == heard(render(timeline).messages)
+    assert [("user", "u")] == short_form(render(timeline).messages)
 
 
 def test_a_prompt_that_is_still_open() -> None:
@@ -195,7 +196,7 @@ def test_an_unknown_audience() -> None:
     """An audience there is none of is refused with the line of the call."""
     with pytest.raises(OptionError, match="did you mean 'model'") as caught:
         render(User("u"), audience="modell")
-    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+    assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
 
 @pytest.mark.parametrize("provider", ["openi", "mistral"])
@@ -219,10 +220,10 @@ def test_a_detached_part_serves_two_prompts() -> None:
     rules = Section("rules", "never", title="Rules")
     with Timeline() as other, System("b"):
         include(rules)
-    assert [("system", "a\n\n## Rules\nnever"), ("user", "## Rules\nnever")] == said(
+    assert [("system", "a\n\n## Rules\nnever"), ("user", "## Rules\nnever")] == comes_to(
         System("a", rules), User(rules)
     )
-    assert [("system", "b\n\n## Rules\nnever")] == heard(render(other).messages)
+    assert [("system", "b\n\n## Rules\nnever")] == short_form(render(other).messages)
 
 
 def test_a_function_is_a_component() -> None:
@@ -234,7 +235,7 @@ def test_a_function_is_a_component() -> None:
     with Timeline() as timeline, System():
         greeting("Ada")
         greeting("Bob")
-    assert [("system", "Hello, Ada\n\nHello, Bob")] == heard(render(timeline).messages)
+    assert [("system", "Hello, Ada\n\nHello, Bob")] == short_form(render(timeline).messages)
 
 
 # Immutable.
@@ -410,7 +411,7 @@ def test_nested_values_merge_key_by_key() -> None:
         ("system", "DID User left"),
         ("developer", "NOW e"),
         ("system", "<event>\nt\n</event>"),
-    ] == heard(render(tree, transformation=asked).messages)
+    ] == short_form(render(tree, transformation=asked).messages)
 
 
 def test_a_layer_may_be_a_function() -> None:
@@ -423,7 +424,7 @@ def test_a_layer_may_be_a_function() -> None:
 
     tree = Timeline(User("a"), User("b"), Section("s", "x"), transformation=own)
     rendered = render(tree, model="gpt-5", transformation=lambda *_: {"format": "markdown"})
-    assert [("system", "x"), ("user", "a"), ("user", "b")] == heard(rendered.messages)
+    assert [("system", "x"), ("user", "a"), ("user", "b")] == short_form(rendered.messages)
     assert [("gpt-5", "openai")] == asked
     assert (("markdown", "render"), (False, "Timeline")) == (
         rendered.explain()["format"],
@@ -462,7 +463,7 @@ def test_no_target() -> None:
     """Rendered for no target there is no payload."""
     with pytest.raises(TargetError, match="rendered for no target") as caught:
         render(support()).payload()
-    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+    assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
 
 @pytest.mark.parametrize(
@@ -476,7 +477,7 @@ def test_another_target(target: str, method: str) -> None:
         TargetError, match=r"render\(tree, provider='(openai|anthropic)'\)"
     ) as caught:
         getattr(rendered, method)()
-    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+    assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
 
 @pytest.mark.parametrize(
@@ -549,7 +550,7 @@ def test_its_repr() -> None:
 
 def test_where_a_loss_is_from() -> None:
     """A loss has a kind, the address of its turn, file, line and a reason."""
-    first = line() + 1
+    first = this_line() + 1
     tree = Timeline(
         User("u"),
         Developer("d"),
@@ -643,7 +644,7 @@ def test_strict(tree: Timeline, message: str) -> None:
 
 def test_strict_names_the_line() -> None:
     """The line is that of the turn that loses."""
-    turn, written = Developer("d"), line()
+    turn, written = Developer("d"), this_line()
     with pytest.raises(LossError) as caught:
         render(Timeline(User("u"), turn), model="claude-opus-4-5", strict=True)
     assert (f"{__file__}:{written}",) == caught.value.at
@@ -893,7 +894,7 @@ def test_arender_is_render(model: str | None, audience: str) -> None:
 def test_functions_run_concurrently() -> None:
     """All functions of a round run before any has to be done: each waits for the next one."""
 
-    async def main() -> list[Said]:
+    async def main() -> list[ShortForm]:
         begun = [asyncio.Event() for _ in range(5)]
 
         def waiting(number: int) -> Lazy:
@@ -904,7 +905,7 @@ def test_functions_run_concurrently() -> None:
 
             return Lazy(answer)
 
-        return heard((await arender(User(*map(waiting, range(5))))).messages)
+        return short_form((await arender(User(*map(waiting, range(5))))).messages)
 
     assert [("user", "0", "1", "2", "3", "4")] == asyncio.run(main())
 
@@ -912,7 +913,7 @@ def test_functions_run_concurrently() -> None:
 def test_answers_stand_in_document_order() -> None:
     """Whichever function is done first, what it wrote stands where its lazy stood."""
 
-    async def main() -> tuple[list[int], list[Said]]:
+    async def main() -> tuple[list[int], list[ShortForm]]:
         done: list[int] = []
         turns = [asyncio.Event() for _ in range(5)]
         turns[4].set()
@@ -927,7 +928,7 @@ def test_answers_stand_in_document_order() -> None:
             return Lazy(answer)
 
         rendered = await arender(User(*map(waiting, range(5))))
-        return done, heard(rendered.messages)
+        return done, short_form(rendered.messages)
 
     expected = ([4, 3, 2, 1, 0], [("user", "0", "1", "2", "3", "4")])
     assert expected == asyncio.run(main())
@@ -940,9 +941,11 @@ def test_asynchronous_and_other_functions_together() -> None:
         Lazy(lambda _: User(later(Fragment("c", later(Value("d")))))),
         later(Assistant(Lazy(lambda _: "e"))),
     )
-    assert [("system", "a\n\nb\n\n&lt;now&gt;"), ("user", "c", "d"), ("assistant", "e")] == heard(
-        asyncio.run(arender(tree)).messages
-    )
+    assert [
+        ("system", "a\n\nb\n\n&lt;now&gt;"),
+        ("user", "c", "d"),
+        ("assistant", "e"),
+    ] == short_form(asyncio.run(arender(tree)).messages)
 
 
 def test_functions_are_called_once_by_arender() -> None:
@@ -957,7 +960,7 @@ def test_functions_are_called_once_by_arender() -> None:
         return Lazy(answer)
 
     tree = User(noting("a", noting("b", noting("c", "x"))), noting("d", "y"))
-    assert [("user", "x", "y")] == heard(asyncio.run(arender(tree)).messages)
+    assert [("user", "x", "y")] == short_form(asyncio.run(arender(tree)).messages)
     assert ["a", "d", "b", "c"] == called
 
 
@@ -1050,12 +1053,12 @@ def test_no_block_is_open_in_any_function() -> None:
 
         return Lazy(answer)
 
-    async def main() -> list[Said]:
+    async def main() -> list[ShortForm]:
         with System("around"):
             with detached():
                 tree = User(*map(writing, range(5)))
             rendered = await arender(tree)
-        return heard(rendered.messages)
+        return short_form(rendered.messages)
 
     assert [("user", "0", "1", "2", "3", "4")] == asyncio.run(main())
 
@@ -1075,9 +1078,9 @@ def test_prompts_rendered_beside_each_other() -> None:
         with override({"number": lambda: str(value)}):
             return Lazy(answer)
 
-    async def main() -> list[list[Said]]:
+    async def main() -> list[list[ShortForm]]:
         rendered = await asyncio.gather(*(arender(User(by(value))) for value in range(10)))
-        return [heard(one.messages) for one in rendered]
+        return [short_form(one.messages) for one in rendered]
 
     assert [[("user", str(value))] for value in range(10)] == asyncio.run(main())
 
@@ -1096,14 +1099,14 @@ def test_wrong_arguments_of_arender(options: dict[str, Any], kind: type[PromptEr
     """What is wrong with a call is raised by it, not when it is awaited, with its line."""
     with pytest.raises(kind) as caught:
         arender(User("x"), **options)  # type: ignore[unused-coroutine]
-    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+    assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
 
 def test_what_arender_cannot_render() -> None:
     """What is no prompt is refused with the line of the call."""
     with pytest.raises(ContentError, match=r"render\(\) takes a Timeline") as caught:
         arender("text")  # type: ignore[arg-type, unused-coroutine]
-    assert (f"{__file__}:{line() - 1}",) == caught.value.at
+    assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
 
 # A prompt that was read.

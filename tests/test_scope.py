@@ -53,8 +53,9 @@ from promptdsl import (
     include,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import OPENED
-from tests.places import places, raised, said
+from tests.renders import said
 from tests.searching import examples
 
 
@@ -186,7 +187,7 @@ def older() -> None:
 def test_an_older_entry_cannot_be_passed_on() -> None:
     """Passing on an older entry is an error with both lines that says what to do."""
     error = raised(ScopeError, older)
-    assert places(older, 5, 3) == error.at
+    assert lines_of(older, 5, 3) == error.at
     assert "write it in the argument list itself, or build it under `with detached():`" == error.fix
 
 
@@ -199,7 +200,7 @@ def test_an_entry_of_an_outer_block_cannot_be_passed_on() -> None:
             with System():
                 Fragment(part)
 
-    assert places(write, 4, 2) == raised(ScopeError, write).at
+    assert lines_of(write, 4, 2) == raised(ScopeError, write).at
 
 
 def test_a_refused_argument_stays_where_it_was() -> None:
@@ -349,7 +350,7 @@ def test_the_first_use_freezes_a_part() -> None:
             Text("late")
 
     error = raised(ScopeError, write)
-    assert places(write, 3, 1) == error.at
+    assert lines_of(write, 3, 1) == error.at
     assert "this Section is finished, it cannot be opened as a block" == error.what
 
 
@@ -373,7 +374,7 @@ def test_rendering_freezes() -> None:
         with tree:
             User("late")
 
-    assert places(write, 3, 1) == raised(ScopeError, write).at
+    assert lines_of(write, 3, 1) == raised(ScopeError, write).at
 
 
 def test_a_timeline_is_frozen_when_its_block_closes() -> None:
@@ -404,7 +405,7 @@ def test_include_needs_an_open_block() -> None:
     def write() -> None:
         include(Text("a"))
 
-    assert places(write, 1) == raised(ScopeError, write).at
+    assert lines_of(write, 1) == raised(ScopeError, write).at
 
 
 def test_include_needs_an_open_block_under_detached() -> None:
@@ -415,7 +416,7 @@ def test_include_needs_an_open_block_under_detached() -> None:
         with User("q"), detached():
             include(part)
 
-    assert places(write, 3) == raised(ScopeError, write).at
+    assert lines_of(write, 3) == raised(ScopeError, write).at
 
 
 @pytest.mark.parametrize("part", ["text", None, 3, Section])
@@ -426,7 +427,7 @@ def test_include_takes_components_only(part: Any) -> None:
         with User("q"):
             include(part)
 
-    assert places(write, 2) == raised(ContentError, write).at
+    assert lines_of(write, 2) == raised(ContentError, write).at
 
 
 def test_include_is_checked_like_writing() -> None:
@@ -437,7 +438,7 @@ def test_include_is_checked_like_writing() -> None:
         with Timeline(), System():
             include(turn)
 
-    assert places(write, 1, 2) == raised(PlacementError, write).at
+    assert lines_of(write, 1, 2) == raised(PlacementError, write).at
 
 
 # Appending.
@@ -490,7 +491,7 @@ def test_a_block_is_entered_once() -> None:
             Text("b")
 
     error = raised(ScopeError, write)
-    assert places(write, 4, 1) == error.at
+    assert lines_of(write, 4, 1) == error.at
     assert "this Section is closed, a block is entered once" == error.what
 
 
@@ -502,7 +503,7 @@ def test_an_open_block_is_not_entered_again() -> None:
             Text("b")
 
     error = raised(ScopeError, write)
-    assert places(write, 1, 1) == error.at
+    assert lines_of(write, 1, 1) == error.at
     assert "this System is open already, a block is entered once" == error.what
 
 
@@ -516,7 +517,7 @@ def test_a_closed_block_in_an_open_one_is_not_entered_again() -> None:
             with part:
                 Text("b")
 
-    assert places(write, 4, 2) == raised(ScopeError, write).at
+    assert lines_of(write, 4, 2) == raised(ScopeError, write).at
 
 
 def test_an_entry_of_a_closed_block_cannot_be_changed() -> None:
@@ -528,7 +529,7 @@ def test_an_entry_of_a_closed_block_cannot_be_changed() -> None:
         with part:
             Text("b")
 
-    assert places(write, 3, 2) == raised(ScopeError, write).at
+    assert lines_of(write, 3, 2) == raised(ScopeError, write).at
 
 
 @pytest.mark.parametrize(
@@ -557,7 +558,7 @@ def test_an_open_timeline_cannot_be_rendered() -> None:
             User("q")
             render(tree)
 
-    assert places(write, 1)[0] in raised(ScopeError, write).at
+    assert lines_of(write, 1)[0] in raised(ScopeError, write).at
 
 
 # Blocks that raise.
@@ -654,7 +655,7 @@ def failed() -> Section:
 def test_a_block_that_raised_cannot_be_used(use: Callable[[Node], object]) -> None:
     """A component whose block raised is no content, no prompt and no block any more."""
     part = failed()
-    assert places(failed, 2)[0] in raised(ScopeError, lambda: use(part)).at
+    assert lines_of(failed, 2)[0] in raised(ScopeError, lambda: use(part)).at
 
 
 def test_a_block_that_raised_cannot_be_included() -> None:
@@ -721,7 +722,7 @@ def test_a_thread_with_a_copied_context_may_not_write() -> None:
         "this User is written in thread 'worker', "
         "but the open Timeline belongs to thread 'MainThread'" == error.what
     )
-    assert (*places(write, 1), str(tree.source)) == error.at
+    assert (*lines_of(write, 1), str(tree.source)) == error.at
     assert "detached()" in error.fix
     assert [("user", ["q"])] == said(tree)
 
@@ -858,7 +859,7 @@ def test_a_foreign_task_is_named_with_the_owner() -> None:
         "this Text is written in task 'helper', but the open System belongs to task 'writer'"
         == error.what
     )
-    assert (*places(write, 1), str(block.source)) == error.at
+    assert (*lines_of(write, 1), str(block.source)) == error.at
 
 
 def test_a_task_run_inside_a_block_is_foreign() -> None:
@@ -887,7 +888,7 @@ def test_to_thread_is_foreign() -> None:
 
     error = raised(ScopeError, lambda: asyncio.run(main()))
     assert "belongs to thread 'MainThread'" in error.what
-    assert places(write, 1)[0] == error.at[0]
+    assert lines_of(write, 1)[0] == error.at[0]
 
 
 def test_to_thread_builds_parts_under_detached() -> None:
@@ -921,7 +922,7 @@ def test_a_task_that_outlives_the_block_may_not_write() -> None:
             task = asyncio.create_task(write())
         await task
 
-    assert places(write, 1)[0] == raised(ScopeError, lambda: asyncio.run(main())).at[0]
+    assert lines_of(write, 1)[0] == raised(ScopeError, lambda: asyncio.run(main())).at[0]
 
 
 def test_a_copied_context_that_outlives_the_block_may_not_write() -> None:
@@ -1010,7 +1011,7 @@ def test_a_generator_suspended_in_a_block_is_shown_by_the_exit() -> None:
             next(steps)
 
     error = raised(ScopeError, write)
-    assert (*places(write, 2, 2), *places(suspended, 2)) == error.at
+    assert (*lines_of(write, 2, 2), *lines_of(suspended, 2)) == error.at
     assert (
         "this System is closed out of order: the Section written inside it is still open"
         == error.what
@@ -1039,7 +1040,7 @@ def test_a_suspended_generator_that_goes_on_is_an_error() -> None:
             next(steps)
         next(steps)
 
-    assert places(suspended, 2)[0] == raised(ScopeError, write).at[0]
+    assert lines_of(suspended, 2)[0] == raised(ScopeError, write).at[0]
 
 
 def test_blocks_closed_out_of_order_are_an_error() -> None:
@@ -1052,7 +1053,7 @@ def test_blocks_closed_out_of_order_are_an_error() -> None:
         outer.__exit__(None, None, None)
 
     error = raised(ScopeError, write)
-    assert places(write, 4, 1, 1) == error.at
+    assert lines_of(write, 4, 1, 1) == error.at
 
 
 def test_an_exception_under_way_is_not_replaced() -> None:
@@ -1083,7 +1084,7 @@ def test_a_generator_suspended_under_detached_is_shown_by_the_exit() -> None:
             next(steps)
 
     error = raised(ScopeError, write)
-    assert (*places(write, 2, 2), *places(suspended_detached, 2)) == error.at
+    assert (*lines_of(write, 2, 2), *lines_of(suspended_detached, 2)) == error.at
 
 
 def test_a_suspended_detached_opens_nothing_when_it_ends() -> None:
@@ -1114,7 +1115,7 @@ def test_a_block_left_open_under_detached_is_shown_by_the_exit() -> None:
             next(steps)
 
     error = raised(ScopeError, write)
-    assert places(suspended, 2)[0] == error.at[-1]
+    assert lines_of(suspended, 2)[0] == error.at[-1]
 
 
 # detached().
@@ -1192,7 +1193,7 @@ def test_a_timeline_while_a_block_is_open_is_an_error() -> None:
             Timeline()
 
     error = raised(ScopeError, write)
-    assert places(write, 2, 1) == error.at
+    assert lines_of(write, 2, 1) == error.at
     assert "a Timeline cannot be written while a block is open" == error.what
     assert "write it under `with detached():`, or in a function called outside" == error.fix
 
@@ -1204,7 +1205,7 @@ def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:
         with Timeline(), Timeline():
             User("x")
 
-    assert places(write, 1, 1) == raised(ScopeError, write).at
+    assert lines_of(write, 1, 1) == raised(ScopeError, write).at
 
 
 # Components that are no blocks.
@@ -1223,7 +1224,7 @@ def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:
 def test_what_holds_nothing_is_no_block(write: Callable[[], Any]) -> None:
     """Opening what cannot hold anything is an error that names its line."""
     error = raised(ScopeError, lambda: write().__enter__())
-    assert places(write, 0)[0] in error.at
+    assert lines_of(write, 0)[0] in error.at
 
 
 def test_unknown_options_are_refused_before_anything_is_placed() -> None:

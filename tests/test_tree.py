@@ -44,8 +44,9 @@ from promptdsl import (
     include,
     render,
 )
+from tests.errors import lines_of, raised, with_article
 from tests.internals import SectionNode, label, make, walk
-from tests.places import named, places, raised, said
+from tests.renders import said
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 
@@ -347,8 +348,8 @@ def as_percent(node: Node) -> str:
 def test_a_component_has_no_text(name: str, write: Callable[[Node], str]) -> None:
     """Making text of a component is an error that names the line and says what to do."""
     error = raised(ContentError, lambda: write(EVERY[name]()))
-    assert places(write, 2)[0] == error.at[0]
-    assert f"{named(name)} has no text before it is rendered" == error.what
+    assert lines_of(write, 2)[0] == error.at[0]
+    assert f"{with_article(name)} has no text before it is rendered" == error.what
     assert "pass the component itself as an argument, or render() it; repr() shows it" == error.fix
 
 
@@ -356,7 +357,7 @@ def test_a_component_has_no_text(name: str, write: Callable[[Node], str]) -> Non
 def test_a_node_has_no_text(name: str) -> None:
     """Making text of a finished node is the same error, by the name its author knows."""
     error = raised(ContentError, lambda: as_string(frozen(EVERY[name])))
-    assert f"{named(name)} has no text before it is rendered" == error.what
+    assert f"{with_article(name)} has no text before it is rendered" == error.what
 
 
 def test_the_error_names_both_lines() -> None:
@@ -366,7 +367,7 @@ def test_the_error_names_both_lines() -> None:
         part = Section("s", "x")
         User(f"Look: {part}")
 
-    assert places(write, 2, 1) == raised(ContentError, write).at
+    assert lines_of(write, 2, 1) == raised(ContentError, write).at
 
 
 @pytest.mark.parametrize(
@@ -462,7 +463,7 @@ def test_every_component_knows_its_line() -> None:
         ]
 
     nodes = write()
-    assert places(write, *range(2, 2 + len(nodes))) == tuple(str(node.source) for node in nodes)
+    assert lines_of(write, *range(2, 2 + len(nodes))) == tuple(str(node.source) for node in nodes)
 
 
 def test_a_call_over_several_lines_stands_on_its_first() -> None:
@@ -475,7 +476,7 @@ def test_a_call_over_several_lines_stands_on_its_first() -> None:
         )
 
     node = write()
-    assert places(write, 1, 3) == (str(node.source), str(node.content[1].source))
+    assert lines_of(write, 1, 3) == (str(node.source), str(node.content[1].source))
 
 
 def test_a_block_stands_where_it_was_opened() -> None:
@@ -489,7 +490,7 @@ def test_a_block_stands_where_it_was_opened() -> None:
 
     node = write()
     lines = (node, *node.content)
-    assert places(write, 1, 2, 3) == tuple(str(part.source) for part in lines)
+    assert lines_of(write, 1, 2, 3) == tuple(str(part.source) for part in lines)
 
 
 def test_a_message_knows_the_lines_of_its_turns() -> None:
@@ -504,8 +505,8 @@ def test_a_message_knows_the_lines_of_its_turns() -> None:
         return tree
 
     system, user = render(write()).messages
-    assert places(write, 2, 3) == tuple(str(origin.source) for origin in system.sources)
-    assert places(write, 4, 5) == tuple(str(origin.source) for origin in user.sources)
+    assert lines_of(write, 2, 3) == tuple(str(origin.source) for origin in system.sources)
+    assert lines_of(write, 4, 5) == tuple(str(origin.source) for origin in user.sources)
     assert ["user[0]", "last"] == [origin.address for origin in user.sources]
 
 
@@ -541,7 +542,7 @@ def test_a_node_is_no_block() -> None:
             Text("late")
 
     error = raised(ScopeError, write)
-    assert places(write, 2, 1) == error.at
+    assert lines_of(write, 2, 1) == error.at
     assert "write a new one, or put the finished one in place with include(...)" == error.fix
 
 

@@ -32,7 +32,7 @@ from promptdsl import (
     detached,
     render,
 )
-from tests.places import said
+from tests.renders import said
 
 WIDE = 1_000_000
 DEEP = 10_000

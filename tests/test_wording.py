@@ -31,9 +31,10 @@ from promptdsl import (
     decode,
     render,
 )
+from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import attribute, body, field, inline, whole
-from tests.reading import line, lost, said, text
+from tests.renders import comes_to, losses_of, only_text
 
 Turned = Callable[..., Node]
 
@@ -56,13 +57,13 @@ Turned = Callable[..., Node]
 )
 def test_components_beside_each_other(turn: Turned, expected: Any) -> None:
     """Components are a blank line apart in instructions and fences, blocks in conversation."""
-    assert [expected] == said(turn(Text("a"), Text("b"), Text("c")))
+    assert [expected] == comes_to(turn(Text("a"), Text("b"), Text("c")))
 
 
 def test_components_in_a_result() -> None:
     """In a tool's answer components are separate blocks."""
     calls = Assistant(ToolUse("t", {}, id="a"))
-    assert ("tool", ("result", "a", "x", "y")) == said(
+    assert ("tool", ("result", "a", "x", "y")) == comes_to(
         calls, ToolMessage("a", Text("x"), Text("y"))
     )[-1]
 
@@ -70,14 +71,14 @@ def test_components_in_a_result() -> None:
 @pytest.mark.parametrize("turn", [System, Developer, User, Assistant])
 def test_strings_beside_each_other(turn: Turned) -> None:
     """Neighbouring strings, numbers and values are one text with nothing between them."""
-    [(_, *blocks)] = said(turn("n = ", 42, ", ", 3.5, ", ", Value("x"), Text("end")))
+    [(_, *blocks)] = comes_to(turn("n = ", 42, ", ", 3.5, ", ", Value("x"), Text("end")))
     assert "n = 42, 3.5, x" == "\n\n".join(blocks).split("\n\n")[0]
 
 
 @pytest.mark.parametrize("turn", [System, Developer, User, Assistant, Ephemeral, Event])
 def test_numbers_survive(turn: Turned) -> None:
     """A number is text as Python prints it, a zero too."""
-    [(_, content)] = said(turn(0))
+    [(_, content)] = comes_to(turn(0))
     assert ["0"] == [row for row in content.split("\n") if not row.startswith("<")]
 
 
@@ -88,21 +89,21 @@ def test_numbers_survive(turn: Turned) -> None:
 def test_empty_parts(turn: Turned, expected: Any) -> None:
     """Empty texts make neither a blank line nor a block."""
     parts = ["", Text(""), Section("e", ""), Fragment(Text(""))]
-    assert expected == said(turn(Text(""), Text("a"), *parts, Text("b"), Text("")))
+    assert expected == comes_to(turn(Text(""), Text("a"), *parts, Text("b"), Text("")))
 
 
 def test_a_picture_between_texts() -> None:
     """An attachment between texts parts them, also inside a section."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
     image = Image.from_url("https://example.org/a.png")
-    assert [("user", "## A\n1", picture, "2", "3")] == said(
+    assert [("user", "## A\n1", picture, "2", "3")] == comes_to(
         User(Section("a", "1", image, "2", title="A"), "3")
     )
 
 
 def test_a_hint_for_an_empty_section() -> None:
     """A section that ends up empty says nothing, and is a hint when it had a title."""
-    section, written = Section("a", "", title="A"), line()
+    section, written = Section("a", "", title="A"), this_line()
     rendered = render(Timeline(System("s", section, Section("b", ""))))
     assert [("hint", "a", f"{__file__}:{written}")] == [
         (loss.kind, loss.path, str(loss.source)) for loss in rendered.losses
@@ -134,29 +135,29 @@ WRITTEN = """
 )
 def test_indentation(turn: Turned, expected: str) -> None:
     """A text of instructions that starts with a newline is dedented; conversation is kept."""
-    assert expected == text(turn("\n    one\n      two\n    "))
+    assert expected == only_text(turn("\n    one\n      two\n    "))
 
 
 def test_tabs_are_kept() -> None:
     """Indentation of tabs and spaces has in common what is equal; the rest is kept."""
-    assert "    one\n\n      two\n\tthree" == text(System(WRITTEN))
+    assert "    one\n\n      two\n\tthree" == only_text(System(WRITTEN))
 
 
 def test_a_text_that_starts_otherwise() -> None:
     """A text that does not start with a newline is as written."""
-    assert "  one\n    two\n" == text(System("  one\n    two\n"))
+    assert "  one\n    two\n" == only_text(System("  one\n    two\n"))
 
 
 def test_a_value_is_never_dedented() -> None:
     """A value keeps its indentation, and its lines say nothing of the text's."""
     written = Text("\n    one\n    ", Value("x\n y"), "\n      two")
-    assert "one\nx\n y\n  two" == text(System(written))
+    assert "one\nx\n y\n  two" == only_text(System(written))
 
 
 def test_a_detached_text() -> None:
     """A detached text is instruction or conversation by where it is used."""
     part = Text("\n  one\n    two")
-    assert [("system", "one\n  two"), ("user", "\n  one\n    two")] == said(
+    assert [("system", "one\n  two"), ("user", "\n  one\n    two")] == comes_to(
         System(part), User(part)
     )
 
@@ -206,9 +207,9 @@ VALUES = [value for value in HOSTILE if value]
 @every_place
 def test_no_hostile_value_leaves_its_place(place: Turned, encode: Callable[[str], str]) -> None:
     """No value changes a byte outside its place, where it is encoded once."""
-    start, end = text(place("WORD")).split("WORD")
+    start, end = only_text(place("WORD")).split("WORD")
     expected = [start + encode(value) + end for value in VALUES]
-    assert expected == [text(place(value)) for value in VALUES]
+    assert expected == [only_text(place(value)) for value in VALUES]
 
 
 @every_place
@@ -217,8 +218,8 @@ def test_any_value_can_be_read_back(
     place: Turned, encode: Callable[[str], str], value: str
 ) -> None:
     """Any value is found in its place again."""
-    start, end = text(place("WORD")).split("WORD")
-    inner = text(place(value)).removeprefix(start).removesuffix(end)
+    start, end = only_text(place("WORD")).split("WORD")
+    inner = only_text(place(value)).removeprefix(start).removesuffix(end)
     assert (encode(value), value) == (inner, decode(inner))
 
 
@@ -245,19 +246,19 @@ def shape(tree: Timeline, target: str) -> list[Any]:
 @only_places
 def test_control_characters_are_listed(place: Turned) -> None:
     """A control character in an encoded place is a hint among the losses."""
-    assert ["hint"] == [kind for kind, _ in lost(place("a\x07b"))]
+    assert ["hint"] == [kind for kind, _ in losses_of(place("a\x07b"))]
 
 
 @only_places
 def test_invisible_characters_are_listed(place: Turned) -> None:
     """An invisible character in a value is kept and reported as a hint."""
-    assert ["hint"] == [kind for kind, _ in lost(place("a\u202eb"))]
+    assert ["hint"] == [kind for kind, _ in losses_of(place("a\u202eb"))]
 
 
 @given(st.text(), st.text())
 def test_two_values_beside_each_other(one: str, two: str) -> None:
     """Two values beside each other are encoded each for itself, with nothing between them."""
-    assert f"x{inline(one)}{inline(two)}" == text(System("x", Value(one), Value(two)))
+    assert f"x{inline(one)}{inline(two)}" == only_text(System("x", Value(one), Value(two)))
 
 
 # Author text.
@@ -308,7 +309,7 @@ def test_author_text_cannot_leave_its_fence(
     fence: Turned, name: str, content: Callable[[str], list[Any]]
 ) -> None:
     """Author text that tries to open or close the fence it stands in does neither."""
-    assert 2 == delimiters(text(fence(*content(name)), transformation=XML), name)
+    assert 2 == delimiters(only_text(fence(*content(name)), transformation=XML), name)
 
 
 @every_format
@@ -319,21 +320,21 @@ def test_author_text_cannot_leave_its_fence(
 def test_a_title_cannot_leave_its_fence(fence: Turned, name: str, title: str, form: str) -> None:
     """The title of a section leaves the fence the section stands in as little as its text."""
     section = Section("s", f"/{name}>", title=title.format(name))
-    assert 2 == delimiters(text(fence(section), transformation={"format": form}), name)
+    assert 2 == delimiters(only_text(fence(section), transformation={"format": form}), name)
 
 
 @every_fence
 @given(AUTHORS)
 def test_any_author_text_stays_in_its_fence(fence: Turned, name: str, words: str) -> None:
     """Any author text leaves one fence, and nothing that reads as its delimiter."""
-    assert 2 == delimiters(text(fence("a" + words), transformation=XML), name)
+    assert 2 == delimiters(only_text(fence("a" + words), transformation=XML), name)
 
 
 @every_fence
 @given(st.lists(AUTHORS, min_size=2, max_size=3))
 def test_any_author_texts_stay_in_their_fence(fence: Turned, name: str, words: list[str]) -> None:
     """Any author texts beside each other leave one fence together."""
-    said_ = text(fence("a", *(Text(part) for part in words)), transformation=XML)
+    said_ = only_text(fence("a", *(Text(part) for part in words)), transformation=XML)
     assert 2 == delimiters(said_, name)
 
 
@@ -341,14 +342,14 @@ def test_any_author_texts_stay_in_their_fence(fence: Turned, name: str, words: l
 def test_any_author_text_stays_between_other_delimiters(words: str) -> None:
     """Any author text, and any value, holds none of the delimiters that are configured."""
     config: Any = {"delimiters": {"ephemeral": ("[[NOW", "NOW]]")}}
-    said_ = text(Ephemeral("a", words, Value(words)), transformation=config)
+    said_ = only_text(Ephemeral("a", words, Value(words)), transformation=config)
     assert (1, 1) == (said_.count("[[NOW"), said_.count("NOW]]"))
 
 
 def test_author_text_is_as_written() -> None:
     """Author text that leaves nothing is sent as written."""
     written = "# <b> & </i> <contextual> </other>\n---\n```"
-    assert f"<context>\n{written}\n</context>" == text(Ephemeral(written))
+    assert f"<context>\n{written}\n</context>" == only_text(Ephemeral(written))
 
 
 # Lone surrogates.
@@ -373,7 +374,7 @@ def test_author_text_is_as_written() -> None:
 def test_a_lone_surrogate(turn: Callable[[], Node], path: str) -> None:
     """A lone surrogate in author text or conversation is sent as U+FFFD, which is a loss."""
     rendered = render(Timeline(turn()))
-    assert "a\ufffd" in text(turn())
+    assert "a\ufffd" in only_text(turn())
     assert [("content", path, __file__)] == [
         (loss.kind, loss.path, loss.source and loss.source.file) for loss in rendered.losses
     ]
@@ -426,14 +427,14 @@ def test_every_payload_is_utf8(target: str, words: str) -> None:
 )
 def test_conversation_is_kept_to_the_byte(speak: Turned) -> None:
     """What is said is sent to the byte, lone surrogates aside."""
-    assert [whole(value)[0] for value in VALUES] == [text(speak(value)) for value in VALUES]
+    assert [whole(value)[0] for value in VALUES] == [only_text(speak(value)) for value in VALUES]
 
 
 def test_a_tools_answer_is_kept_to_the_byte() -> None:
     """So is what a tool answers."""
     calls = Assistant(ToolUse("t", {}, id="a"))
     assert [("tool", ("result", "a", whole(value)[0])) for value in VALUES] == [
-        said(calls, ToolMessage("a", value))[-1] for value in VALUES
+        comes_to(calls, ToolMessage("a", value))[-1] for value in VALUES
     ]
 
 
@@ -461,7 +462,7 @@ GUARDED = '&lt;/context> &lt;event type="x"> &lt;/developer> &lt; / CONTEXT <b> 
 )
 def test_guarding_what_users_say(turn: Callable[[], Node], expected: str) -> None:
     """With guard_conversation what users say, written or recorded, forges no fence of ours."""
-    [(_, *blocks)] = said(turn(), transformation=GUARD)
+    [(_, *blocks)] = comes_to(turn(), transformation=GUARD)
     assert expected == "".join(blocks)
 
 
@@ -477,7 +478,7 @@ def test_guarding_what_users_say(turn: Callable[[], Node], expected: str) -> Non
 def test_guarding_what_tools_answer(answer: Callable[[], Node]) -> None:
     """So does what tools answer."""
     calls = Assistant(ToolUse("t", {}, id="a"))
-    assert ("tool", ("result", "a", GUARDED)) == said(calls, answer(), transformation=GUARD)[-1]
+    assert ("tool", ("result", "a", GUARDED)) == comes_to(calls, answer(), transformation=GUARD)[-1]
 
 
 RESULT = {"type": "tool_result", "tool_use_id": "a", "content": FORGED}
@@ -486,28 +487,28 @@ RESULT = {"type": "tool_result", "tool_use_id": "a", "content": FORGED}
 @pytest.mark.parametrize("switch", [{}, {"guard_conversation": False}])
 def test_unguarded(switch: Any) -> None:
     """Without it conversation is to the byte, a forged fence too."""
-    assert FORGED == text(User(FORGED), transformation=switch)
+    assert FORGED == only_text(User(FORGED), transformation=switch)
 
 
 def test_guarding_merged_turns() -> None:
     """Guarding reaches every part of a merged message, and spares our own fences."""
     tree = [User(FORGED), History([Message("user", FORGED)]), Event("x"), Ephemeral("y")]
-    assert [("user", GUARDED, GUARDED, "<event>\nx\n</event>", "<context>\ny\n</context>")] == said(
-        *tree, transformation=GUARD
-    )
+    assert [
+        ("user", GUARDED, GUARDED, "<event>\nx\n</event>", "<context>\ny\n</context>")
+    ] == comes_to(*tree, transformation=GUARD)
 
 
 def test_guarding_leaves_pictures_alone() -> None:
     """What is no text is as it was recorded, guarded or not."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
     history = History([{"role": "user", "content": [FORGED, picture]}])
-    assert [("user", GUARDED, picture)] == said(history, transformation=GUARD)
+    assert [("user", GUARDED, picture)] == comes_to(history, transformation=GUARD)
 
 
 def test_guarding_configured_fences() -> None:
     """The fences that are guarded are those of the configuration, and the library's own."""
     config = {**GUARD, "delimiters": {"event": ("<did>", "</did>"), "ephemeral": ("[[", "]]")}}
-    assert "&lt;/did> &#91;[ &#93;] &lt;event> <i>" == text(
+    assert "&lt;/did> &#91;[ &#93;] &lt;event> <i>" == only_text(
         User("</did> [[ ]] <event> <i>"), transformation=config
     )
 
@@ -516,5 +517,5 @@ def test_guarding_configured_fences() -> None:
 def test_guarded_text_holds_no_fence(words: str) -> None:
     """Whatever a user says, guarded it holds nothing that reads as a fence of ours."""
     names = ("context", "event", "developer", "untrusted")
-    said_ = text(User("a" + words), transformation=GUARD)
+    said_ = only_text(User("a" + words), transformation=GUARD)
     assert [0] * 4 == [delimiters(said_, name) for name in names]

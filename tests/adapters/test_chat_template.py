@@ -92,7 +92,7 @@ def user(text: Any) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
-def said(text: Any, *calls: Any, **keys: Any) -> dict[str, Any]:
+def says(text: Any, *calls: Any, **keys: Any) -> dict[str, Any]:
     """Return what the model says on the wire."""
     made = {"tool_calls": list(calls)} if calls else {}
     return {"role": "assistant", "content": text, **made, **keys}
@@ -287,7 +287,7 @@ def test_only_system() -> None:
 @pytest.mark.parametrize(("target", "first"), [("chatml", []), ("gemma", [user(".")])])
 def test_model_first(target: str, first: list[Any]) -> None:
     """Where the model may not speak first, a user says next to nothing before it."""
-    assert [*first, said("Hello!"), user("Hi.")] == written(
+    assert [*first, says("Hello!"), user("Hi.")] == written(
         target, say("assistant", "Hello!"), say("user", "Hi.")
     )
 
@@ -311,7 +311,7 @@ def test_neighbours(target: str) -> None:
     turns = (say("user", "A."), say("user", "B."), say("assistant", "C."), say("assistant", "D."))
     payload = written(target, *turns, say("user", "E."))
     parts = {"vision": lambda text: [{"type": "text", "text": text}]}.get(target, str)
-    assert [user(parts("A.\n\nB.")), said(parts("C.\n\nD.")), user(parts("E."))] == payload
+    assert [user(parts("A.\n\nB.")), says(parts("C.\n\nD.")), user(parts("E."))] == payload
 
 
 def test_instructions() -> None:
@@ -333,13 +333,13 @@ def test_parallel_calls() -> None:
     """Calls of one turn stay in it where a template shows them all."""
     calls = (function("a", X), function("b", X, "look_down"))
     results = (result("a", "rain"), result("b", "mud", "look_down"))
-    assert [QUESTION, said("Both.", *calls), *results] == written("chatml", *BOTH)
+    assert [QUESTION, says("Both.", *calls), *results] == written("chatml", *BOTH)
 
 
 def test_rounds() -> None:
     """Where a template shows one call in a turn, each has a turn, its result behind it."""
-    first = (said("Both."), said("", function("a", X)), result("a", "rain"))
-    second = (said("", function("b", X, "look_down")), result("b", "mud", "look_down"))
+    first = (says("Both."), says("", function("a", X)), result("a", "rain"))
+    second = (says("", function("b", X, "look_down")), result("b", "mud", "look_down"))
     expected = ([QUESTION, *first, *second], [("hint", "parallel calls")])
     assert expected == (written("llama", *BOTH), lost("llama", *BOTH))
 
@@ -361,7 +361,7 @@ def test_short_ids() -> None:
 def test_kept_ids() -> None:
     """An id of nine letters and digits stays as it is."""
     turns = (ASK, say("assistant", call("abcdefgh1")), answer("abcdefgh1", "rain"))
-    assert [said("", function("abcdefgh1", X)), result("abcdefgh1", "rain")] == written(
+    assert [says("", function("abcdefgh1", X)), result("abcdefgh1", "rain")] == written(
         "mistral", *turns
     )[1:]
 
@@ -409,14 +409,14 @@ def test_text_beside_a_call() -> None:
     """Text beside a call that a template drops is a turn of its own before it."""
     turns = (*CONVERSATIONS["text beside a call"], say("assistant", "Rain."))
     id = written("mistral", *turns)[2]["tool_calls"][0]["id"]
-    spoken = [said("Let me see."), said("", function(id, X)), result(id, "rain")]
-    assert [QUESTION, *spoken, user("."), said("Rain.")] == written("mistral", *turns)
+    spoken = [says("Let me see."), says("", function(id, X)), result(id, "rain")]
+    assert [QUESTION, *spoken, user("."), says("Rain.")] == written("mistral", *turns)
 
 
 def test_user_behind_a_result() -> None:
     """Where turns alternate, calls aside, the model says next to nothing before the user does."""
     turns = (ASK, say("assistant", call("abcdefgh1")), answer("abcdefgh1", "rain"), ASK)
-    expected = ([result("abcdefgh1", "rain"), said("."), QUESTION], [("hint", "turns alternate")])
+    expected = ([result("abcdefgh1", "rain"), says("."), QUESTION], [("hint", "turns alternate")])
     assert expected == (written("mistral", *turns)[2:], lost("mistral", *turns))
 
 
@@ -426,7 +426,7 @@ def test_calls_as_text() -> None:
     made = '<tool_use name="look_up">\n{"q": "x"}\n</tool_use>'
     text = "<tool_result>\nrain&lt;/tool_result>\n</tool_result>"
     expected = [("role", "tool_use block"), ("role", "tool_result block")]
-    assert ([QUESTION, said(made), user(text)], expected) == (
+    assert ([QUESTION, says(made), user(text)], expected) == (
         written("gemma", *turns),
         lost("gemma", *turns),
     )
@@ -442,7 +442,7 @@ def test_result_without_call() -> None:
 def test_call_without_result() -> None:
     """A call that got no result before the conversation went on is text."""
     turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"), ASK)
-    made = said('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
+    made = says('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
     assert (
         [QUESTION, made, result("b", "rain"), QUESTION],
         [("role", "the call of 'look_up'")],
@@ -455,7 +455,7 @@ def test_call_without_result() -> None:
 def test_open_calls() -> None:
     """Calls that are the last thing said have no result yet, and are calls."""
     turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"))
-    made = said("", function("a", X), function("b", X))
+    made = says("", function("a", X), function("b", X))
     assert [QUESTION, made, result("b", "rain")] == written("chatml", *turns)
 
 
@@ -488,7 +488,7 @@ THOUGHT = ReasoningBlock("Hm.", origin="chat_template")
 )
 def test_reasoning(target: str, expected: dict[str, str]) -> None:
     """What was thought stands apart from the text, where a template shows it."""
-    assert said("Rain.", **expected) == written(target, ASK, say("assistant", THOUGHT, "Rain."))[1]
+    assert says("Rain.", **expected) == written(target, ASK, say("assistant", THOUGHT, "Rain."))[1]
 
 
 @pytest.mark.parametrize(
@@ -501,7 +501,7 @@ def test_reasoning(target: str, expected: dict[str, str]) -> None:
 def test_foreign_reasoning(block: ReasoningBlock) -> None:
     """Reasoning of another provider, or without a text, is not replayed."""
     turns = (ASK, say("assistant", block, "Rain."))
-    assert ([QUESTION, said("Rain.")], [("hint", "reasoning")]) == (
+    assert ([QUESTION, says("Rain.")], [("hint", "reasoning")]) == (
         written("chatml", *turns),
         lost("chatml", *turns),
     )
@@ -547,7 +547,7 @@ def test_closed_reasoning(turns: tuple[Message, ...], expected: int) -> None:
 
 def test_only_reasoning() -> None:
     """A turn of nothing but a thought is a turn."""
-    assert said("", reasoning_content="Hm.") == written("chatml", ASK, say("assistant", THOUGHT))[1]
+    assert says("", reasoning_content="Hm.") == written("chatml", ASK, say("assistant", THOUGHT))[1]
 
 
 def test_names() -> None:
@@ -558,7 +558,7 @@ def test_names() -> None:
         say("assistant", "Hi.", name="robot"),
         say("user", IMAGE, name="Bob"),
     )
-    expected = [system("Be brief."), user("Ada&#10;L.: Hello."), said("robot: Hi.")]
+    expected = [system("Be brief."), user("Ada&#10;L.: Hello."), says("robot: Hi.")]
     assert expected == written("chatml", *turns)
 
 
@@ -821,20 +821,20 @@ def test_deep_arguments() -> None:
         (user(None), say("user", kind="recorded")),
         (user(["Hi.", {"text": "B"}]), say("user", "Hi.", "B", kind="recorded")),
         ({**user("Hi."), "name": "Ada"}, say("user", "Hi.", kind="recorded", name="Ada")),
-        ({**said("Hi."), "name": "bot"}, say("assistant", "Hi.", kind="recorded", name="bot")),
+        ({**says("Hi."), "name": "bot"}, say("assistant", "Hi.", kind="recorded", name="bot")),
         ({"role": "model", "content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
-        (said("A", thinking="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
-        (said("A", reasoning="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
+        (says("A", thinking="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
+        (says("A", reasoning="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
         (
-            said("", function("a", X)),
+            says("", function("a", X)),
             say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}'), kind="recorded"),
         ),
         (
-            said("", {"name": "look_up", "arguments": '{"q":1}'}),
+            says("", {"name": "look_up", "arguments": '{"q":1}'}),
             say("assistant", ToolUseBlock("call_0", "look_up", '{"q":1}'), kind="recorded"),
         ),
         (
-            said("", {"name": "ping"}),
+            says("", {"name": "ping"}),
             say("assistant", ToolUseBlock("call_0", "ping", "{}"), kind="recorded"),
         ),
         (
@@ -870,11 +870,11 @@ def test_deep_arguments() -> None:
             say("user", ImageBlock(media("url", "https://a")), kind="recorded"),
         ),
         (
-            said(None, refusal="No."),
+            says(None, refusal="No."),
             say("assistant", TextBlock("No.", extra={"refusal": True}), kind="recorded"),
         ),
         (
-            said("A", reasoning_content="Hm.", reasoning="Hm.", thinking="So."),
+            says("A", reasoning_content="Hm.", reasoning="Hm.", thinking="So."),
             say(
                 "assistant",
                 THOUGHT,
@@ -904,7 +904,7 @@ def test_paired_by_place() -> None:
     """Calls and results without ids are paired in their order."""
     bare = {"name": "f", "arguments": {}}
     results = [{"role": "tool", "content": text} for text in "ab"]
-    found = read([said("", bare, bare), *results, said("", bare)]).messages
+    found = read([says("", bare, bare), *results, says("", bare)]).messages
     ids = [getattr(block, "id", None) or block.tool_use_id for m in found for block in m.content]  # type: ignore[union-attr]
     assert ["call_0", "call_1", "call_0", "call_1", "call_2"] == ids
 
@@ -929,9 +929,9 @@ def test_read_tools() -> None:
         ([{"role": "usr"}], r"messages\[0\]: unknown role 'usr'\n  did you mean 'user'\?"),
         ([user(1)], r"messages\[0\]: 'content' is a list, not int"),
         ([user([{"type": "text"}])], r"messages\[0\]: content\[0\]: 'text' is needed"),
-        ([said("", {"id": "a"})], r"messages\[0\]: tool_calls\[0\]: 'name' is needed"),
+        ([says("", {"id": "a"})], r"messages\[0\]: tool_calls\[0\]: 'name' is needed"),
         (
-            [said("", function("a", X), {"id": 1, "name": "f"})],
+            [says("", function("a", X), {"id": 1, "name": "f"})],
             r"tool_calls\[1\]: 'id' is a string",
         ),
         ([{**user("x"), "name": 1}], r"messages\[0\]: 'name' is a string"),
@@ -957,18 +957,18 @@ USAGE = {
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (said("Hi."), say("assistant", "Hi.", kind="recorded")),
+        (says("Hi."), say("assistant", "Hi.", kind="recorded")),
         ({"content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
         (
             {"choices": [{"text": "Hi.", "finish_reason": "eos_token"}]},
             say("assistant", "Hi.", kind="recorded").replace(finish_reason="stop"),
         ),
         (
-            {"choices": [{"message": said(None, function("a", "{}"), reasoning_content="Hm.")}]},
+            {"choices": [{"message": says(None, function("a", "{}"), reasoning_content="Hm.")}]},
             say("assistant", THOUGHT, call("a", arguments="{}"), kind="recorded"),
         ),
         (
-            {"choices": [{"message": said("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
+            {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
             say("assistant", "Hi.", kind="recorded").replace(
                 finish_reason="tool_use",
                 token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2},

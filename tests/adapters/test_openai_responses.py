@@ -89,7 +89,7 @@ def spoken(part: str, **keys: Any) -> dict[str, Any]:
     return {"type": "output_text", "text": part, "annotations": [], **keys}
 
 
-def said(role: str, content: Any, **keys: Any) -> dict[str, Any]:
+def turn(role: str, content: Any, **keys: Any) -> dict[str, Any]:
     """Return a message."""
     return {"role": role, "content": content, **keys}
 
@@ -406,18 +406,18 @@ def recorded(*items: Any) -> tuple[Message, ...]:
 @pytest.mark.parametrize(
     ("messages", "wire"),
     [
-        pytest.param([say("user", "a", "", "b")], [said("user", "a\n\nb")], id="texts are joined"),
+        pytest.param([say("user", "a", "", "b")], [turn("user", "a\n\nb")], id="texts are joined"),
         pytest.param([say("user", ""), say("assistant", "")], [], id="nothing is said"),
-        pytest.param([say("user", " ")], [said("user", " ")], id="white space"),
-        pytest.param([say("assistant", "a", "b")], [said("assistant", "a\n\nb")], id="an answer"),
+        pytest.param([say("user", " ")], [turn("user", " ")], id="white space"),
+        pytest.param([say("assistant", "a", "b")], [turn("assistant", "a\n\nb")], id="an answer"),
         pytest.param(
             [say("assistant", "a", call("b"), "c", call("d"))],
-            [said("assistant", "a"), use("b"), said("assistant", "c"), use("d")],
+            [turn("assistant", "a"), use("b"), turn("assistant", "c"), use("d")],
             id="calls stand where they were",
         ),
         pytest.param(
             [say("user", "c", ToolResultBlock("a", (TextBlock("b"),)))],
-            [result("a", "b"), said("user", "c")],
+            [result("a", "b"), turn("user", "c")],
             id="results come before a user's text",
         ),
         pytest.param(
@@ -437,12 +437,12 @@ def recorded(*items: Any) -> tuple[Message, ...]:
         ),
         pytest.param(
             [say("assistant", "a", TextBlock("No.", extra={"refusal": True}))],
-            [said("assistant", [spoken("a"), {"type": "refusal", "refusal": "No."}])],
+            [turn("assistant", [spoken("a"), {"type": "refusal", "refusal": "No."}])],
             id="a refusal",
         ),
         pytest.param(
             [say("user", TextBlock("No.", extra={"refusal": True}))],
-            [said("user", "No.")],
+            [turn("user", "No.")],
             id="a user refuses nothing",
         ),
         pytest.param(
@@ -489,7 +489,7 @@ def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
 def test_role_lost() -> None:
     """Where a model takes no instructions they are a user's, a loss of their role."""
     message = say("developer", "a")
-    assert ([said("user", "a")], [("role", "developer message")]) == (
+    assert ([turn("user", "a")], [("role", "developer message")]) == (
         sent(message, facts=NEITHER),
         lost(message, facts=NEITHER),
     )
@@ -576,7 +576,7 @@ def test_error_with_a_picture() -> None:
 )
 def test_media(block: Block, part: dict[str, Any]) -> None:
     """Pictures and documents are parts of a user's message."""
-    assert ([said("user", [part])], []) == (sent(say("user", block)), lost(say("user", block)))
+    assert ([turn("user", [part])], []) == (sent(say("user", block)), lost(say("user", block)))
 
 
 @pytest.mark.parametrize("given", ["image/PNG", " image/png;x=y"])
@@ -615,7 +615,7 @@ HOLOGRAM = {"type": "hologram", "id": "holo_1", "data": [1]}
 def test_unknown_item(origin: str | None) -> None:
     """An item nobody knows is sent as it came, in its place."""
     message = say("assistant", "a", UnknownBlock(HOLOGRAM, origin), "b")
-    expected = [said("assistant", "a"), HOLOGRAM, said("assistant", "b")]
+    expected = [turn("assistant", "a"), HOLOGRAM, turn("assistant", "b")]
     assert (expected, []) == (sent(message), lost(message))
 
 
@@ -628,7 +628,7 @@ def test_unknown_item_read() -> None:
 def test_unknown_part(role: Role) -> None:
     """A part nobody knows is sent in the message it stands in."""
     message = say(role, "a", UnknownBlock({"type": "input_audio"}))
-    assert [said(role, [text("a"), {"type": "input_audio"}])] == sent(message)
+    assert [turn(role, [text("a"), {"type": "input_audio"}])] == sent(message)
 
 
 def test_unknown_part_of_a_result() -> None:
@@ -669,7 +669,7 @@ def test_reasoning_keys() -> None:
             ],
             id="a call behind a text",
         ),
-        pytest.param([said("assistant", "a", phase="final_answer")], id="a phase without an id"),
+        pytest.param([turn("assistant", "a", phase="final_answer")], id="a phase without an id"),
         pytest.param([reply("msg_1", {"type": "refusal", "refusal": "No."})], id="a refusal"),
         pytest.param(
             [
@@ -740,17 +740,17 @@ def test_recorded_items(items: list[Any]) -> None:
         ),
         pytest.param(
             recorded(reply("msg_1", spoken("a"))) * 2,
-            [reply("msg_1", spoken("a")), said("assistant", "a")],
+            [reply("msg_1", spoken("a")), turn("assistant", "a")],
             id="it was sent before",
         ),
         pytest.param(
             recorded({**reply("other-1", spoken("a")), "phase": "commentary"}),
-            [said("assistant", "a", phase="commentary")],
+            [turn("assistant", "a", phase="commentary")],
             id="another service made it",
         ),
         pytest.param(
-            recorded(reply("msg_1", spoken("a")), said("user", "b", id="msg_2", type="message")),
-            [reply("msg_1", spoken("a")), said("user", "b")],
+            recorded(reply("msg_1", spoken("a")), turn("user", "b", id="msg_2", type="message")),
+            [reply("msg_1", spoken("a")), turn("user", "b")],
             id="a user's has none",
         ),
     ],
@@ -795,13 +795,13 @@ def test_written_reasoning() -> None:
     """Reasoning that has no summary of its own gets its text as one."""
     message = say("assistant", "a", ReasoningBlock("Hm.", **OWN), "b")
     item = thought("rs_1", "Hm.", encrypted_content="ZW5j")
-    assert [said("assistant", "a"), item, said("assistant", "b")] == sent(message)
+    assert [turn("assistant", "a"), item, turn("assistant", "b")] == sent(message)
 
 
 def test_annotations_lost() -> None:
     """Annotations stay with the message they came in: without its id they are a hint."""
     message = say("assistant", TextBlock("a", extra={"annotations": [{"type": "file_path"}]}))
-    assert ([said("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
+    assert ([turn("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
 
 
 # What is lost.
@@ -931,14 +931,14 @@ def test_mark() -> None:
     """A mark makes parts of a content, and stands on the part it is written behind."""
     picture = {"type": "input_image", "image_url": "https://x", "detail": "auto", **MARK}
     message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
-    assert [said("user", [text("a", **MARK), text("\n\nb"), picture])] == sent(message)
+    assert [turn("user", [text("a", **MARK), text("\n\nb"), picture])] == sent(message)
 
 
 def test_mark_of_system_text() -> None:
     """System text is the first item, with a mark and without one."""
     assert [
-        [said("system", "a"), said("user", "b")],
-        [said("system", [text("a", **MARK)]), said("user", "b")],
+        [turn("system", "a"), turn("user", "b")],
+        [turn("system", [text("a", **MARK)]), turn("user", "b")],
     ] == [sent(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
 
 
@@ -984,11 +984,11 @@ def test_marks_at_most_four() -> None:
         say("user", marked("h"), "j"),
     ]
     expected = [
-        said("system", "a\n\ni"),
-        said("user", "b\n\nc"),
+        turn("system", "a\n\ni"),
+        turn("user", "b\n\nc"),
         result("d", [text("d", **MARK), text("\n\ne")]),
-        said("user", [text("f", **MARK), text("\n\ng", **MARK)]),
-        said("user", [text("h", **MARK), text("\n\nj")]),
+        turn("user", [text("f", **MARK), text("\n\ng", **MARK)]),
+        turn("user", [text("h", **MARK), text("\n\nj")]),
     ]
     assert (expected, [("hint", "an hour to live"), *[("hint", "cache mark")] * 2]) == (
         sent(*messages),
@@ -1124,31 +1124,31 @@ def test_output_lost() -> None:
         ({"instructions": "a", "input": "b"}, [say("system", "a"), say("user", "b")]),
         ({"instructions": None, "input": "b"}, [say("user", "b")]),
         (
-            {"instructions": [said("developer", "a")], "input": [said("user", "b")]},
+            {"instructions": [turn("developer", "a")], "input": [turn("user", "b")]},
             [say("developer", "a"), say("user", "b")],
         ),
         (
-            [said("system", "a"), said("system", "b"), said("user", "c"), said("system", "d")],
+            [turn("system", "a"), turn("system", "b"), turn("user", "c"), turn("system", "d")],
             [
                 *(say("system", "a"), say("system", "b"), say("user", "c")),
                 say("developer", "d", kind="recorded_system"),
             ],
         ),
         (
-            [said("assistant", "a"), said("assistant", "b"), use("c"), use("d"), result("c", "e")],
+            [turn("assistant", "a"), turn("assistant", "b"), use("c"), use("d"), result("c", "e")],
             [say("assistant", "a"), say("assistant", "b", call("c"), call("d")), answer("c", "e")],
         ),
         (
-            [said("assistant", [{"type": "output_audio"}], phase="commentary")],
+            [turn("assistant", [{"type": "output_audio"}], phase="commentary")],
             [say("assistant", UnknownBlock({"type": "output_audio"}, "openai_responses"))],
         ),
         (
-            [said("assistant", ""), {**result("a", [text("b", **MARK)]), "name": "look_up"}],
+            [turn("assistant", ""), {**result("a", [text("b", **MARK)]), "name": "look_up"}],
             [say("tool", ToolResultBlock("a", (marked("b"),), "look_up"))],
         ),
         (
             [
-                said(
+                turn(
                     "user",
                     [
                         {"type": "input_image", "image_url": "data:image/png;base64,QQ=="},
@@ -1190,17 +1190,17 @@ UNREADABLE: list[tuple[object, str]] = [
     ({"model": "x"}, "'input' is needed"),
     ([7], "input[0]: a dictionary is needed, not int"),
     ([{}], "input[0]: 'type' or 'role' is needed"),
-    ([said("usr", "a")], "input[0]: unknown 'role' 'usr'"),
+    ([turn("usr", "a")], "input[0]: unknown 'role' 'usr'"),
     ([{"role": "user"}], "input[0]: 'content' is needed"),
-    ([said("user", 7)], "input[0]: 'content' is a list, not int"),
-    ([said("user", ["a"])], "input[0]: content[0]: a dictionary is needed, not str"),
-    ([said("user", [{}])], "input[0]: content[0]: 'type' is needed"),
-    ([said("user", [{"type": "input_text"}])], "input[0]: content[0]: 'text' is needed"),
+    ([turn("user", 7)], "input[0]: 'content' is a list, not int"),
+    ([turn("user", ["a"])], "input[0]: content[0]: a dictionary is needed, not str"),
+    ([turn("user", [{}])], "input[0]: content[0]: 'type' is needed"),
+    ([turn("user", [{"type": "input_text"}])], "input[0]: content[0]: 'text' is needed"),
     (
-        [said("user", [{"type": "input_image", "image_url": 7}])],
+        [turn("user", [{"type": "input_image", "image_url": 7}])],
         "input[0]: content[0]: 'image_url' is a string, not int",
     ),
-    ([said("user", "a"), {"type": "function_call"}], "input[1]: 'call_id' is needed"),
+    ([turn("user", "a"), {"type": "function_call"}], "input[1]: 'call_id' is needed"),
     ([result("a", 7)], "input[0]: 'output' is a string or a list of parts, not int"),
     (
         [{"type": "reasoning", "summary": [7]}],
@@ -1244,11 +1244,11 @@ def test_read_error(data: object, what: str) -> None:
     [
         ({"messages": []}, "openai"),
         ({"contents": []}, "gemini"),
-        ([said("assistant", "a", tool_calls=[{"id": "a"}])], "openai"),
-        ([said("tool", "a", tool_call_id="a")], "openai"),
-        ([said("user", [{"type": "text", "text": "a"}])], "openai"),
+        ([turn("assistant", "a", tool_calls=[{"id": "a"}])], "openai"),
+        ([turn("tool", "a", tool_call_id="a")], "openai"),
+        ([turn("user", [{"type": "text", "text": "a"}])], "openai"),
         ([{"role": "user", "parts": [{"text": "a"}]}], "gemini"),
-        ([said("assistant", [{"type": "tool_use", "input": {}}])], "anthropic"),
+        ([turn("assistant", [{"type": "tool_use", "input": {}}])], "anthropic"),
         ([{"type": "tool_result", "tool_use_id": "a"}], "anthropic"),
     ],
 )
@@ -1341,8 +1341,8 @@ def test_finish_reason(found: Response, reason: str | None) -> None:
 
 def test_response_objects_among_items() -> None:
     """The items of a response may be put among recorded ones, as the client returned them."""
-    items = [said("user", "a"), *response(*ANSWERED).output]
-    assert [said("user", "a"), *ANSWERED] == sent(*recorded(*items))
+    items = [turn("user", "a"), *response(*ANSWERED).output]
+    assert [turn("user", "a"), *ANSWERED] == sent(*recorded(*items))
 
 
 @pytest.mark.parametrize(
@@ -1360,18 +1360,18 @@ def test_no_response(data: object) -> None:
 @pytest.mark.parametrize(
     "items",
     [
-        [said("tool", "a")],
-        [said("assistant", [text("a")])],
-        [said("user", "a", name="ada")],
-        [said("user", [])],
-        [said("user", [{"type": "text", "text": "a"}])],
+        [turn("tool", "a")],
+        [turn("assistant", [text("a")])],
+        [turn("user", "a", name="ada")],
+        [turn("user", [])],
+        [turn("user", [{"type": "text", "text": "a"}])],
         [use("a")],
         [result("a", "b")],
         [use("a" * 65), result("a" * 65, "b")],
-        [thought("rs_1"), said("user", "a")],
+        [thought("rs_1"), turn("user", "a")],
         [reply("fc_1", spoken("a"))],
         [reply("msg_1", spoken("a"))] * 2,
-        [said("user", [text("a", **MARK)])] * 5,
+        [turn("user", [text("a", **MARK)])] * 5,
     ],
 )
 def test_refused(items: list[Any]) -> None:

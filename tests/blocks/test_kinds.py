@@ -28,8 +28,8 @@ from promptdsl import (
     UserActionBlock,
     block_from_dict,
 )
+from tests.errors import raised
 from tests.internals import CLASSES, AnyBlock, is_ambiguous
-from tests.places import raised
 from tests.test_plain_data import Liar
 
 SOURCE = MediaSource("url", "u")

@@ -13,7 +13,6 @@ from promptdsl import (
     DocumentBlock,
     History,
     ImageBlock,
-    Loss,
     MediaSource,
     Message,
     ReasoningBlock,
@@ -41,11 +40,6 @@ def rendered(messages: Iterable[Message], provider: str | None = None) -> Render
 def recorded(name: str) -> Rendered:
     """Return a real conversation, rendered for no target."""
     return render(History.from_openai(RECORDED[name]), transformation={"tool_pairing": "fill"})
-
-
-def said(losses: Iterable[Loss]) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in losses]
 
 
 def texts(messages: Sequence[Message]) -> set[str]:

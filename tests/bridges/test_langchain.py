@@ -39,7 +39,8 @@ from promptdsl import (
 from promptdsl import ToolMessage as Answer
 from promptdsl.bridges.langchain import from_langchain, to_langchain
 from tests.adapters.conversations import PNG, answer, call, media, say
-from tests.bridges.crossings import rendered, said
+from tests.bridges.crossings import rendered
+from tests.renders import named_losses
 
 
 def written(*messages: Message) -> Any:
@@ -148,7 +149,7 @@ def test_losses() -> None:
         say("assistant", ToolResultBlock("a", (), error_type="timeout_error")),
         answer("a", call("b")),
     ]
-    assert said(to_langchain(rendered(messages)).losses) == [
+    assert named_losses(to_langchain(rendered(messages)).losses) == [
         ("content", "a block of type 'tool_use'"),
         ("hint", "a cache mark"),
         ("hint", "further keys of a block"),
@@ -390,7 +391,7 @@ def test_provider_and_version() -> None:
 def test_losses_of_reading(message: Any, loss: Any) -> None:
     """What has no form here is named with the message it stood in."""
     losses = from_langchain([message]).losses
-    assert ([loss], ["messages[0]"]) == (said(losses), [found.path for found in losses])
+    assert ([loss], ["messages[0]"]) == (named_losses(losses), [found.path for found in losses])
 
 
 def test_spoken_bytes() -> None:
@@ -415,7 +416,7 @@ def test_what_tools_say_beside() -> None:
     assert [
         ("hint", "the cache mark of the tool 'f'"),
         ("hint", "further keys of the tool 'f'"),
-    ] == said(to_langchain(given).losses)
+    ] == named_losses(to_langchain(given).losses)
 
 
 def test_broken_calls_come_last() -> None:

@@ -27,7 +27,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.bridges.litellm import from_litellm, to_litellm
-from tests.bridges.crossings import said
+from tests.renders import named_losses
 
 
 class Reply:
@@ -47,7 +47,7 @@ def test_a_conversation() -> None:
         {"role": "user", "content": "Hi."},
         {"role": "system", "content": "Go."},
     ]
-    assert said(bridged.losses) == [("hint", "the name 'ada'")]
+    assert named_losses(bridged.losses) == [("hint", "the name 'ada'")]
 
 
 def test_another_target() -> None:
@@ -65,7 +65,7 @@ def test_tools() -> None:
     bridged = to_litellm(render(prompt, tool_choice="required"))
     assert (["f"], [("hint", "tool_choice")]) == (
         [tool["function"]["name"] for tool in bridged.tools],
-        said(bridged.losses),
+        named_losses(bridged.losses),
     )
 
 
@@ -129,7 +129,7 @@ def content_of(**item: object) -> tuple[object, ...]:
 def test_form_of_the_answer() -> None:
     """The form of the answer is said with the call: a hint, once."""
     prompt = render(Timeline(User("Hi."), Output({"type": "object", "properties": {}})))
-    assert [("hint", "output")] == said(to_litellm(prompt, strict=True).losses)
+    assert [("hint", "output")] == named_losses(to_litellm(prompt, strict=True).losses)
 
 
 MARK = {"type": "ephemeral"}
@@ -195,7 +195,7 @@ def test_what_chat_does_not_know(item: dict[str, object], block: object) -> None
 def test_losses_of_reading(more: dict[str, object], what: str) -> None:
     """What has no form here is a hint."""
     item = {"role": "assistant", "content": "Hi.", **more}
-    assert [("hint", what)] == said(from_litellm([item]).losses)
+    assert [("hint", what)] == named_losses(from_litellm([item]).losses)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ from promptdsl import (
 )
 from promptdsl.bridges.mcp import from_mcp, to_mcp
 from tests.adapters.conversations import answer, call, media, say
-from tests.bridges.crossings import rendered, said
+from tests.bridges.crossings import rendered
+from tests.renders import named_losses
 
 
 def spoken(role: Any, text: str) -> PromptMessage:
@@ -59,7 +60,10 @@ def test_a_conversation() -> None:
         spoken("user", "Go."),
     ]
     assert bridged.messages == GetPromptResult(description="A greeting.", messages=expected)
-    assert said(bridged.losses) == [("role", "system message"), ("role", "developer message")]
+    assert named_losses(bridged.losses) == [
+        ("role", "system message"),
+        ("role", "developer message"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_losses() -> None:
         answer("a", "rain"),
         say("developer", "<event>\nx\n</event>", kind="event"),
     ]
-    assert said(to_mcp(rendered(messages)).losses) == [
+    assert named_losses(to_mcp(rendered(messages)).losses) == [
         ("content", "image 'f'"),
         ("hint", "the name 'ada'"),
         ("hint", "a cache mark"),
@@ -128,7 +132,7 @@ def test_losses() -> None:
 def test_tools() -> None:
     """Tools are a hint: a server lists them elsewhere."""
     prompt = render(Timeline(Tool(name="f", input_schema={"type": "object"}), User("Hi.")))
-    assert [("hint", "tools")] == said(to_mcp(prompt).losses)
+    assert [("hint", "tools")] == named_losses(to_mcp(prompt).losses)
 
 
 def test_an_embedded_text() -> None:
@@ -142,7 +146,7 @@ def test_annotations() -> None:
     """Annotations are for clients: they are a hint."""
     content = TextContent(type="text", text="Hi.", annotations=Annotations(priority=1))
     bridged = from_mcp(GetPromptResult(messages=[PromptMessage(role="user", content=content)]))
-    assert [("hint", "annotations of a content")] == said(bridged.losses)
+    assert [("hint", "annotations of a content")] == named_losses(bridged.losses)
     assert (TextBlock("Hi."),) == bridged.messages[0].content
 
 

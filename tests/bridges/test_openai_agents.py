@@ -6,8 +6,9 @@ from promptdsl import DataError, System, Timeline, Tool, User, render
 from promptdsl.bridges.openai_agents import from_openai_agents, to_openai_agents
 from tests.adapters.conversations import CONVERSATIONS
 from tests.adapters.openai_responses_check import check_openai_responses
-from tests.bridges.crossings import rendered, said
+from tests.bridges.crossings import rendered
 from tests.internals import facts_for
+from tests.renders import named_losses
 
 # A block no type of this version knows is sent as it came, so no checker knows it either.
 KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
@@ -27,7 +28,7 @@ def test_tools() -> None:
     """Tools are a hint: an agent is given functions."""
     prompt = render(Timeline(Tool(name="f", input_schema={"type": "object"}), User("Hi.")))
     bridged = to_openai_agents(prompt)
-    assert ((), [("hint", "tools")]) == (bridged.tools, said(bridged.losses))
+    assert ((), [("hint", "tools")]) == (bridged.tools, named_losses(bridged.losses))
 
 
 def test_text_alone() -> None:

@@ -50,7 +50,8 @@ from promptdsl import (
 )
 from promptdsl.bridges.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.adapters.conversations import answer, call, media, say
-from tests.bridges.crossings import rendered, said
+from tests.bridges.crossings import rendered
+from tests.renders import named_losses
 
 TIME: Any = {"timestamp": datetime(1970, 1, 1, tzinfo=UTC)}
 
@@ -123,7 +124,7 @@ def test_losses() -> None:
         say("assistant", ReasoningBlock("", "a", "b", "anthropic"), ToolResultBlock("a", ())),
         say("tool", ToolResultBlock("a", (TextBlock("x", "5m"),), error_type="timeout_error")),
     ]
-    assert said(to_pydantic_ai(rendered(messages)).losses) == [
+    assert named_losses(to_pydantic_ai(rendered(messages)).losses) == [
         ("content", "a block of type 'image'"),
         ("hint", "the name 'boss'"),
         ("content", "a block of type 'tool_use'"),
@@ -223,9 +224,10 @@ def test_what_cannot_be_read() -> None:
     native = NativeToolCallPart("search", {"q": "x"}, "i")
     stray = UserPromptPart([CachePoint(), "a"])
     history = [ModelResponse([native]), ModelRequest([stray])]
-    assert [("content", "a part of kind 'builtin-tool-call'"), ("hint", "a cache point")] == said(
-        from_pydantic_ai(history).losses
-    )
+    assert [
+        ("content", "a part of kind 'builtin-tool-call'"),
+        ("hint", "a cache point"),
+    ] == named_losses(from_pydantic_ai(history).losses)
 
 
 def test_uploaded_files() -> None:
@@ -285,7 +287,7 @@ def test_the_longest_cache_point() -> None:
     bridged = from_pydantic_ai([ModelRequest([part])])
     assert ((TextBlock("a", "1h"),), [("hint", "a cache point")]) == (
         bridged.messages[0].content,
-        said(bridged.losses),
+        named_losses(bridged.losses),
     )
 
 

@@ -21,7 +21,7 @@ from promptdsl import (
     User,
     render,
 )
-from tests.places import places, raised
+from tests.errors import lines_of, raised
 
 TURNS = {
     "system": System,
@@ -77,7 +77,7 @@ def test_an_unknown_role_is_an_error(role: Any, fix: str) -> None:
         Turn(role, "x")
 
     error = raised(OptionError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert fix == error.fix
 
 

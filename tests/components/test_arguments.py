@@ -30,7 +30,8 @@ from promptdsl import (
     decode,
 )
 from tests.components.holders import HOLDERS, every_holder
-from tests.places import named, places, raised, said
+from tests.errors import lines_of, raised, with_article
+from tests.renders import said
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_nothing_is_an_error_in_a_text(nothing: Any) -> None:
         Text("a", nothing)
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert error.fix
 
 
@@ -218,7 +219,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
 def test_what_is_no_content_is_an_error(holder: str, wrong: Any, what: str, fix: str) -> None:
     """Anything that is no content is an error that names it and says what to write."""
     error = raised(ContentError, lambda: HOLDERS[holder](wrong))
-    assert (f"{what} cannot be content of {named(holder)}", fix) == (error.what, error.fix)
+    assert (f"{what} cannot be content of {with_article(holder)}", fix) == (error.what, error.fix)
 
 
 @pytest.mark.parametrize(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
@@ -229,7 +230,7 @@ def test_what_is_no_content_is_an_error_in_a_text(wrong: Any, what: str, fix: st
         Text("a", wrong)
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert (f"{what} cannot be content of a Text", fix) == (error.what, error.fix)
 
 
@@ -243,7 +244,7 @@ def test_an_error_of_content_has_the_line_of_the_call() -> None:
                 ["b"],
             )
 
-    assert places(write, 2) == raised(ContentError, write).at
+    assert lines_of(write, 2) == raised(ContentError, write).at
 
 
 # t-strings, by their shape.
@@ -322,7 +323,7 @@ def test_a_component_in_a_t_string_is_an_error() -> None:
         User(template("a ", Interpolation(part), ""))
 
     error = raised(ContentError, write)
-    assert places(write, 2, 1) == error.at
+    assert lines_of(write, 2, 1) == error.at
     assert "pass it as an argument of its own" == error.fix
 
 
@@ -334,7 +335,7 @@ def test_what_is_no_text_is_an_error_in_a_t_string(value: Any) -> None:
         User(template("a ", Interpolation(value), ""))
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert error.fix
 
 

@@ -68,8 +68,9 @@ from promptdsl import (
     render,
 )
 from tests.components.failing import Failed, failed, refusal
+from tests.errors import lines_of, raised
 from tests.internals import CACHE, DEFAULTS, walk
-from tests.places import losses, places, raised, said
+from tests.renders import said
 
 HERE = CacheBreakpoint()
 PRIORITY = "write a number: the higher, the longer it is kept"
@@ -265,7 +266,7 @@ def test_the_lines_of_an_id() -> None:
             ),
         )
 
-    assert places(write, 4, 2) == raised(PlacementError, write).at
+    assert lines_of(write, 4, 2) == raised(PlacementError, write).at
 
 
 Ids = st.recursive(
@@ -532,7 +533,7 @@ def test_a_limit_holds_nothing_else(part: Any, fix: str, around: Any) -> None:
         )
 
     error = raised(PlacementError, write)
-    assert (fix, places(write, 1)) == (error.fix, error.at[1:])
+    assert (fix, lines_of(write, 1)) == (error.fix, error.at[1:])
 
 
 @pytest.mark.parametrize("part", [Group("x"), Reserve(5), FirstFit("x"), Note("x")])
@@ -551,7 +552,7 @@ def test_a_block_of_a_limit_is_checked() -> None:
             Text("b")
             Reserve(3)
 
-    assert places(write, 3, 1) == raised(PlacementError, write).at
+    assert lines_of(write, 3, 1) == raised(PlacementError, write).at
 
 
 def test_deep_limits() -> None:
@@ -849,7 +850,7 @@ def test_the_place_of_a_loss() -> None:
         "user[1]",
         node.source,
     )
-    assert (expected,) == losses(Timeline(User("a"), Assistant("b"), User(node, "c")))
+    assert (expected,) == render(Timeline(User("a"), Assistant("b"), User(node, "c"))).losses
 
 
 @pytest.mark.parametrize(
@@ -867,7 +868,7 @@ def test_the_place_of_a_loss() -> None:
 )
 def test_a_block_that_takes_none(turn: Node, expected: tuple[str, str]) -> None:
     """Reasoning takes no mark, and that is noticed."""
-    assert [expected] == [(loss.what, loss.why) for loss in losses(turn)]
+    assert [expected] == [(loss.what, loss.why) for loss in render(turn).losses]
 
 
 PARTS = st.recursive(

@@ -44,8 +44,8 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.places import places, raised, said
-from tests.reading import line
+from tests.errors import lines_of, raised, this_line
+from tests.renders import said
 from tests.value_places import tstring
 
 
@@ -161,7 +161,7 @@ def test_what_a_component_cannot_return(wrong: Any, message: str, fix: str) -> N
         returning()
 
     error = raised(ContentError, write)
-    assert (message, places(write, 4)) == (error.what, error.at)
+    assert (message, lines_of(write, 4)) == (error.what, error.at)
     assert error.fix.startswith(fix)
 
 
@@ -217,7 +217,7 @@ def test_a_component_cannot_return_what_stands_in_the_block() -> None:
 
     parts: list[Node] = []
     error = raised(ScopeError, write)
-    assert ("this Text already stands in another place of a block", places(write, 3, 2)) == (
+    assert ("this Text already stands in another place of a block", lines_of(write, 3, 2)) == (
         error.what,
         error.at,
     )
@@ -411,7 +411,7 @@ def test_a_part_that_stands_in_the_block_is_no_argument() -> None:
             box(part)
 
     error = raised(ScopeError, write)
-    assert ("this Text already stands in another place of a block", places(write, 4, 2)) == (
+    assert ("this Text already stands in another place of a block", lines_of(write, 4, 2)) == (
         error.what,
         error.at,
     )
@@ -467,7 +467,7 @@ def test_what_is_no_plain_function(wrong: Any, what: str, fix: str) -> None:
         component(wrong)
 
     error = raised(ContentError, write)
-    assert (f"component() takes a plain function, {what}", fix, places(write, 1)) == (
+    assert (f"component() takes a plain function, {what}", fix, lines_of(write, 1)) == (
         error.what,
         error.fix,
         error.at,
@@ -482,7 +482,7 @@ def test_what_is_no_name(name: Any) -> None:
         component(name=name)(other)
 
     error = raised(OptionError, write)
-    assert (f"{name!r} is no name of a component", places(write, 1)) == (error.what, error.at)
+    assert (f"{name!r} is no name of a component", lines_of(write, 1)) == (error.what, error.at)
 
 
 def test_a_lambda_has_no_name() -> None:
@@ -507,7 +507,7 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
         call()
     error = caught.value
     assert isinstance(error, OptionError)
-    assert (places(call, 0), True) == (error.at, "it takes " in error.fix)
+    assert (lines_of(call, 0), True) == (error.at, "it takes " in error.fix)
 
 
 # Where it may not stand.
@@ -529,7 +529,7 @@ def test_where_a_component_may_not_stand(write: Callable[[], object], what: str,
     error = raised(PlacementError, write)
     assert error.what.startswith(what)
     assert error.fix.startswith(fix)
-    assert places(write, 0, 0) == error.at
+    assert lines_of(write, 0, 0) == error.at
 
 
 def test_a_turn_in_a_turn_names_the_lines_of_both() -> None:
@@ -544,7 +544,7 @@ def test_a_turn_in_a_turn_names_the_lines_of_both() -> None:
             asking()
 
     error = raised(PlacementError, write)
-    assert (*places(asking, 2), *places(write, 1)) == error.at
+    assert (*lines_of(asking, 2), *lines_of(write, 1)) == error.at
 
 
 def test_siblings_of_one_id() -> None:
@@ -651,7 +651,7 @@ def test_a_component_with_children_that_is_not_opened() -> None:
             card("T")
 
     error = raised(ContentError, write)
-    assert ("this card was written with no content and no block", places(write, 2)) == (
+    assert ("this card was written with no content and no block", lines_of(write, 2)) == (
         error.what,
         error.at,
     )
@@ -666,7 +666,7 @@ def test_a_component_without_a_place_for_children() -> None:
             Text("y")
 
     error = raised(ScopeError, write)
-    assert places(write, 1, 1) == error.at
+    assert lines_of(write, 1, 1) == error.at
     assert "persona is written already, it has no place for children" == error.what
 
 
@@ -718,7 +718,7 @@ def test_a_function_that_never_yields() -> None:
 
     with System("a") as block:
         error = raised(ScopeError, write)
-    assert ("the function of never never yields", places(write, 1)) == (error.what, error.at)
+    assert ("the function of never never yields", lines_of(write, 1)) == (error.what, error.at)
     assert [("system", ["a"])] == said(block)
 
 
@@ -733,7 +733,7 @@ def test_a_function_that_yields_twice(error: Exception | None) -> None:
 
     with System("a") as block:
         found = raised(ScopeError, write)
-    assert ("the function of twice yields more than once", places(write, 1)) == (
+    assert ("the function of twice yields more than once", lines_of(write, 1)) == (
         found.what,
         found.at,
     )
@@ -906,7 +906,7 @@ def test_a_suspended_generator_keeps_a_component_open() -> None:
 
     error = raised(ScopeError, write)
     assert "this System is closed out of order" in error.what
-    assert places(suspended, 1)[0] == error.at[-1]
+    assert lines_of(suspended, 1)[0] == error.at[-1]
     waiting.close()
 
 
@@ -1224,7 +1224,7 @@ def test_an_override_closed_out_of_order() -> None:
             next(waiting)
 
     error = raised(ScopeError, write)
-    assert ("this override() is closed out of order", places(write, 2)[0]) == (
+    assert ("this override() is closed out of order", lines_of(write, 2)[0]) == (
         error.what,
         error.at[-1],
     )
@@ -1299,7 +1299,7 @@ def test_an_unknown_component(name: str, near: str) -> None:
         override({name: other})
 
     error = raised(OptionError, write)
-    assert (f"no component is called {name!r}", near, places(write, 1)) == (
+    assert (f"no component is called {name!r}", near, lines_of(write, 1)) == (
         error.what,
         error.fix,
         error.at,
@@ -1322,7 +1322,7 @@ def test_what_is_no_stand_in(stand_in: Any, what: str) -> None:
         override({"persona": stand_in})
 
     error = raised(OptionError, write)
-    assert (what, places(write, 1)) == (error.what, error.at)
+    assert (what, lines_of(write, 1)) == (error.what, error.at)
 
 
 def test_an_override_takes_a_mapping() -> None:
@@ -1332,7 +1332,7 @@ def test_an_override_takes_a_mapping() -> None:
         override([("persona", other)])  # type: ignore[arg-type]
 
     error = raised(OptionError, write)
-    assert ("override() takes a mapping, not list", places(write, 1)) == (error.what, error.at)
+    assert ("override() takes a mapping, not list", lines_of(write, 1)) == (error.what, error.at)
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -1414,7 +1414,7 @@ def test_functions_of_other_arguments_do_not(original: str, stand_in: str, probl
     assert (
         f"<lambda> cannot stand in for {name}: {problem}",
         f"take the same arguments: {name}{inspect.signature(FUNCTIONS[original])}",
-        places(write, 1),
+        lines_of(write, 1),
     ) == (error.what, error.fix, error.at)
 
 
@@ -1429,7 +1429,7 @@ def test_arguments_are_checked_again_at_the_call() -> None:
             first("a", "b")
 
     error = raised(OptionError, write)
-    assert (places(write, 3, 1), True) == (
+    assert (lines_of(write, 3, 1), True) == (
         error.at,
         "<lambda> cannot stand in for same" in error.what,
     )
@@ -1476,7 +1476,7 @@ def test_the_outline_names_who_stood_in_for_a_component_of_turns() -> None:
 
 def test_a_component_knows_its_line() -> None:
     """The place of a component is where it was called."""
-    part, written = persona("x"), line()
+    part, written = persona("x"), this_line()
     assert f"{__file__}:{written}" == str(part.source)
 
 

@@ -53,7 +53,8 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.places import places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 from tests.value_places import tstring
 
 
@@ -143,8 +144,8 @@ def test_what_a_lazy_cannot_return(wrong: Any, what: str) -> None:
         asyncio.run(arender(User("q", lazy)))
 
     error, awaited = raised(ContentError, write), raised(ContentError, wait)
-    assert (what, places(late, 2)) == (error.what, error.at)
-    assert (what, places(wait, 1)) == (awaited.what, awaited.at)
+    assert (what, lines_of(late, 2)) == (error.what, error.at)
+    assert (what, lines_of(wait, 1)) == (awaited.what, awaited.at)
 
 
 def test_an_unfinished_part_cannot_be_returned() -> None:
@@ -351,9 +352,10 @@ def test_a_lazy_that_leaves_a_block_open() -> None:
 
     errors = [raised(ScopeError, write), raised(ScopeError, wait)]
     assert ["the function of this Lazy left a Section open"] * 2 == [e.what for e in errors]
-    assert [places(write, 1) + places(leaving, 2), places(wait, 1) + places(leaving_later, 3)] == [
-        error.at for error in errors
-    ]
+    assert [
+        lines_of(write, 1) + lines_of(leaving, 2),
+        lines_of(wait, 1) + lines_of(leaving_later, 3),
+    ] == [error.at for error in errors]
     assert [("user", ["x"])] == said(User("x"))
 
 
@@ -475,7 +477,7 @@ def test_render_does_not_wait(function: Any) -> None:
     assert (
         "this Lazy is asynchronous, and render() does not wait",
         "use await arender(...)",
-        places(write, 1),
+        lines_of(write, 1),
     ) == (error.what, error.fix, error.at)
 
 
@@ -497,7 +499,7 @@ def test_a_lazy_takes_a_function(wrong: Any) -> None:
         Lazy(wrong)
 
     error = raised(ContentError, write)
-    assert (f"a Lazy takes a function, not {type(wrong).__name__}", places(write, 1)) == (
+    assert (f"a Lazy takes a function, not {type(wrong).__name__}", lines_of(write, 1)) == (
         error.what,
         error.at,
     )
@@ -511,7 +513,7 @@ def test_a_weight_is_a_number_above_zero(weight: Any) -> None:
         Lazy(str, weight=weight)
 
     error = raised(OptionError, write)
-    assert (f"Lazy(weight={weight!r})", places(write, 1)) == (error.what, error.at)
+    assert (f"Lazy(weight={weight!r})", lines_of(write, 1)) == (error.what, error.at)
 
 
 def test_an_unknown_keyword_of_a_lazy() -> None:
@@ -573,7 +575,7 @@ def test_lazies_that_never_end() -> None:
         render(User(lazy))
 
     error = raised(ContentError, write)
-    assert ("lazies return lazies, 100 times over", places(write, 1)) == (error.what, error.at)
+    assert ("lazies return lazies, 100 times over", lines_of(write, 1)) == (error.what, error.at)
 
 
 # Templates.
@@ -652,7 +654,7 @@ def test_a_template_that_cannot_be_rendered(
     part = make()
     error = raised(kind, lambda: render(System(part)))
     assert what in error.what
-    assert places(make, 0) == error.at[-1:]
+    assert lines_of(make, 0) == error.at[-1:]
 
 
 @pytest.mark.parametrize(
@@ -666,7 +668,7 @@ def test_a_template_that_cannot_be_rendered(
 def test_variables_that_are_refused(make: Callable[[], Node], what: str) -> None:
     """What is no plain data is refused where it is written."""
     error = raised(ContentError, make)
-    assert places(make, 0) == error.at
+    assert lines_of(make, 0) == error.at
     assert what in error.what
 
 
@@ -677,7 +679,7 @@ def test_a_name_that_leads_out_of_its_folder(name: str) -> None:
     def write() -> None:
         Template(name)
 
-    assert places(write, 1) == raised(TemplateError, write).at
+    assert lines_of(write, 1) == raised(TemplateError, write).at
 
 
 def test_a_template_is_written_into_the_open_block() -> None:

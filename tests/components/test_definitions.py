@@ -41,8 +41,8 @@ from promptdsl import (
     render,
 )
 from tests.components.failing import Failed, failed, refusal
+from tests.errors import lines_of, raised, with_article
 from tests.internals import is_closed
-from tests.places import named, places, raised
 
 EMPTY_OBJECT = {"type": "object", "properties": {}}
 TEXT = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
@@ -239,7 +239,7 @@ BESIDE = "write it beside the turns, directly in the Timeline"
 def test_nowhere_else(holder: Callable[..., Any], component: str, part: Any, name: str) -> None:
     """Inside a turn, or a part of one, they are refused, in a fragment too."""
     error = raised(PlacementError, lambda: holder(part))
-    what = f"{named(name)} cannot stand in {named(component)}"
+    what = f"{with_article(name)} cannot stand in {with_article(component)}"
     assert (what, BESIDE) == (error.what, error.fix)
 
 
@@ -252,7 +252,7 @@ def test_refused_when_written() -> None:
             raise AssertionError("too late")
 
     error = raised(PlacementError, write)
-    assert (f"{named('Tool')} cannot stand in a System", places(write, 2, 1)) == (
+    assert (f"{with_article('Tool')} cannot stand in a System", lines_of(write, 2, 1)) == (
         error.what,
         error.at,
     )
@@ -362,7 +362,7 @@ def test_the_lines_of_an_error() -> None:
 
     error = raised(ContentError, write)
     line = f"{unbound.__code__.co_filename}:{unbound.__code__.co_firstlineno}"
-    assert (*places(write, 1), line) == error.at
+    assert (*lines_of(write, 1), line) == error.at
 
 
 @pytest.mark.parametrize("node", [Tool(search), Output(Answer)])

@@ -18,7 +18,8 @@ from promptdsl import (
     UserAction,
     decode,
 )
-from tests.places import places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 
 
 def text(*happenings: Any) -> str:
@@ -135,7 +136,7 @@ def test_fields_are_data(value: Any, expected: str) -> None:
 def test_a_field_that_is_no_text_is_an_error(write: Any, value: Any) -> None:
     """A field without a form as text is an error at the line that names the field."""
     error = raised(ContentError, lambda: write(value))
-    assert places(write, 0) == error.at
+    assert lines_of(write, 0) == error.at
     assert error.what.endswith("is not text")
     assert error.fix
 
@@ -170,4 +171,4 @@ def test_an_event_stays_where_it_happened() -> None:
 def test_what_happened_needs_a_text(make: Any) -> None:
     """An action, a key and an event are never ``None``; the error names the line."""
     error = raised(ContentError, make)
-    assert (places(make, 0), True) == (error.at, error.what.endswith("needs a text"))
+    assert (lines_of(make, 0), True) == (error.at, error.what.endswith("needs a text"))

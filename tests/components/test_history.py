@@ -22,7 +22,8 @@ from promptdsl import (
     include,
     render,
 )
-from tests.places import places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 
 OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "s"},
@@ -145,7 +146,7 @@ def test_what_is_no_list_is_refused_where_it_is_written(given: Any) -> None:
         History(given)
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert "give the list itself: History(messages)" == error.fix
 
 
@@ -166,7 +167,7 @@ def test_a_component_is_refused_where_it_is_written(read: Any) -> None:
     error = raised(ContentError, write)
     assert "a ToolMessage cannot stand in the list of a History" == error.what
     assert "write it behind the History, directly in the Timeline" == error.fix
-    assert places(write, 4) == error.at[1:]
+    assert lines_of(write, 4) == error.at[1:]
 
 
 def test_a_component_in_a_list_is_in_no_block() -> None:
@@ -195,7 +196,7 @@ def test_what_cannot_be_read_is_an_error_when_rendered(item: Any, what: str) -> 
         return History([{"role": "user", "content": "a"}, item])
 
     error = raised(DataError, lambda: render(write()))
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert what == error.what
 
 
@@ -280,7 +281,7 @@ def test_what_no_budget_may_take(name: str, options: dict[str, Any], fix: str) -
 
     with Timeline() as tree:
         error = raised(OptionError, write)
-    assert (fix, places(write, 1), ()) == (error.fix, error.at, tree.content)
+    assert (fix, lines_of(write, 1), ()) == (error.fix, error.at, tree.content)
 
 
 def test_options_are_keywords() -> None:

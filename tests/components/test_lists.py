@@ -50,14 +50,14 @@ from promptdsl import (
     include,
 )
 from tests.components.failing import Write, failed, refusal
-from tests.reading import said, text
+from tests.renders import comes_to, only_text
 
 XML: Any = {"format": "xml"}
 
 
 def both(*content: Any) -> tuple[str, str]:
     """Return what content is in Markdown and in XML."""
-    return text(*content), text(*content, transformation=XML)
+    return only_text(*content), only_text(*content, transformation=XML)
 
 
 # What they look like.
@@ -137,12 +137,12 @@ def test_written(part: Node, markdown: str, xml: str) -> None:
 )
 def test_items(item: Item, expected: str) -> None:
     """Further lines of an item are indented; a list or code follows its text on the next line."""
-    assert expected == text(System(List(item)))
+    assert expected == only_text(System(List(item)))
 
 
 def test_a_stranger_in_an_item() -> None:
     """The fence of a stranger's text ends at a blank line, so that code after it is code."""
-    said_ = text(System(List(Item("a", Untrusted("b"), Code("c")))))
+    said_ = only_text(System(List(Item("a", Untrusted("b"), Code("c")))))
     assert "\n  b\n  </untrusted>\n\n  ```\n  c\n  ```" == said_[said_.index("\n  b") :]
 
 
@@ -160,7 +160,7 @@ def test_a_stranger_in_an_item() -> None:
 )
 def test_a_list_in_a_list(part: Node, expected: str) -> None:
     """A list in a list stands under the item before it, and takes no number."""
-    assert expected == text(System(part))
+    assert expected == only_text(System(part))
 
 
 def test_a_list_in_a_list_in_xml() -> None:
@@ -174,7 +174,9 @@ def test_numbers_of_several_digits() -> None:
     """What stands in an item is indented by the width of its own number."""
     nine = [str(number) for number in range(1, 10)]
     part = List(*nine, Item("ten\nlines"), List("under ten"), "eleven", ordered=True)
-    assert text(System(part)).endswith("\n9. 9\n10. ten\n    lines\n    - under ten\n11. eleven")
+    assert only_text(System(part)).endswith(
+        "\n9. 9\n10. ten\n    lines\n    - under ten\n11. eleven"
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,12 +202,12 @@ def test_numbers_of_several_digits() -> None:
 )
 def test_lists_beside_each_other(content: list[Any], expected: str) -> None:
     """A second list has the other marks, because Markdown would read the two as one."""
-    assert expected == text(System(*content))
+    assert expected == only_text(System(*content))
 
 
 def test_lists_in_blocks_of_their_own() -> None:
     """In conversation neighbouring lists are separate blocks, both with the usual marks."""
-    assert [("user", "- a", "- b")] == said(User(List("a"), List("b")))
+    assert [("user", "- a", "- b")] == comes_to(User(List("a"), List("b")))
 
 
 # How they are written.
@@ -236,12 +238,12 @@ def test_arguments_and_a_block() -> None:
     """A block appends to what was given as arguments."""
     with System() as written, List("a"):
         Text("b")
-    assert "- a\n- b" == text(written)
+    assert "- a\n- b" == only_text(written)
 
 
 def test_every_argument_is_an_item() -> None:
     """In a list neighbouring strings, numbers and values are items of their own."""
-    assert "- a\n- 1\n- b\n- c" == text(System(List("a", 1, Value("b"), Text("c"))))
+    assert "- a\n- 1\n- b\n- c" == only_text(System(List("a", 1, Value("b"), Text("c"))))
 
 
 def test_an_argument_just_written_is_moved() -> None:
@@ -250,7 +252,7 @@ def test_an_argument_just_written_is_moved() -> None:
         List(Text("a"), "b", Item("c"), Quote(Text("d")), Value("e"))
         Example(Text("f"), Quote("g"))
     inside = "- a\n- b\n- c\n- > d\n- e"
-    assert f"{inside}\n\nInput: f\n\nOutput:\n  > g" == text(written)
+    assert f"{inside}\n\nInput: f\n\nOutput:\n  > g" == only_text(written)
 
 
 def test_a_detached_list_is_used_twice() -> None:
@@ -260,7 +262,9 @@ def test_a_detached_list_is_used_twice() -> None:
         part = List(item, item)
     with Quote() as quote:
         include(part)
-    assert "- a\n  - b\n- a\n  - b\n\n> - a\n>   - b\n> - a\n>   - b" == text(System(part, quote))
+    assert "- a\n  - b\n- a\n  - b\n\n> - a\n>   - b\n> - a\n>   - b" == only_text(
+        System(part, quote)
+    )
 
 
 # Nothing.
@@ -282,7 +286,7 @@ def test_a_detached_list_is_used_twice() -> None:
 )
 def test_empty_parts(part: Node, expected: str) -> None:
     """An empty item yields nothing and takes no number."""
-    assert expected == text(System(part))
+    assert expected == only_text(System(part))
 
 
 @pytest.mark.parametrize(
@@ -304,14 +308,14 @@ def test_empty_parts(part: Node, expected: str) -> None:
 def test_nothing(nothing: Callable[[], Node], form: Any) -> None:
     """What ends up empty yields nothing, tags and all, and no blank line."""
     tree = [System("a", nothing(), "b"), User(nothing()), Event(nothing())]
-    assert [("system", "a\n\nb")] == said(*tree, transformation={"format": form})
+    assert [("system", "a\n\nb")] == comes_to(*tree, transformation={"format": form})
 
 
 def test_a_block_nothing_was_written_in() -> None:
     """A block in which a loop wrote nothing is no error and yields nothing."""
     with System("a") as written, List(), Item(), Quote():
         pass
-    assert "a" == text(written)
+    assert "a" == only_text(written)
 
 
 # Formats of their own.
@@ -335,14 +339,14 @@ def test_a_block_nothing_was_written_in() -> None:
 )
 def test_formats(part: Node, expected: str) -> None:
     """Parts in a format of their own are written in it, whatever stands around them."""
-    assert expected == text(System(part))
+    assert expected == only_text(System(part))
 
 
 def test_a_format_keeps_the_tags_around_it() -> None:
     """Markdown inside an element cannot close the element."""
     part = Section("rules", Format("markdown", List("</rules>", Value("</rules>"))))
     expected = "<rules>\n- &lt;/rules>\n- &lt;/rules&gt;\n</rules>"
-    assert expected == text(System(part), transformation=XML)
+    assert expected == only_text(System(part), transformation=XML)
 
 
 # Places.
@@ -371,13 +375,13 @@ LISTED = "1. a\n2. b <b>\n\n   > c\n\n   {}"
 )
 def test_places(place: Callable[[Node], Node], role: str, expected: str) -> None:
     """A list is one text in every turn; its values are encoded as those around it."""
-    assert [(role, expected)] == said(place(PART))
+    assert [(role, expected)] == comes_to(place(PART))
 
 
 def test_in_the_answer_of_a_tool() -> None:
     """A list is one block of a tool's answer."""
     call = Assistant(ToolUse("t", {}, id="1"))
-    assert ("tool", ("result", "1", "- a\n- b", "c")) == said(
+    assert ("tool", ("result", "1", "- a\n- b", "c")) == comes_to(
         call, ToolMessage("1", List("a", "b"), "c")
     )[-1]
 
@@ -385,15 +389,15 @@ def test_in_the_answer_of_a_tool() -> None:
 def test_indentation() -> None:
     """Instructions in an item that start with a newline are dedented, conversation is not."""
     part = List("\n    a\n      b\n    ")
-    assert "- a\n    b" == text(System(part))
-    assert "- \n      a\n        b\n      " == text(User(part))
+    assert "- a\n    b" == only_text(System(part))
+    assert "- \n      a\n        b\n      " == only_text(User(part))
 
 
 def test_for_people() -> None:
     """A note in a list is an item, for people only."""
     part = List("a", Note("b"), "c", ordered=True)
-    assert "1. a\n2. c" == text(System(part))
-    assert "1. a\n2. b\n3. c" == text(System(part), audience="people")
+    assert "1. a\n2. c" == only_text(System(part))
+    assert "1. a\n2. b\n3. c" == only_text(System(part), audience="people")
 
 
 def behind(margin: str, lines: str) -> str:
@@ -418,8 +422,8 @@ def test_any_value_stays_behind_its_margin(
     wrap: Callable[[Any], Node], margin: str, value: str
 ) -> None:
     """Every further line of any value is indented or quoted, and the value can be read back."""
-    start, end = text(Ephemeral(wrap(Value("WORD")))).split("WORD")
-    whole = text(Ephemeral(wrap(Value(value))))
+    start, end = only_text(Ephemeral(wrap(Value("WORD")))).split("WORD")
+    whole = only_text(Ephemeral(wrap(Value(value))))
     inner = whole.removeprefix(start).removesuffix(end)
     assert whole == start + inner + end
     assert value == decode(behind(margin, inner))
@@ -445,8 +449,8 @@ def test_author_text_stays_in_its_element(
 ) -> None:
     """No author text opens or closes an element it stands in, however it is spelled."""
     part = wrap(forged.format(name, name.upper()))
-    whole = text(Section("rules", List(part)), transformation=XML)
-    harmless = text(Section("rules", List(wrap("a"))), transformation=XML)
+    whole = only_text(Section("rules", List(part)), transformation=XML)
+    harmless = only_text(Section("rules", List(wrap("a"))), transformation=XML)
     tag = re.compile(rf"<\s*/?\s*{name}\b", re.IGNORECASE)
     assert len(tag.findall(harmless)) == len(tag.findall(whole))
 
@@ -583,7 +587,7 @@ def test_a_failed_block_leaves_nothing() -> None:
         with pytest.raises(ZeroDivisionError), Quote("d"), List():
             Text(str(1 // 0))
         Text("e")
-    assert "a\n\ne" == text(written)
+    assert "a\n\ne" == only_text(written)
 
 
 # Deep and wide.
@@ -628,7 +632,7 @@ def nested(wrap: Callable[[Any], Node]) -> Node:
 )
 def test_deep(wrap: Callable[[Any], Node], once: dict[str, str], form: Any) -> None:
     """Parts ten thousand levels deep are written, each once, in linear size."""
-    whole = text(nested(wrap), transformation={"format": form})
+    whole = only_text(nested(wrap), transformation={"format": form})
     assert DEEP == whole.count(once[form])
     assert len(whole) < 2 * DEEP * (80 + 20)
 
@@ -649,5 +653,5 @@ def test_deep_blocks() -> None:
 
 def test_wide() -> None:
     """A hundred thousand items are numbered to the last."""
-    whole = text(System(List(*map(str, range(1, WIDE + 1)), ordered=True)))
+    whole = only_text(System(List(*map(str, range(1, WIDE + 1)), ordered=True)))
     assert (WIDE, "100000. 100000") == (whole.count(". "), whole.rpartition("\n")[2])

@@ -31,7 +31,7 @@ from promptdsl import (
     VideoBlock,
     render,
 )
-from tests.places import losses, places, raised
+from tests.errors import lines_of, raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 URL = "https://example.com/x.png"
@@ -131,7 +131,7 @@ def test_an_image_is_made_by_its_methods(args: Any) -> None:
         Image(*args)
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert error.fix.startswith("write Image.from_path(path), Image.from_url(url), ")
 
 
@@ -156,7 +156,7 @@ def test_a_picture_is_a_part() -> None:
 def test_a_picture_of_something_else_is_refused(make: Any) -> None:
     """What is no address, path or bytes is an error at its line that says what to write."""
     error = raised(ContentError, make)
-    assert (places(make, 0), True) == (error.at, "Image.from_bytes(data)" in error.fix)
+    assert (lines_of(make, 0), True) == (error.at, "Image.from_bytes(data)" in error.fix)
 
 
 # The four kinds.
@@ -237,7 +237,7 @@ def test_detail_is_of_pictures_only(cls: Any, way: str) -> None:
 
     error = raised(OptionError, write)
     assert f"{cls.__name__}() takes no 'detail'" == error.what
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -249,7 +249,7 @@ def test_a_misspelled_keyword_names_the_nearest(cls: Any, way: str) -> None:
         getattr(cls, f"from_{way}")(GIVEN[way], titel="T")
 
     error = raised(OptionError, write)
-    assert ("did you mean 'title'?", places(write, 1)) == (error.fix, error.at)
+    assert ("did you mean 'title'?", lines_of(write, 1)) == (error.fix, error.at)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_misspelled_keyword_names_the_nearest(cls: Any, way: str) -> None:
 def test_keywords_are_strings(write: Any) -> None:
     """A keyword that is no string is an error at its line that says to write one."""
     error = raised(OptionError, write)
-    assert (places(write, 0), True) == (error.at, "write" in error.fix)
+    assert (lines_of(write, 0), True) == (error.at, "write" in error.fix)
 
 
 @every_kind
@@ -291,7 +291,7 @@ def test_bytes_of_another_kind_are_refused(cls: Any, data: bytes, what: str, fix
         cls.from_bytes(data)
 
     error = raised(MediaError, write)
-    assert (what, fix, places(write, 1)) == (error.what, error.fix, error.at)
+    assert (what, fix, lines_of(write, 1)) == (error.what, error.fix, error.at)
 
 
 def test_one_container_holds_sound_or_a_film() -> None:
@@ -324,7 +324,7 @@ def test_no_kind_stands_in_system_content(kind: Kind) -> None:
 def test_what_no_provider_fetches_is_told(kind: Kind, provider: str, url: str) -> None:
     """An address in a store is a loss of content for every kind, never silence."""
     tree = User("see", kind.cls.from_url(url))
-    assert ["content"] == [loss.kind for loss in losses(tree, provider=provider)]
+    assert ["content"] == [loss.kind for loss in render(tree, provider=provider).losses]
 
 
 def test_kinds_nobody_takes_are_told() -> None:
@@ -333,8 +333,8 @@ def test_kinds_nobody_takes_are_told() -> None:
     def write() -> Any:
         return User("see", Audio.from_bytes(WAV), Video.from_bytes(MP4))
 
-    told = losses(write(), provider="anthropic")
-    assert [("content", places(write, 1))] * 2 == [(x.kind, (str(x.source),)) for x in told]
+    told = render(write(), provider="anthropic").losses
+    assert [("content", lines_of(write, 1))] * 2 == [(x.kind, (str(x.source),)) for x in told]
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ from promptdsl import (
     Value,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import NAMED, SPOKEN
-from tests.places import places, raised
 
 A_PRIORITY = "write a number: the higher, the longer it is kept"
 URL = "https://example.com/x.png"
@@ -112,7 +112,7 @@ def test_an_unknown_keyword_is_an_error(write: Callable[..., Any], name: str, ne
         write(**{name: 1})
     error = caught.value
     assert isinstance(error, OptionError)
-    assert places(write, 0) == error.at
+    assert lines_of(write, 0) == error.at
     assert f"takes no {name!r}" in error.what
     assert (f"did you mean {near}?" if near else "it takes none") == error.fix
 
@@ -172,7 +172,7 @@ def test_a_value_an_option_cannot_take_is_an_error(
         User("x", **options)
 
     error = raised(OptionError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert (what, fix) == (error.what, error.fix)
 
 
@@ -257,7 +257,7 @@ def test_what_is_no_priority(name: str, content: tuple[Any, ...], priority: Any)
         WITH_PRIORITY[name](*content, priority=priority)
 
     error = raised(OptionError, write)
-    assert ((*places(write, 1),), A_PRIORITY) == (error.at, error.fix)
+    assert ((*lines_of(write, 1),), A_PRIORITY) == (error.at, error.fix)
 
 
 def test_priorities_of_one_value() -> None:

@@ -45,8 +45,9 @@ from promptdsl import (
     detached,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import label
-from tests.places import places, raised, said
+from tests.renders import said
 
 PICTURE = "https://example.org/a.png"
 
@@ -201,7 +202,7 @@ def test_the_error_names_all_lines(
 
     error = raised(PlacementError, lambda: render(_around(holder(write()))))
     assert (what, fix) == (error.what, error.fix)
-    assert (*places(write, 1), *places(part, 0), *places(holder, 0)) == error.at
+    assert (*lines_of(write, 1), *lines_of(part, 0), *lines_of(holder, 0)) == error.at
 
 
 def _around(part: Node) -> Node:
@@ -219,7 +220,7 @@ def test_pictures_in_loose_sections(loose: Callable[[Any], Node]) -> None:
     assert (
         "an Image cannot stand in a Section outside of a turn: it is system content" == error.what
     )
-    assert places(write, 1)[0] == error.at[0]
+    assert lines_of(write, 1)[0] == error.at[0]
 
 
 def test_a_prompt_in_a_prompt() -> None:
@@ -250,7 +251,10 @@ def test_ids_are_unique_after_filling() -> None:
         render(System(Section("a", "x"), Fragment(Lazy(lambda _: Section("a", "y")))))
 
     error = raised(PlacementError, write)
-    assert ("the id 'a' is used twice in one System", places(write, 1, 1)) == (error.what, error.at)
+    assert ("the id 'a' is used twice in one System", lines_of(write, 1, 1)) == (
+        error.what,
+        error.at,
+    )
 
 
 @pytest.mark.parametrize(

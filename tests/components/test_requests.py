@@ -20,7 +20,8 @@ from promptdsl import (
     Value,
     render,
 )
-from tests.places import places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 
 
 def around(*requests: Any) -> Timeline:
@@ -168,7 +169,7 @@ def test_errors_have_the_line() -> None:
         Grounding("g", "x", type="k")  # type: ignore[call-arg]
 
     errors = [raised(OptionError, write), raised(OptionError, ground)]
-    assert [places(write, 1), places(ground, 1)] == [error.at for error in errors]
+    assert [lines_of(write, 1), lines_of(ground, 1)] == [error.at for error in errors]
 
 
 def test_a_request_leaves_the_conversation_as_it_was() -> None:

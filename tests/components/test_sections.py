@@ -38,7 +38,8 @@ from promptdsl import (
     include,
     render,
 )
-from tests.places import places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 
 XML = {"format": "xml"}
 
@@ -127,7 +128,7 @@ def test_a_title_that_is_no_text_is_an_error(title: Any) -> None:
     def write() -> None:
         Section("s", "x", title=title)
 
-    assert places(write, 1) == raised(ContentError, write).at
+    assert lines_of(write, 1) == raised(ContentError, write).at
 
 
 def test_a_forgotten_id_is_an_error() -> None:
@@ -137,7 +138,7 @@ def test_a_forgotten_id_is_an_error() -> None:
         Section("You are a support agent.")
 
     error = raised(OptionError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert 'it comes first: Section("rules", "...")' in error.fix
 
 
@@ -313,7 +314,7 @@ def test_an_unknown_format(format: Any, fix: str) -> None:
 
     with System("a") as block:
         error = raised(OptionError, write)
-    assert (f"unknown format {format!r}", fix, places(write, 1)) == (
+    assert (f"unknown format {format!r}", fix, lines_of(write, 1)) == (
         error.what,
         error.fix,
         error.at,
@@ -401,7 +402,7 @@ def test_include_of_what_stands_elsewhere_is_an_error() -> None:
             Text("c")
             include(part)
 
-    assert places(write, 4, 2) == raised(ScopeError, write).at
+    assert lines_of(write, 4, 2) == raised(ScopeError, write).at
 
 
 def test_include_of_nothing_does_nothing() -> None:
@@ -419,4 +420,4 @@ def test_include_of_an_unfinished_part_is_an_error() -> None:
         with User("q"):
             include(part)
 
-    assert places(write, 1) == raised(ContentError, write).at
+    assert lines_of(write, 1) == raised(ContentError, write).at

@@ -32,7 +32,7 @@ from promptdsl import (
     trusted,
 )
 from tests.components.failing import Write, failed, refusal
-from tests.reading import lost, said, text
+from tests.renders import comes_to, losses_of, only_text
 
 XML: Any = {"format": "xml"}
 HEAD = "| a | b |\n| --- | --- |\n"
@@ -54,18 +54,20 @@ HEAD = "| a | b |\n| --- | --- |\n"
 )
 def test_rows(table: Table) -> None:
     """Rows are sequences of cells, or mappings of which the columns are chosen."""
-    assert f"{HEAD}| 1 | 2 |" == text(System(table))
+    assert f"{HEAD}| 1 | 2 |" == only_text(System(table))
 
 
 def test_rows_without_columns() -> None:
     """A Markdown table has a head; without columns it is blank."""
-    assert "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |" == text(System(Table([[1, 2], [3, 4]])))
+    assert "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |" == only_text(
+        System(Table([[1, 2], [3, 4]]))
+    )
 
 
 def test_columns_of_mappings() -> None:
     """Without columns those of all mappings count, in the order they are met first."""
     table = Table([{"b": 1}, {"a": 2, "b": 3}])
-    assert "| b | a |\n| --- | --- |\n| 1 |  |\n| 3 | 2 |" == text(System(table))
+    assert "| b | a |\n| --- | --- |\n| 1 |  |\n| 3 | 2 |" == only_text(System(table))
 
 
 @pytest.mark.parametrize(
@@ -89,12 +91,12 @@ def test_columns_of_mappings() -> None:
 )
 def test_cells(cell: Any, expected: str) -> None:
     """A cell is a value on one line; what an author vouches for is as written, in its cell."""
-    assert f"| a |\n| --- |\n| {expected} |" == text(System(Table([[cell]], columns=["a"])))
+    assert f"| a |\n| --- |\n| {expected} |" == only_text(System(Table([[cell]], columns=["a"])))
 
 
 def test_names_of_columns_are_values() -> None:
     """The name of a column may come from data: it is a value, of any type that has a text."""
-    assert "| &lt;a&gt;&#124; | 1 |" == text(System(Table([{"<a>|": 0, 1: 0}]))).split("\n")[0]
+    assert "| &lt;a&gt;&#124; | 1 |" == only_text(System(Table([{"<a>|": 0, 1: 0}]))).split("\n")[0]
 
 
 def test_a_table_is_what_it_was_when_it_was_written() -> None:
@@ -103,7 +105,7 @@ def test_a_table_is_what_it_was_when_it_was_written() -> None:
     table = Table(rows, columns=["a", "b"])
     rows[0][0] = 9
     rows.append([3, 4])
-    assert f"{HEAD}| 1 | 2 |" == text(System(table))
+    assert f"{HEAD}| 1 | 2 |" == only_text(System(table))
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[], []], [{}], iter(()), ()])
@@ -111,12 +113,12 @@ def test_a_table_is_what_it_was_when_it_was_written() -> None:
 def test_empty_tables(rows: Any, form: Any) -> None:
     """A table without cells yields nothing."""
     tree = System("a", Table(rows), "b")
-    assert "a\n\nb" == text(tree, transformation={"format": form})
+    assert "a\n\nb" == only_text(tree, transformation={"format": form})
 
 
 def test_a_table_of_columns_alone() -> None:
     """Neither does one that has columns and no rows, and no message is made for it."""
-    assert [] == said(System(Table([], columns=["a"])), User(Table([], columns=["a"])))
+    assert [] == comes_to(System(Table([], columns=["a"])), User(Table([], columns=["a"])))
 
 
 # Places.
@@ -139,21 +141,21 @@ LINES = f"{HEAD}| 1 | <b> |".replace("<b>", "&lt;b&gt;")
 )
 def test_places(place: Any, role: str, expected: str) -> None:
     """Cells are encoded in every place, conversation included."""
-    assert [(role, expected)] == said(place(Table([[1, "<b>"]], columns=["a", "b"])))
+    assert [(role, expected)] == comes_to(place(Table([[1, "<b>"]], columns=["a", "b"])))
 
 
 def test_in_the_answer_of_a_tool() -> None:
     """A table is one block of a tool's answer."""
     call = Assistant(ToolUse("t", {}, id="1"))
     table = Table([[1, "<b>"]], columns=["a", "b"])
-    assert ("tool", ("result", "1", LINES)) == said(call, ToolMessage("1", table))[-1]
+    assert ("tool", ("result", "1", LINES)) == comes_to(call, ToolMessage("1", table))[-1]
 
 
 def test_in_a_block() -> None:
     """A table written in a block belongs to it."""
     with System() as written:
         Table([[1, "<b>"]], columns=["a", "b"])
-    assert LINES == text(written)
+    assert LINES == only_text(written)
 
 
 @pytest.mark.parametrize("form", ["markdown", "xml", "html", "csv", "json"])
@@ -161,7 +163,7 @@ def test_in_a_block() -> None:
 def test_what_is_trusted_stays_in_its_fence(form: Any, cell: str) -> None:
     """What an author vouches for cannot close the fences around its table."""
     tree = Ephemeral(Section("rules", Table([[trusted(cell)], ["/context>"]], format=form)))
-    whole = text(tree, transformation=XML).lower()
+    whole = only_text(tree, transformation=XML).lower()
     assert (1, 1) == (whole.count("<context"), whole.count("</context"))
     assert (1, 1) == (whole.count("<rules"), whole.count("</rules"))
 
@@ -170,7 +172,7 @@ def test_what_is_trusted_stays_in_its_fence(form: Any, cell: str) -> None:
 def test_cells_hold_no_delimiter(cell: str) -> None:
     """No cell holds a delimiter that is configured and no tag."""
     config: Any = {"delimiters": {"ephemeral": ("[[", "]]")}}
-    whole = text(Ephemeral(Table([[cell]])), transformation=config)
+    whole = only_text(Ephemeral(Table([[cell]])), transformation=config)
     assert "[[\n|  |\n| --- |\n| &#93;] |\n]]" == whole
 
 
@@ -186,7 +188,7 @@ def test_cells_hold_no_delimiter(cell: str) -> None:
 )
 def test_losses(cell: str, expected: list[tuple[str, str]]) -> None:
     """What a reader does not see in a cell is reported."""
-    assert expected == lost(System(Table([[cell]])))
+    assert expected == losses_of(System(Table([[cell]])))
 
 
 # Data frames. Each class has the shape of one library's, as far as a table looks at it.
@@ -282,7 +284,7 @@ every_frame = pytest.mark.parametrize("frame", [Pandas, Polars, PyArrow])
 @every_frame
 def test_frames(frame: Any) -> None:
     """A data frame is a table of its columns and rows."""
-    assert f"{HEAD}| 1 | &lt;x&gt; |\n| 2 | y |" == text(
+    assert f"{HEAD}| 1 | &lt;x&gt; |\n| 2 | y |" == only_text(
         System(Table(frame([(1, "<x>"), (2, "y")])))
     )
 
@@ -293,7 +295,7 @@ def test_frames(frame: Any) -> None:
 )
 def test_missing_cells(frame: Any, missing: Any) -> None:
     """What is missing in a frame is an empty cell."""
-    assert f"{HEAD}|  | 1 |" == text(System(Table(frame([(missing, 1)]))))
+    assert f"{HEAD}|  | 1 |" == only_text(System(Table(frame([(missing, 1)]))))
 
 
 @every_frame
@@ -303,27 +305,29 @@ def test_missing_cells(frame: Any, missing: Any) -> None:
 )
 def test_scalars(frame: Any, value: Any, expected: str) -> None:
     """The scalars of array libraries are their plain values."""
-    assert f"{HEAD}| {expected} | 1 |" == text(System(Table(frame([(Scalar(value), Scalar(1))]))))
+    assert f"{HEAD}| {expected} | 1 |" == only_text(
+        System(Table(frame([(Scalar(value), Scalar(1))])))
+    )
 
 
 @every_frame
 def test_columns_of_a_frame(frame: Any) -> None:
     """Columns choose those of a frame, in their own order."""
     table = Table(frame([(1, 2)]), columns=["b"])
-    assert "| b |\n| --- |\n| 2 |" == text(System(table))
-    assert "| b | a |" == text(System(Table(frame([(1, 2)]), ["b", "a"]))).split("\n")[0]
+    assert "| b |\n| --- |\n| 2 |" == only_text(System(table))
+    assert "| b | a |" == only_text(System(Table(frame([(1, 2)]), ["b", "a"]))).split("\n")[0]
 
 
 @every_frame
 def test_an_empty_frame(frame: Any) -> None:
     """A frame without rows yields nothing."""
-    assert "a" == text(System("a", Table(frame([]))))
+    assert "a" == only_text(System("a", Table(frame([]))))
 
 
 def test_numbers_as_names() -> None:
     """The columns of a frame may be called by numbers."""
     table = Table(Pandas([(1, 2)], (0, 1)))
-    assert "| 0 | 1 |\n| --- | --- |\n| 1 | 2 |" == text(System(table))
+    assert "| 0 | 1 |\n| --- | --- |\n| 1 | 2 |" == only_text(System(table))
 
 
 # Bad input.
@@ -412,5 +416,5 @@ def test_what_json_has_no_word_for() -> None:
 
 def test_wide() -> None:
     """A table of a hundred thousand rows is written to the last."""
-    whole = text(System(Table([number, number] for number in range(100_000))))
+    whole = only_text(System(Table([number, number] for number in range(100_000))))
     assert (100_002, "| 99999 | 99999 |") == (len(whole.split("\n")), whole.rpartition("\n")[2])

@@ -42,10 +42,10 @@ from promptdsl import (
     trusted,
 )
 from tests.components.failing import Write, failed, refusal
+from tests.errors import lines_of, raised
 from tests.internals import nodes_module as nodes
 from tests.internals import walk
-from tests.places import losses, places, raised, said
-from tests.reading import text as only_text
+from tests.renders import losses_of, only_text, said
 
 XML: Any = {"format": "xml"}
 
@@ -117,7 +117,7 @@ def test_other_values_are_refused(value: Any) -> None:
         Value(value)
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert error.fix
 
 
@@ -150,7 +150,7 @@ def test_a_component_inside_a_text_is_named_with_both_lines() -> None:
         part = Section("s", "x")
         Text("a", part)
 
-    assert places(write, 2, 1) == raised(ContentError, write).at
+    assert lines_of(write, 2, 1) == raised(ContentError, write).at
 
 
 def test_a_text_with_only_values_is_a_text() -> None:
@@ -341,7 +341,7 @@ def test_the_notice_names_the_fence() -> None:
 )
 def test_what_a_reader_does_not_see_is_a_hint(part: Node) -> None:
     """Control characters in what came from elsewhere are reported."""
-    assert ["control characters U+0007"] == [loss.what for loss in losses(Timeline(System(part)))]
+    assert [("hint", "control characters U+0007")] == losses_of(System(part))
 
 
 # Volatile values.

@@ -19,7 +19,8 @@ from promptdsl import (
     Timeline,
     User,
 )
-from tests.places import places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 
 URL = "https://example.com/x.png"
 
@@ -42,7 +43,7 @@ def test_a_configuration_is_checked_where_it_is_written() -> None:
         Timeline(transformation={"formt": "xml"})
 
     error = raised(ConfigError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert "did you mean 'format'?" == error.fix
 
 
@@ -79,7 +80,7 @@ LOOSE: dict[str, Callable[[], Node]] = {
 def test_media_in_loose_sections_is_refused(write: Callable[[], Node]) -> None:
     """A section outside of any turn is system content: media in it are refused, with the line."""
     error = raised(PlacementError, lambda: Timeline(write()))
-    assert places(write, 0)[0] == error.at[0]
+    assert lines_of(write, 0)[0] == error.at[0]
     assert "put it in a User turn" == error.fix
 
 
@@ -91,7 +92,7 @@ def test_media_in_loose_sections_are_refused_in_blocks(write: Callable[[], Node]
         with Timeline():
             write()
 
-    assert places(write, 0)[0] == raised(PlacementError, block).at[0]
+    assert lines_of(write, 0)[0] == raised(PlacementError, block).at[0]
 
 
 def test_media_beside_loose_sections_are_fine() -> None:

@@ -24,7 +24,7 @@ from promptdsl import (
     User,
     render,
 )
-from tests.places import places, raised
+from tests.errors import lines_of, raised
 
 
 def call(*uses: Any) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ def test_an_input_that_is_no_plain_data_is_an_error(input: Any) -> None:
     def write() -> None:
         ToolUse("t", input, id="1")
 
-    assert places(write, 1) == raised(ContentError, write).at
+    assert lines_of(write, 1) == raised(ContentError, write).at
 
 
 @pytest.mark.parametrize(("name", "id"), [(3, "1"), (None, "1"), ("t", 1), ("t", None)])
@@ -106,7 +106,7 @@ def test_name_and_id_are_strings(name: Any, id: Any) -> None:
         ToolUse(name, {}, id=id)
 
     error = raised(ContentError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert 'ToolUse("search", {"query": "..."}, id="call_1")' == error.fix
 
 

@@ -29,8 +29,9 @@ from promptdsl import (
     UserAction,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import HOLLOW
-from tests.places import places, raised, said
+from tests.renders import said
 
 OPTIONS: dict[str, Any] = {
     "id": "x",
@@ -249,7 +250,7 @@ def test_an_answer_to_no_call_is_an_error() -> None:
             ToolMessage("1", "a")
         return tree
 
-    assert places(write, 3) == raised(PairingError, lambda: render(write())).at
+    assert lines_of(write, 3) == raised(PairingError, lambda: render(write())).at
 
 
 # Who reads it.

@@ -36,7 +36,8 @@ from promptdsl import (
     render,
 )
 from tests.components.holders import HOLDERS, every_holder
-from tests.places import losses, places, raised, said
+from tests.errors import lines_of, raised
+from tests.renders import said
 
 URL = "https://example.com/x.png"
 
@@ -163,7 +164,7 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
             User("z")
 
     error = raised(PlacementError, write)
-    assert places(write, 3, 1) == error.at
+    assert lines_of(write, 3, 1) == error.at
     assert "a User cannot stand in a System" == error.what
     assert (
         "a turn never stands inside a turn: write it beside it, directly in the Timeline"
@@ -181,7 +182,7 @@ def test_placement_errors_at_the_end_of_a_block_have_both_lines() -> None:
             Text("y")
 
     error = raised(PlacementError, write)
-    assert places(write, 3, 1) == error.at
+    assert lines_of(write, 3, 1) == error.at
     assert ("a ToolUse cannot stand in a User", "only an Assistant turn holds a ToolUse") == (
         error.what,
         error.fix,
@@ -204,7 +205,7 @@ def test_placement_errors_of_calls_have_both_lines() -> None:
         )
 
     error = raised(PlacementError, write)
-    assert places(write, 3, 1) == error.at
+    assert lines_of(write, 3, 1) == error.at
     assert ("a UserAction cannot stand in a User", "only an Event holds a UserAction") == (
         error.what,
         error.fix,
@@ -221,7 +222,7 @@ def test_placement_errors_of_parts_have_both_lines() -> None:
             include(part)
 
     error = raised(PlacementError, write)
-    assert places(write, 1, 3) == error.at
+    assert lines_of(write, 1, 3) == error.at
     assert "only a User or tool turn holds a ToolResult" == error.fix
 
 
@@ -237,7 +238,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         )
 
     error = raised(PlacementError, write)
-    assert places(write, 4, 1) == error.at
+    assert lines_of(write, 4, 1) == error.at
     assert "system content is text only: put it in a User turn" == error.fix
 
 
@@ -291,7 +292,7 @@ def test_loose_text_in_a_block_is_named_with_both_lines() -> None:
             User("x")
             Text("loose")
 
-    assert places(write, 3, 1) == raised(PlacementError, write).at
+    assert lines_of(write, 3, 1) == raised(PlacementError, write).at
 
 
 def test_loose_strings_are_quoted() -> None:
@@ -301,7 +302,7 @@ def test_loose_strings_are_quoted() -> None:
         Timeline("Hello, I am loose.")
 
     error = raised(PlacementError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert "loose text cannot stand in a Timeline: 'Hello, I am loose.'" == error.what
 
 
@@ -314,7 +315,7 @@ def test_a_cache_mark_deep_in_request_only_content_is_refused() -> None:
                 Section("b", "x", cache=True),
             )
 
-    assert places(write, 3, 1) == raised(PlacementError, write).at
+    assert lines_of(write, 3, 1) == raised(PlacementError, write).at
 
 
 # Ids.
@@ -330,7 +331,7 @@ def test_sections_cannot_share_an_id() -> None:
             Section("a", "z")
 
     error = raised(PlacementError, write)
-    assert places(write, 4, 2) == error.at
+    assert lines_of(write, 4, 2) == error.at
     assert "the id 'a' is used twice in one System" == error.what
 
 
@@ -381,7 +382,7 @@ def test_ids_are_free_in_another_place() -> None:
 def test_all_system_content_is_one_set_of_siblings(content: list[Callable[[], Node]]) -> None:
     """Sections of system turns and loose ones cannot share an id; both lines are named."""
     error = raised(PlacementError, lambda: render(Timeline(*(write() for write in content))))
-    first, last = (places(write, 0)[0] for write in (content[0], content[-1]))
+    first, last = (lines_of(write, 0)[0] for write in (content[0], content[-1]))
     assert (last, first) == error.at
 
 
@@ -417,7 +418,7 @@ def test_empty_containers_yield_nothing(
     """What ends up empty is no message and no part of one, and nothing is said about it."""
     tree = Timeline(write(), User("q"), transformation={"format": format})
     assert [("user", ["q"])] == said(tree, audience=audience)
-    assert () == losses(tree)
+    assert () == render(tree).losses
 
 
 @pytest.mark.parametrize(
@@ -459,8 +460,8 @@ def test_an_empty_section_with_a_title_is_a_hint() -> None:
 
     tree = Timeline(System("a", write()), User("q"))
     assert [("system", ["a"]), ("user", ["q"])] == said(tree)
-    (loss,) = losses(tree)
-    assert ("hint", *places(write, 1)) == (loss.kind, str(loss.source))
+    (loss,) = render(tree).losses
+    assert ("hint", *lines_of(write, 1)) == (loss.kind, str(loss.source))
 
 
 @pytest.mark.parametrize(
@@ -474,7 +475,9 @@ def test_an_empty_request_only_turn_with_a_title_is_a_hint(write: Callable[[], N
     """A request-only turn with a title and no content is left out with a hint, too."""
     tree = Timeline(write(), User("q"))
     assert [("user", ["q"])] == said(tree)
-    assert [("hint", *places(write, 0))] == [(loss.kind, str(loss.source)) for loss in losses(tree)]
+    assert [("hint", *lines_of(write, 0))] == [
+        (loss.kind, str(loss.source)) for loss in render(tree).losses
+    ]
 
 
 def test_an_empty_turn_leaves_no_id() -> None:
@@ -529,7 +532,7 @@ def test_nothing_written_at_all_is_named_with_its_line() -> None:
             System()
 
     error = raised(ContentError, write)
-    assert places(write, 3) == error.at
+    assert lines_of(write, 3) == error.at
     assert "give it content, or open it: with System(...):" == error.fix
 
 
@@ -539,4 +542,4 @@ def test_a_text_of_nothing_is_an_error_at_once() -> None:
     def write() -> None:
         Text()
 
-    assert places(write, 1) == raised(ContentError, write).at
+    assert lines_of(write, 1) == raised(ContentError, write).at

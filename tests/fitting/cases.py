@@ -9,7 +9,7 @@ from typing import Any
 
 from promptdsl import Message, Rendered, render
 from tests.adapters.every_target import strings_in
-from tests.reading import timeline
+from tests.renders import timeline_of
 
 _WORD = re.compile(r"\b[A-Z]+\b")
 
@@ -22,7 +22,7 @@ def hundreds(text: str) -> int:
 def fit(budget: float, *parts: Any, **request: Any) -> Rendered:
     """Return a timeline of parts, rendered in a budget of so many words."""
     tokens = int(budget * 100) + 70
-    return render(timeline(*parts), budget=tokens, counter=hundreds, **request)
+    return render(timeline_of(*parts), budget=tokens, counter=hundreds, **request)
 
 
 def left(budget: float, *parts: Any, **request: Any) -> str:

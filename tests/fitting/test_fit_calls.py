@@ -28,7 +28,7 @@ from promptdsl import (
 )
 from tests.fitting.cases import capitals, fit, left, talk
 from tests.internals import facts_for
-from tests.reading import timeline
+from tests.renders import timeline_of
 
 
 def asks() -> ToolUse:
@@ -121,7 +121,7 @@ def test_an_answer_without_words(kind: str) -> None:
 def test_an_answer_written_late_is_one() -> None:
     """A result stays a result when what is in it is put in place."""
     with pytest.raises(PairingError):
-        render(timeline(User("Q"), ToolMessage("1", Lazy(lambda _: "late"))))
+        render(timeline_of(User("Q"), ToolMessage("1", Lazy(lambda _: "late"))))
 
 
 # What is not sent.
@@ -169,7 +169,7 @@ def test_bound_reasoning_goes_at_once() -> None:
 
 def test_turns_that_merge_may_fit() -> None:
     """What only fits because neighbours are sent as one turn is sent whole."""
-    prompt = timeline(*[User("a question of some length " * 4, priority=1) for _ in range(9)])
+    prompt = timeline_of(*[User("a question of some length " * 4, priority=1) for _ in range(9)])
     whole = render(prompt, counter=len)
     found = render(prompt, counter=len, budget=whole.tokens.total)
     assert [whole.messages, ()] == [found.messages, found.dropped]
@@ -185,5 +185,5 @@ def test_a_part_in_two_places() -> None:
     """A part that stands in several places costs nothing less than nothing in any."""
     part = Section("p", "A", priority=1)
     held = System(Section("one", part), Section("two", part))
-    found = render(timeline(held, User("Q")), counter=len, budget=25)
+    found = render(timeline_of(held, User("Q")), counter=len, budget=25)
     assert [one.tokens > 0 for one in found.dropped] == [True for _ in found.dropped]

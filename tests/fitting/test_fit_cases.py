@@ -28,9 +28,10 @@ from promptdsl import (
     component,
     render,
 )
+from tests.errors import this_line
 from tests.fitting.cases import capitals, fit, hundreds, left, talk
 from tests.internals import FirstFitNode, LimitNode, walk
-from tests.reading import line, stage, timeline
+from tests.renders import stage, timeline_of
 
 Q = User("Q")
 
@@ -78,7 +79,7 @@ def test_all_of_it_stays_where_it_fits(kind: str) -> None:
     """A budget that is large enough, and none at all, change nothing."""
     parts = [KINDS[kind]("ONE", 1), Q]
     ample = fit(50, *parts)
-    assert (render(timeline(*parts)).messages, ()) == (ample.messages, ample.dropped)
+    assert (render(timeline_of(*parts)).messages, ()) == (ample.messages, ample.dropped)
 
 
 @pytest.mark.parametrize("kind", ["system", "developer", "user", "section", "grounding"])
@@ -333,13 +334,13 @@ def test_forms_share_ids() -> None:
 
 def test_the_first_form_without_a_budget() -> None:
     """Without a budget the first form is sent."""
-    tree = timeline(User(FirstFit("A A", "B"), "X"))
+    tree = timeline_of(User(FirstFit("A A", "B"), "X"))
     assert "A A X" == capitals(render(tree).messages)
 
 
 def test_nothing_of_a_budget_is_left_in_the_tree() -> None:
     """After fitting no forms and limits are left, whatever the budget."""
-    tree = timeline(System(FirstFit(section("A"), "B")), Q)
+    tree = timeline_of(System(FirstFit(section("A"), "B")), Q)
     nodes = [type(node) for node, _ in walk(stage("fit", tree))]
     assert not {FirstFitNode, LimitNode} & {*nodes}
 
@@ -392,7 +393,7 @@ def test_deep(kind: str) -> None:
 def test_what_was_dropped() -> None:
     """Everything that goes is told: address, tokens, number, reason and line."""
     tone = Section("tone", "A A", priority=3)
-    written = line() - 1
+    written = this_line() - 1
     [gone] = fit(2, System(Section("rules", "B", tone)), Q).dropped
     told = (gone.path, gone.priority, str(gone.source))
     assert ("rules/tone", 3, f"{__file__}:{written}") == told
@@ -420,7 +421,7 @@ def test_counts_add_up() -> None:
 def refusal(*parts: Node, budget: int = 100) -> BudgetError:
     """Return the error of a prompt that is too big."""
     with pytest.raises(BudgetError) as caught:
-        render(timeline(*parts), budget=budget, counter=hundreds)
+        render(timeline_of(*parts), budget=budget, counter=hundreds)
     return caught.value
 
 
@@ -431,7 +432,7 @@ def test_a_refused_prompt() -> None:
     first = error.largest[0]
     assert 500 <= error.required < 530
     assert (100, 300) == (error.limit, first.tokens // 100 * 100)
-    assert f"{__file__}:{line() - 5}" == str(first.source)
+    assert f"{__file__}:{this_line() - 5}" == str(first.source)
     assert str(first.source) in str(error)
     assert all(str(number) in str(error) for number in (error.limit, error.required))
 

@@ -23,7 +23,7 @@ from promptdsl import (
     render,
 )
 from tests.fitting.cases import capitals, fit, hundreds, left, loop, talk
-from tests.reading import timeline
+from tests.renders import timeline_of
 
 Q = User("Q")
 CHAT = talk("user A", "assistant B", "user C", "assistant D", "user E", "assistant F")
@@ -300,7 +300,7 @@ def test_reasoning_of_the_open_loop() -> None:
 
 def test_a_prompt_that_was_read() -> None:
     """A prompt that was read from a payload is a history, and is trimmed like one."""
-    written = render(timeline(Section("s", "S"), exact(CHAT), Q), provider="openai")
+    written = render(timeline_of(Section("s", "S"), exact(CHAT), Q), provider="openai")
     prompt = read_payload(written.payload(), provider="openai")
     assert "S Q" == capitals(render(prompt, budget=290, counter=hundreds).messages)
 

@@ -29,7 +29,7 @@ from promptdsl import (
     render,
 )
 from tests.hostile import HOSTILE
-from tests.reading import timeline
+from tests.renders import timeline_of
 from tests.test_encoding import skeleton
 from tests.value_places import FORMS, HOLDERS, WORD, place_of
 
@@ -45,7 +45,7 @@ def words(text: str) -> int:
 
 def cut(max_tokens: int, *parts: Any, count: Any = words, **options: Any) -> str:
     """Return what a limit in a developer turn comes to."""
-    messages = render(timeline(Developer(Limit(max_tokens, *parts, **options))), counter=count)
+    messages = render(timeline_of(Developer(Limit(max_tokens, *parts, **options))), counter=count)
     return "".join(message.content[0].text for message in messages.messages)  # type: ignore[union-attr]
 
 
@@ -106,7 +106,7 @@ def test_both_ends() -> None:
 @every_keep
 def test_a_budget_does_not_matter(keep: str) -> None:
     """It holds with a budget as it does without one."""
-    tree = timeline(Developer(Limit(8, PARAGRAPHS, keep=keep)))  # type: ignore[arg-type]
+    tree = timeline_of(Developer(Limit(8, PARAGRAPHS, keep=keep)))  # type: ignore[arg-type]
     without = render(tree, counter=words)
     assert without.messages == render(tree, counter=words, budget=10_000).messages
     assert words(without.messages[0].content[0].text) <= 8  # type: ignore[union-attr]
@@ -114,7 +114,7 @@ def test_a_budget_does_not_matter(keep: str) -> None:
 
 def test_what_was_cut_is_told() -> None:
     """A cut is told among what was dropped, with its line."""
-    rendered = render(timeline(Developer(Limit(8, PARAGRAPHS))), counter=words)
+    rendered = render(timeline_of(Developer(Limit(8, PARAGRAPHS))), counter=words)
     [gone] = rendered.dropped
     assert __file__ in str(gone.source)
     assert gone.tokens > 0
@@ -217,7 +217,7 @@ def test_no_value_leaves_its_place(
 @given(TEXTS, st.integers(1, 120), st.sampled_from(KEEPS), st.sampled_from(["markdown", "xml"]))
 def test_it_is_never_more(values: list[str], most: int, keep: Any, format: str) -> None:
     """What a limit comes to, as it is sent, is never more than its tokens."""
-    tree = timeline(Developer(Limit(most, Value("\n".join(values) * 4), keep=keep)))
+    tree = timeline_of(Developer(Limit(most, Value("\n".join(values) * 4), keep=keep)))
     [*texts] = text_of(render(tree, counter=len, transformation={"format": format}).messages)
     assert len("".join(texts)) <= most
 
@@ -226,7 +226,7 @@ def test_it_is_never_more(values: list[str], most: int, keep: Any, format: str) 
 def test_what_is_left_is_of_it(values: list[str], most: int, keep: Any) -> None:
     """What is left, read back, is the beginning and the end of what was given."""
     value = "\n".join(values) * 4
-    tree = timeline(Grounding("g", Limit(most, value, keep=keep)))
+    tree = timeline_of(Grounding("g", Limit(most, value, keep=keep)))
     [text] = text_of(render(tree, counter=len).messages) or [""]
     body = decode(text.removeprefix("<context>\n").removesuffix("\n</context>"))
     head, _, tail = body.partition(MARK)
@@ -238,7 +238,7 @@ def test_what_is_left_is_of_it(values: list[str], most: int, keep: Any) -> None:
 @given(TEXTS, st.integers(1, 120), st.sampled_from(KEEPS))
 def test_no_headings(values: list[str], most: int, keep: Any) -> None:
     """Cut anywhere, a value heads nothing."""
-    tree = timeline(System("a", Limit(most, Value("\n".join(values) * 3), keep=keep), "b"))
+    tree = timeline_of(System("a", Limit(most, Value("\n".join(values) * 3), keep=keep), "b"))
     [text] = text_of(render(tree, counter=len).messages)
     assert skeleton("a\n\nb") == skeleton(text)
 
@@ -248,7 +248,7 @@ def test_no_headings(values: list[str], most: int, keep: Any) -> None:
 def test_conversation(keep: Any, most: int) -> None:
     """In conversation a limit cuts to the byte."""
     said = "It is <b>so</b> & so. " * 9
-    tree = timeline(
+    tree = timeline_of(
         User(Limit(most, said, keep=keep)),
         Assistant(ToolUse("t", {}, id="c")),
         ToolMessage("c", Limit(most, said, keep=keep)),

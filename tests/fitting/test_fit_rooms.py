@@ -26,7 +26,7 @@ from promptdsl import (
     render,
 )
 from tests.fitting.cases import capitals, fit, hundreds, left, talk
-from tests.reading import timeline
+from tests.renders import timeline_of
 
 Q = User("Q")
 PARTS = (Developer("A", priority=1), Developer("B", priority=2), Q)
@@ -48,14 +48,16 @@ def test_room_for_the_answer() -> None:
 
 def test_a_reserve_says_nothing() -> None:
     """Nothing is sent for it, and without a budget it does nothing."""
-    assert render(timeline(Q)).messages == render(timeline(Reserve(100), Q), reserve=5).messages
+    assert (
+        render(timeline_of(Q)).messages == render(timeline_of(Reserve(100), Q), reserve=5).messages
+    )
 
 
 def test_the_window_of_a_model() -> None:
     """A budget may be the model's window."""
     with register_model("tiny", provider="openai", window=270):
         kept = [
-            capitals(render(timeline(*PARTS), model="tiny", counter=hundreds, **more).messages)
+            capitals(render(timeline_of(*PARTS), model="tiny", counter=hundreds, **more).messages)
             for more in ({"budget": "window"}, {"budget": "window", "reserve": 100}, {})
         ]
     assert ["B Q", "Q", "A B Q"] == kept
@@ -64,9 +66,9 @@ def test_the_window_of_a_model() -> None:
 def test_a_window_that_is_not_known() -> None:
     """Where the window is not known it is an error that says so."""
     with pytest.raises(PromptError, match="window"):
-        render(timeline(Q), budget="window", counter=hundreds)
+        render(timeline_of(Q), budget="window", counter=hundreds)
     with pytest.raises(PromptError, match="window"):
-        render(timeline(Q), model="nobodys-model", budget="window", counter=hundreds)
+        render(timeline_of(Q), model="nobodys-model", budget="window", counter=hundreds)
 
 
 @pytest.mark.parametrize(
@@ -84,27 +86,27 @@ def test_a_window_that_is_not_known() -> None:
 def test_what_is_no_budget(options: dict[str, Any]) -> None:
     """Anything else is refused with the line of the call."""
     with pytest.raises(PromptError) as caught:
-        render(timeline(Q), **options)
+        render(timeline_of(Q), **options)
     assert __file__ in str(caught.value)
 
 
 def test_reserves_larger_than_the_budget() -> None:
     """There is no room for anything then; where one call says both, it contradicts itself."""
     with pytest.raises(BudgetError):
-        render(timeline(Q, Reserve(1_000)), budget=100, counter=hundreds)
+        render(timeline_of(Q, Reserve(1_000)), budget=100, counter=hundreds)
     with pytest.raises(PromptError):
-        render(timeline(Q), budget=100, reserve=1_000, counter=hundreds)
+        render(timeline_of(Q), budget=100, reserve=1_000, counter=hundreds)
 
 
 def test_a_budget_of_nothing() -> None:
     """A budget of 0 has no room for a question."""
     with pytest.raises(BudgetError):
-        render(timeline(Q), budget=0, counter=hundreds)
+        render(timeline_of(Q), budget=0, counter=hundreds)
 
 
 def test_the_default_counter() -> None:
     """Without a model and a counter, tokens are o200k_base, labelled an estimate."""
-    rendered = render(timeline(System("word " * 50, priority=1), Q), budget=40)
+    rendered = render(timeline_of(System("word " * 50, priority=1), Q), budget=40)
     assert "Q" == capitals(rendered.messages)
     assert rendered.tokens.total <= 40
     assert "estimate" in rendered.tokens.label
@@ -125,7 +127,7 @@ def test_what_a_target_adds_counts() -> None:
     from promptdsl import Event
 
     parts = [Event("a", priority=1), User("q")]
-    tokens = [render(timeline(*parts), budget=b, counter=dear).tokens.total for b in (150, 90)]
+    tokens = [render(timeline_of(*parts), budget=b, counter=dear).tokens.total for b in (150, 90)]
     assert tokens[0] >= 100 > tokens[1]
 
 
@@ -146,7 +148,7 @@ def told(budget: int | None, *parts: Any, **request: Any) -> list[int | None]:
     written = [
         User(lazy(part, n)) if isinstance(part, float) else part for n, part in enumerate(parts)
     ]
-    render(timeline(*written), budget=budget, counter=hundreds, **request)
+    render(timeline_of(*written), budget=budget, counter=hundreds, **request)
     return [heard[number] for number in sorted(heard)]
 
 
@@ -195,7 +197,7 @@ def test_required_parts_that_are_too_much() -> None:
     heard: list[int | None] = []
     lazy = Lazy(lambda context: heard.append(context.tokens))  # type: ignore[func-returns-value]
     with pytest.raises(BudgetError):
-        render(timeline(User("Q Q Q"), User(lazy)), budget=200, counter=hundreds)
+        render(timeline_of(User("Q Q Q"), User(lazy)), budget=200, counter=hundreds)
     assert [0] == heard
 
 
@@ -207,7 +209,7 @@ def test_it_is_shared_before_any_runs() -> None:
         seen.append(context.tokens)
         return Text("X " * 10)
 
-    render(timeline(Q, User(Lazy(write)), User(Lazy(write))), budget=6400, counter=hundreds)
+    render(timeline_of(Q, User(Lazy(write)), User(Lazy(write))), budget=6400, counter=hundreds)
     assert [3100, 3100] == seen
 
 
@@ -229,7 +231,7 @@ def test_what_a_lazy_writes_is_cut(write: Callable[[LazyContext], Any]) -> None:
 
 def test_what_a_lazy_writes_counts_as_encoded() -> None:
     """A character that is sent as a reference counts as that."""
-    tree = timeline(System("s", Lazy(lambda _: "<" * 1_000)))
+    tree = timeline_of(System("s", Lazy(lambda _: "<" * 1_000)))
     rendered = render(tree, budget=640, counter=len)
     assert rendered.tokens.total <= 640
     assert 100 <= rendered.messages[0].content[0].text.count("&lt;") <= 160  # type: ignore[union-attr]
@@ -245,7 +247,7 @@ def test_a_lazy_that_fills_its_share() -> None:
 # Ways to render.
 
 
-TREE = timeline(
+TREE = timeline_of(
     System("S"),
     History(talk("user A", "assistant B", "user C", "assistant D"), step=0),
     FirstFit(Developer("LONG LONG"), Developer("SHORT"), priority=3),
@@ -276,7 +278,7 @@ def test_what_is_kept_may_depend_on_the_target() -> None:
         return hundreds(text) + 100 * text.count("<developer>")
 
     parts = [User("A"), Assistantish("B"), Developer("C"), User("D", priority=1), Q]
-    rendered = render(timeline(*parts), budget=570, counter=dear)
+    rendered = render(timeline_of(*parts), budget=570, counter=dear)
     kept = [capitals(rendered.for_target(name).messages) for name in ("openai", "gemini")]
     assert ["A B C D Q", "A B C Q"] == kept
 
@@ -296,7 +298,7 @@ def test_awaited() -> None:
         return f"{context.tokens}"
 
     def tree(write: Callable[[LazyContext], Any]) -> Any:
-        return timeline(Developer("A A", priority=1), User(Lazy(write)), Q)
+        return timeline_of(Developer("A A", priority=1), User(Lazy(write)), Q)
 
     request: dict[str, Any] = {"budget": 250, "counter": hundreds}
     awaited = asyncio.run(arender(tree(later), **request))
@@ -325,13 +327,13 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
     with pytest.raises(
         BudgetError, match="the reserves are 500 tokens, the budget is 400"
     ) as caught:
-        render(timeline(Reserve(500), User("hello")), budget=400)
+        render(timeline_of(Reserve(500), User("hello")), budget=400)
     assert caught.value.at[0].startswith(__file__)
 
 
 def test_what_tools_cost_is_named() -> None:
     """What a model is told of tools in general is among the largest parts."""
-    prompt = timeline(Tool(name="find", description="Find it."), User("Any books?"))
+    prompt = timeline_of(Tool(name="find", description="Find it."), User("Any books?"))
     with pytest.raises(BudgetError, match="what the model is told of tools") as caught:
         render(prompt, model="claude-opus-5-5", budget=100)
     assert caught.value.largest[0].tokens > 300

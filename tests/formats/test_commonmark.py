@@ -22,7 +22,7 @@ from promptdsl import (
     Value,
 )
 from tests.hostile import HOSTILE
-from tests.reading import text
+from tests.renders import only_text
 
 Outline: TypeAlias = tuple[Any, ...]
 """A kind, its text where it has one, and the outlines in it."""
@@ -119,13 +119,13 @@ def read_as(outline: Outline) -> Outline:
 @given(st.lists(ANY, min_size=1, max_size=3))
 def test_any_blocks_are_read_as_written(read: Read, parts: list[Outline]) -> None:
     """Texts, code, tables, quotes and lists, in each other and beside each other, are just that."""
-    assert list(map(read_as, parts)) == read(text(System(*map(made, parts))))
+    assert list(map(read_as, parts)) == read(only_text(System(*map(made, parts))))
 
 
 @given(ANY.filter(lambda part: part[0] != "paragraph"))
 def test_any_side_of_an_example_is_read_as_written(read: Read, part: Outline) -> None:
     """So is what stands in an example, behind the name of its side."""
-    whole = text(System(Example("a", made(part)), "b"))
+    whole = only_text(System(Example("a", made(part)), "b"))
     names = [("paragraph", "Input: a"), ("paragraph", "Output:")]
     assert [*names, read_as(part), ("paragraph", "b")] == read(whole)
 
@@ -134,14 +134,14 @@ def test_a_checklist(read: Read) -> None:
     """A checklist is a list whose items begin with boxes."""
     part = Checklist(Item("a", Quote("b")), Item("c", done=True))
     first = ("item", ("paragraph", "[ ] a"), ("quote", ("paragraph", "b")))
-    assert [("bullets", first, ("item", ("paragraph", "[x] c")))] == read(text(System(part)))
+    assert [("bullets", first, ("item", ("paragraph", "[x] c")))] == read(only_text(System(part)))
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("words", ["a", "a\nb", "a\r\n# b", Value("# a\n# b")])
 def test_a_heading(read: Read, level: int, words: Any) -> None:
     """A heading is one heading of its level, whatever it says."""
-    (heading, after) = read(text(System(Heading(words, level), "b")))
+    (heading, after) = read(only_text(System(Heading(words, level), "b")))
     assert ("heading_open", ("paragraph", "b")) == (heading[0], after)
 
 
@@ -155,7 +155,7 @@ def test_a_heading(read: Read, level: int, words: Any) -> None:
 )
 def test_a_table_of_any_values(read: Read, wrap: Callable[[Any], Node], value: str) -> None:
     """No value leaves its cell: a table is one table of as many cells."""
-    harmless = read(text(System(wrap("x"), "after")))
-    hostile = read(text(System(wrap(value), "after")))
+    harmless = read(only_text(System(wrap("x"), "after")))
+    hostile = read(only_text(System(wrap(value), "after")))
     assert [len(block) for block in harmless] >= [len(block) for block in hostile]
     assert [block[0] for block in harmless] == [block[0] for block in hostile]

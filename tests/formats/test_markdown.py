@@ -4,7 +4,7 @@ import pytest
 
 from promptdsl import Grounding, Section, System, User, Value
 from tests.internals import MARKDOWN
-from tests.reading import text
+from tests.renders import only_text
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_levels() -> None:
     """A section is headed by ##, one inside it by one mark more, by six at most."""
     inner = Section("d", Section("e", Section("f", "deep", title="F"), title="E"), title="D")
     tree = Section("a", Section("b", Section("c", inner, title="C"), title="B"), title="A")
-    assert "## A\n### B\n#### C\n##### D\n###### E\n###### F\ndeep" == text(System(tree))
+    assert "## A\n### B\n#### C\n##### D\n###### E\n###### F\ndeep" == only_text(System(tree))
 
 
 def test_neighbours() -> None:
     """Sections beside each other are of one level, a blank line between them."""
-    assert "## A\n1\n\n### B\n2\n\n### C\n3\n\nend\n\n## D\n4" == text(
+    assert "## A\n1\n\n### B\n2\n\n### C\n3\n\nend\n\n## D\n4" == only_text(
         Section(
             "a", "1", Section("b", "2", title="B"), Section("c", "3", title="C"), "end", title="A"
         ),
@@ -75,4 +75,4 @@ def test_neighbours() -> None:
 )
 def test_in_every_turn(turn: User, expected: str) -> None:
     """A section has its heading in every turn; in a grounding its title is a value."""
-    assert expected == text(turn)
+    assert expected == only_text(turn)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptdsl import Grounding, Section, System, Text, User, Value, decode
 from tests.hostile import HOSTILE
 from tests.internals import XML, body
-from tests.reading import text
+from tests.renders import only_text
 
 FORMAT: Any = {"format": "xml"}
 
@@ -52,7 +52,7 @@ def test_closing() -> None:
 )
 def test_in_every_turn(turn: User, expected: str) -> None:
     """A section is an element in every turn, wherever it stands."""
-    assert expected == text(turn, transformation=FORMAT)
+    assert expected == only_text(turn, transformation=FORMAT)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_in_every_turn(turn: User, expected: str) -> None:
 )
 def test_empty(nothing: Section) -> None:
     """An element without content is left out, tags and all."""
-    assert "1\n\n2" == text(System("1", nothing, "2"), transformation=FORMAT)
+    assert "1\n\n2" == only_text(System("1", nothing, "2"), transformation=FORMAT)
 
 
 def test_author_text_stays_in_its_element() -> None:
     """Text cannot open or close the elements it stands in; other tags are as written."""
-    assert "<a>\n&lt;/a> </b>\n\n<b>\n&lt;/a> &lt;/B > <c>\n</b>\n\n</b>\n</a>" == text(
+    assert "<a>\n&lt;/a> </b>\n\n<b>\n&lt;/a> &lt;/B > <c>\n</b>\n\n</b>\n</a>" == only_text(
         System(Section("a", "</a> </b>", Section("b", "</a> </B > <c>"), "</b>")),
         transformation=FORMAT,
     )
@@ -73,7 +73,7 @@ def test_author_text_stays_in_its_element() -> None:
 
 def test_elements_of_one_name() -> None:
     """Inside an element of the same name text is kept as inside of one, and still behind it."""
-    assert "<a>\n<a>\n&lt;/a>\n</a>\n\n&lt;/a>\n</a>\n\n</a>" == text(
+    assert "<a>\n<a>\n&lt;/a>\n</a>\n\n&lt;/a>\n</a>\n\n</a>" == only_text(
         System(Section("a", Section("a", "</a>"), "</a>"), "</a>"), transformation=FORMAT
     )
 
@@ -90,17 +90,17 @@ every_place = pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @every_place
 def test_values(place: Any) -> None:
     """A value in an element is encoded for its body: nothing outside its place changes."""
-    start, end = text(place("WORD"), transformation=FORMAT).split("WORD")
+    start, end = only_text(place("WORD"), transformation=FORMAT).split("WORD")
     values = [value for value in HOSTILE if value]
     expected = [start + body(value) + end for value in values]
-    assert expected == [text(place(value), transformation=FORMAT) for value in values]
+    assert expected == [only_text(place(value), transformation=FORMAT) for value in values]
 
 
 @every_place
 @given(value=st.text(min_size=1))
 def test_any_value(place: Any, value: str) -> None:
     """Any value in an element can be read back, and holds no tag."""
-    start, end = text(place("WORD"), transformation=FORMAT).split("WORD")
-    whole = text(place(value), transformation=FORMAT)
+    start, end = only_text(place("WORD"), transformation=FORMAT).split("WORD")
+    whole = only_text(place(value), transformation=FORMAT)
     inner = whole.removeprefix(start).removesuffix(end)
     assert (start + inner + end, value, 0) == (whole, decode(inner), inner.count("<"))

@@ -14,7 +14,7 @@ def pieces(text: str, /, **variables: Any) -> tuple[Piece, ...]:
     return template_pieces(TemplateSource.from_text(text), variables)
 
 
-def named(name: str, /, **variables: Any) -> tuple[Piece, ...]:
+def file_pieces(name: str, /, **variables: Any) -> tuple[Piece, ...]:
     """Return the pieces of a template in a registered folder."""
     return template_pieces(TemplateSource.of(name), variables)
 
@@ -29,22 +29,22 @@ def values(given: tuple[Piece, ...]) -> list[str]:
     return [piece.text for piece in given if isinstance(piece, Inserted)]
 
 
-def written(given: tuple[Piece, ...]) -> str:
+def in_full(given: tuple[Piece, ...]) -> str:
     """Return all that a rendering comes to, as one text."""
     return "".join(p.text if isinstance(p, Inserted) else p for p in given)
 
 
-def told(text: str, /, **variables: Any) -> str:
+def fault(text: str, /, **variables: Any) -> str:
     """Return the error a template given as text ends in."""
     with pytest.raises(TemplateError) as caught:
         pieces(text, **variables)
     return str(caught.value)
 
 
-def told_of(name: str, /, **variables: Any) -> str:
+def file_fault(name: str, /, **variables: Any) -> str:
     """Return the error a template in a registered folder ends in."""
     with pytest.raises(TemplateError) as caught:
-        named(name, **variables)
+        file_pieces(name, **variables)
     return str(caught.value)
 
 

@@ -4,7 +4,7 @@ from datetime import date, datetime, time
 
 import pytest
 
-from tests.library.rendered import pieces, told, written
+from tests.library.rendered import fault, in_full, pieces
 
 GIVEN = {
     "text": " Ada Lovelace ",
@@ -64,7 +64,7 @@ GIVEN = {
 )
 def test_what_may_be_read(template: str, expected: str) -> None:
     """A dot or brackets read items, and the methods and attributes that are listed."""
-    assert expected == written(pieces(template, **GIVEN))
+    assert expected == in_full(pieces(template, **GIVEN))
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_what_may_be_read(template: str, expected: str) -> None:
 )
 def test_what_may_not_be_read(template: str, expected: str) -> None:
     """Anything else is undefined, and the error says what may be read."""
-    assert told(template, **GIVEN).startswith(f"the template, line 1: {expected}")
+    assert fault(template, **GIVEN).startswith(f"the template, line 1: {expected}")

@@ -8,7 +8,7 @@ import pytest
 
 from promptdsl import TemplateError, register_templates
 from tests.internals import TemplateSource, template_pieces
-from tests.library.rendered import put, told, told_of
+from tests.library.rendered import fault, file_fault, put
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}
 THERE = "check that it is there first: {% if value is defined %}"
@@ -46,13 +46,13 @@ THERE = "check that it is there first: {% if value is defined %}"
 )
 def test_what_is_undefined(template: str, expected: str) -> None:
     """A name that is not given is an error, with its line and the nearest one that is."""
-    assert f"the template, {expected}" == told(template, **PEOPLE)
+    assert f"the template, {expected}" == fault(template, **PEOPLE)
 
 
 def test_no_variables() -> None:
     """Where there are no variables, the error says so."""
     expected = "the template, line 1: 'x' is undefined\n  the template is given no variables"
-    assert expected == told("{{ x }}")
+    assert expected == fault("{{ x }}")
 
 
 def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
         assert (
             "template 'a.md', line 2: 'x' is undefined\n"
             "  it is not known there: import the template with context, or pass it on"
-        ) == told("{% import 'a.md' as a %}{{ a.m() }}", x="x")
+        ) == fault("{% import 'a.md' as a %}{{ a.m() }}", x="x")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
 )
 def test_what_is_no_template(template: str, expected: str) -> None:
     """A template that cannot be read is an error with its line."""
-    assert told(template).startswith(f"the template, {expected}")
+    assert fault(template).startswith(f"the template, {expected}")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_is_no_template(template: str, expected: str) -> None:
 )
 def test_what_is_not_known(template: str, expected: str) -> None:
     """A filter or test there is none of is an error that says which there is, or what to do."""
-    assert f"the template, line 1: {expected}" == told(template)
+    assert f"the template, line 1: {expected}" == fault(template)
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_what_is_not_known(template: str, expected: str) -> None:
 )
 def test_what_goes_wrong(template: str, expected: str) -> None:
     """Whatever goes wrong while a template runs is an error with its line."""
-    assert told(template).startswith(f"the template, line 1: {expected}")
+    assert fault(template).startswith(f"the template, line 1: {expected}")
 
 
 @pytest.mark.parametrize("template", ["{% include x %}", "{% extends x %}", "{% import x as m %}"])
 def test_a_template_that_is_not_given(template: str) -> None:
     """The name of a template may be undefined like any other."""
-    assert told(template, y=1).startswith("the template, line 1: 'x' is undefined")
+    assert fault(template, y=1).startswith("the template, line 1: 'x' is undefined")
 
 
 def test_the_innermost_template_is_named(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_the_innermost_template_is_named(tmp_path: Path) -> None:
             "template 'c.md', line 2",
             "template 'a.md', line 1",
         ] == [
-            told_of("a.md", user=1).split(":")[0],
-            told_of("d.md").split(":")[0],
-            told("{% include 'none.md' %}{{ x }}")
+            file_fault("a.md", user=1).split(":")[0],
+            file_fault("d.md").split(":")[0],
+            fault("{% include 'none.md' %}{{ x }}")
             .split(":")[0]
             .replace("the template", "template 'a.md'"),
         ]
@@ -168,7 +168,7 @@ def test_a_missing_include_is_named(tmp_path: Path) -> None:
         assert (
             "template 'a.md', line 2: there is no template 'greting.md'\n"
             "  did you mean 'greeting.md'?"
-        ) == told_of("a.md")
+        ) == file_fault("a.md")
 
 
 def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ DEEP = "it goes too deep\n  look for what calls, includes or extends itself with
 def test_what_goes_too_deep(files: dict[str, str], tmp_path: Path) -> None:
     """What calls or includes itself without end is an error of its template."""
     with register_templates(put(tmp_path, **files)):
-        assert told_of("a.md").endswith(DEEP)
+        assert file_fault("a.md").endswith(DEEP)
 
 
 NESTED = "the template is nested too deep\n  move parts of it into macros"
@@ -228,13 +228,13 @@ NESTED = "the template is nested too deep\n  move parts of it into macros"
 )
 def test_what_cannot_be_compiled(template: str, expected: str) -> None:
     """A template that is too deep, or no program, is an error."""
-    assert expected == told(template)
+    assert expected == fault(template)
 
 
 def test_a_number_of_too_many_digits() -> None:
     """A number with more digits than Python reads is an error."""
     digits = "9" * (sys.get_int_max_str_digits() + 1)
-    assert told(f"{{{{ {digits} }}}}").startswith(
+    assert fault(f"{{{{ {digits} }}}}").startswith(
         "the template cannot be compiled: Exceeds the limit"
     )
 
@@ -242,7 +242,7 @@ def test_a_number_of_too_many_digits() -> None:
 def test_an_error_of_data_is_short() -> None:
     """What a value says goes into an error cut short."""
     big: dict[str, Any] = {f"key {number}": 1 for number in range(10_000)}
-    assert 3_000 > len(told("{{ x.y }}", x=big))
+    assert 3_000 > len(fault("{{ x.y }}", x=big))
 
 
 HIDDEN = (
@@ -277,6 +277,6 @@ HIDDEN = (
 @pytest.mark.parametrize("template", HIDDEN)
 def test_what_is_hidden(template: str) -> None:
     """Nothing behind a value can be reached, and nothing that is left out."""
-    assert told(template, x="a", source="a", event="b", details=[]).startswith(
+    assert fault(template, x="a", source="a", event="b", details=[]).startswith(
         "the template, line 1:"
     )

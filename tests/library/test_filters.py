@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.internals import FILTERS, TESTS
-from tests.library.rendered import pieces, told, written
+from tests.library.rendered import fault, in_full, pieces
 
 PEOPLE = [{"n": "b", "age": 3}, {"n": "A", "age": 1}, {"n": "c", "age": 3}]
 
@@ -71,7 +71,7 @@ FILTERED = (
 @pytest.mark.parametrize(("template", "expected"), FILTERED)
 def test_filters(template: str, expected: str) -> None:
     """A filter does what Jinja's of that name does."""
-    assert expected == written(pieces(template, people=PEOPLE))
+    assert expected == in_full(pieces(template, people=PEOPLE))
 
 
 def test_every_filter_is_tested() -> None:
@@ -128,4 +128,4 @@ def test_which_tests_are_left_out() -> None:
 def test_what_a_filter_does_not_take(template: str, expected: str) -> None:
     """What a filter cannot work with is an error with its line."""
     nan: Any = float("nan")
-    assert told(template, x=nan).startswith(f"the template, line 1: {expected}")
+    assert fault(template, x=nan).startswith(f"the template, line 1: {expected}")

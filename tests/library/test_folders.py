@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from promptdsl import TemplateError, register_templates
+from tests.errors import lines_of
 from tests.internals import TemplateFile, read_template, registered, templates_root
-from tests.library.rendered import named, pieces, put, told, told_of, written
-from tests.places import places
+from tests.library.rendered import fault, file_fault, file_pieces, in_full, pieces, put
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,7 +57,10 @@ def test_the_last_folder_is_asked_first(tmp_path: Path) -> None:
     one, two = _folders(tmp_path, "one", "two")
     put(one, only="only one")
     with register_templates(one), register_templates(two):
-        assert ["two", "only one"] == [written(named("name.md")), written(named("only.md"))]
+        assert ["two", "only one"] == [
+            in_full(file_pieces("name.md")),
+            in_full(file_pieces("only.md")),
+        ]
 
 
 def test_a_folder_is_taken_back(tmp_path: Path) -> None:
@@ -154,7 +157,7 @@ def test_a_folder_has_to_be_one(make: Callable[[Path], Path], problem: str, tmp_
     with pytest.raises(TemplateError) as caught:
         write()
     assert (
-        f"{places(write, 1)[0]}: no templates can be registered from {repr(folder)[:200]}:"
+        f"{lines_of(write, 1)[0]}: no templates can be registered from {repr(folder)[:200]}:"
         f" {problem}\n"
         "  give the folder your templates are in"
     ) == str(caught.value)
@@ -183,7 +186,7 @@ def test_no_template_leads_out(template: str, name: str, tmp_path: Path) -> None
     with register_templates(inner):
         assert (
             f"the template, line 1: {name!r} is not the name of a template"
-            == (told(template, x=name).split("\n")[0])
+            == (fault(template, x=name).split("\n")[0])
         )
 
 
@@ -201,7 +204,7 @@ def test_a_link_does_not_lead_out(tmp_path: Path) -> None:
         assert (
             f"template 'a.md' is a link that leads out of {str(folder)!r}\n"
             "  put the file itself there, or register the folder it is in"
-        ) == told_of("a.md")
+        ) == file_fault("a.md")
 
 
 def test_a_folder_that_is_a_link_does_not_lead_out(tmp_path: Path) -> None:
@@ -209,7 +212,7 @@ def test_a_folder_that_is_a_link_does_not_lead_out(tmp_path: Path) -> None:
     outer, inner = _folders(tmp_path, "outer", "inner")
     (inner / "sub").symlink_to(outer)
     with register_templates(inner):
-        assert "template 'sub/name.md' is a link that leads out" in told_of("sub/name.md")
+        assert "template 'sub/name.md' is a link that leads out" in file_fault("sub/name.md")
 
 
 def test_a_link_inside_its_folder(tmp_path: Path) -> None:
@@ -218,19 +221,19 @@ def test_a_link_inside_its_folder(tmp_path: Path) -> None:
     (inner / "a.md").symlink_to(inner / "name.md")
     (tmp_path / "link").symlink_to(inner)
     with register_templates(tmp_path / "link"):
-        assert "inner" == written(named("a.md"))
+        assert "inner" == in_full(file_pieces("a.md"))
 
 
 def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     """A link without a file is no template."""
     with register_templates(_link(tmp_path, tmp_path / "none.md")):
-        assert "there is no template 'a.md'" == told_of("a.md").split("\n")[0]
+        assert "there is no template 'a.md'" == file_fault("a.md").split("\n")[0]
 
 
 def test_a_link_to_itself(tmp_path: Path) -> None:
     """A link that goes round is an error."""
     with register_templates(_link(tmp_path, tmp_path / "inner" / "a.md")):
-        assert "cannot read template 'a.md'" == told_of("a.md").split(":")[0]
+        assert "cannot read template 'a.md'" == file_fault("a.md").split(":")[0]
 
 
 def test_a_folder_is_no_template(tmp_path: Path) -> None:
@@ -238,34 +241,34 @@ def test_a_folder_is_no_template(tmp_path: Path) -> None:
     (tmp_path / "a.md").mkdir()
     with register_templates(tmp_path):
         expected = "cannot read template 'a.md': it is not a regular file\n  check the file"
-        assert expected == told_of("a.md")
+        assert expected == file_fault("a.md")
 
 
 def test_a_pipe_is_no_template(tmp_path: Path) -> None:
     """A pipe is no template, and nobody waits for it."""
     os.mkfifo(tmp_path / "a.md")
     with register_templates(tmp_path):
-        assert "it is not a regular file" in told_of("a.md")
+        assert "it is not a regular file" in file_fault("a.md")
 
 
 def test_what_stands_in_a_file_is_not_there(tmp_path: Path) -> None:
     """A name that goes on behind a file is the name of nothing."""
     with register_templates(put(tmp_path, a="a")):
-        assert "there is no template 'a.md/b.md'" == told_of("a.md/b.md").split("\n")[0]
+        assert "there is no template 'a.md/b.md'" == file_fault("a.md/b.md").split("\n")[0]
 
 
 def test_a_name_no_system_takes(tmp_path: Path) -> None:
     """A name that is too long for a file is an error."""
     with register_templates(tmp_path):
-        assert "File name too long" in told_of("a" * 300)
+        assert "File name too long" in file_fault("a" * 300)
 
 
 def test_a_file_has_a_limit(tmp_path: Path) -> None:
     """A template file has at most a million bytes."""
     with register_templates(put(tmp_path, a="x" * 1_000_000, b="x" * 1_000_001)):
-        assert 1_000_000 == len(written(named("a.md")))
+        assert 1_000_000 == len(in_full(file_pieces("a.md")))
         expected = "it comes to more than 1,000,000 bytes in template 'b.md'\n  have it do less"
-        assert expected == told_of("b.md")
+        assert expected == file_fault("b.md")
 
 
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
@@ -282,14 +285,14 @@ def test_a_file_is_utf_8(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"caf\xe9")
     with register_templates(tmp_path):
         expected = "cannot read template 'a.md': it is not UTF-8 at byte 3\n  check the file"
-        assert expected == told_of("a.md")
+        assert expected == file_fault("a.md")
 
 
 def test_a_mark_of_byte_order_is_left_out(tmp_path: Path) -> None:
     """What some editors write first is no author text."""
     (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbfa\r\nb")
     with register_templates(tmp_path):
-        assert ("a\nb",) == named("a.md")
+        assert ("a\nb",) == file_pieces("a.md")
 
 
 def test_a_value_chooses_among_templates(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from promptdsl import TemplateError, register_templates
 from tests.internals import event_text
-from tests.library.rendered import pieces, told, written
+from tests.library.rendered import fault, in_full, pieces
 
 TEXT = "10,000,000 characters of text"
 WRITTEN = "100,000,000 characters written in one rendering"
@@ -131,7 +131,7 @@ GIVEN: dict[str, Any] = {
 @pytest.mark.parametrize(("template", "limit"), OVER.values(), ids=OVER)
 def test_a_limit_is_named(template: str, limit: str) -> None:
     """Going over a limit is an error that names it."""
-    assert f"the template, line 1: it comes to more than {limit}\n  have it do less" == told(
+    assert f"the template, line 1: it comes to more than {limit}\n  have it do less" == fault(
         template, **GIVEN
     )
 
@@ -140,7 +140,7 @@ def test_a_limit_that_is_met_at_the_end() -> None:
     """A limit that the whole output goes over is an error of its template, on no line."""
     template = "{% for i in range(16) %}{% set x = big|upper %}{% endfor %}{{ big }}"
     expected = f"the template: it comes to more than {WRITTEN}\n  have it do less"
-    assert expected == told(template, **GIVEN)
+    assert expected == fault(template, **GIVEN)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_limit_that_is_met_at_the_end() -> None:
 )
 def test_what_is_within_the_limits(template: str, expected: str) -> None:
     """What comes to the limit and not over it is done."""
-    assert expected == written(pieces(template))
+    assert expected == in_full(pieces(template))
 
 
 def test_event_texts_are_bounded(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.library.rendered import pieces, told, written
+from tests.library.rendered import fault, in_full, pieces
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from tests.library.rendered import pieces, told, written
 )
 def test_operators(template: str, expected: str) -> None:
     """Operators do what they do in Python."""
-    assert expected == written(pieces(template, x=Decimal("1.5")))
+    assert expected == in_full(pieces(template, x=Decimal("1.5")))
 
 
 FORMATS = (
@@ -56,7 +56,7 @@ FORMATS = (
 def test_formats(template: str, values: object) -> None:
     """A format does what it does in Python."""
     shown = repr(values) if isinstance(values, tuple) else "x"
-    assert template % values == written(pieces(f"{{{{ f % {shown} }}}}", f=template, x=values))
+    assert template % values == in_full(pieces(f"{{{{ f % {shown} }}}}", f=template, x=values))
 
 
 @given(
@@ -68,7 +68,7 @@ def test_formats(template: str, values: object) -> None:
 def test_any_format(flags: str, size: tuple[int, int], kind: str, number: int) -> None:
     """Any number in any format is what it is in Python."""
     template = f"<%{flags}{size[0]}.{size[1]}{kind}>"
-    assert template % number == written(pieces("{{ f % x }}", f=template, x=number))
+    assert template % number == in_full(pieces("{{ f % x }}", f=template, x=number))
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_any_format(flags: str, size: tuple[int, int], kind: str, number: int) -
 )
 def test_what_is_no_format(template: str, expected: str) -> None:
     """A format that is wrong is an error that says how."""
-    assert f"the template, line 1: {expected}" == told(template)
+    assert f"the template, line 1: {expected}" == fault(template)

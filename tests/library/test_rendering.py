@@ -14,7 +14,7 @@ import pytest
 
 from promptdsl import ContentError, TemplateError, register_templates
 from tests.internals import Inserted, TemplateSource, piece_environment, template_pieces
-from tests.library.rendered import named, pieces, put, told, told_of, written
+from tests.library.rendered import fault, file_fault, file_pieces, in_full, pieces, put
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,7 +87,7 @@ LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
 )
 def test_what_is_no_text(template: str, value: object, expected: str) -> None:
     """None, booleans, lists, mappings and objects are no text; the error says what to write."""
-    assert f"the template, line 1: {expected}" == told(template, x=value)
+    assert f"the template, line 1: {expected}" == fault(template, x=value)
 
 
 def test_live_objects_are_refused() -> None:
@@ -99,13 +99,13 @@ def test_live_objects_are_refused() -> None:
 def test_a_template_by_name(tmp_path: Path) -> None:
     """A name is looked up in the folders that are registered."""
     with register_templates(put(tmp_path, hello="Hello {{ name }}!")):
-        assert ("Hello ", Inserted("Ada", "name"), "!") == named("hello.md", name="Ada")
+        assert ("Hello ", Inserted("Ada", "name"), "!") == file_pieces("hello.md", name="Ada")
 
 
 def test_a_shipped_template_by_name() -> None:
     """A template that comes with promptdsl is found last."""
     fields = {"event": "left", "source": None, "details": []}
-    assert (Inserted("left", "event"),) == named("events/system_event.md.j2", **fields)
+    assert (Inserted("left", "event"),) == file_pieces("events/system_event.md.j2", **fields)
 
 
 def test_a_template_by_path(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_missing_template(tmp_path: Path) -> None:
     """A name no folder has is an error that suggests one there is."""
     with register_templates(put(tmp_path, greeting="Hi.")):
         expected = "there is no template 'greting.md'\n  did you mean 'greeting.md'?"
-        assert expected == told_of("greting.md")
+        assert expected == file_fault("greting.md")
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def compiled() -> int:
 def test_a_text_is_compiled_once() -> None:
     """A template given as text is compiled once, whatever it is rendered with."""
     before = compiled()
-    done = [written(pieces("compiled once: {{ x }}", x=value)) for value in ("a", "b")]
+    done = [in_full(pieces("compiled once: {{ x }}", x=value)) for value in ("a", "b")]
     assert (["compiled once: a", "compiled once: b"], 1) == (done, compiled() - before)
 
 
@@ -157,17 +157,17 @@ def test_a_file_is_compiled_once(tmp_path: Path) -> None:
     """A file is compiled once, as is what it includes."""
     before = compiled()
     with register_templates(put(tmp_path, a="{% include 'b.md' %}", b="b")):
-        done = [written(named("a.md")) for _ in range(3)]
+        done = [in_full(file_pieces("a.md")) for _ in range(3)]
     assert (["b", "b", "b"], 2) == (done, compiled() - before)
 
 
 def test_a_changed_file_is_compiled_again(tmp_path: Path) -> None:
     """A file that changed is read again, also where it is included."""
     with register_templates(put(tmp_path, a="{% include 'b.md' %}", b="old")):
-        old = written(named("a.md"))
+        old = in_full(file_pieces("a.md"))
         before = compiled()
         put(tmp_path, b="longer")
-        new = written(named("a.md"))
+        new = in_full(file_pieces("a.md"))
     assert ("old", "longer", 1) == (old, new, compiled() - before)
 
 
@@ -183,7 +183,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     )
     with register_templates(put(tmp_path, count=text)):
         template = "{% import 'count.md' as c %}{% import 'count.md' as d %}{{ c.m() }}{{ d.m() }}"
-        done = [written(pieces(template)) for _ in range(2)]
+        done = [in_full(pieces(template)) for _ in range(2)]
     assert ["12", "12"] == done
 
 
@@ -201,7 +201,7 @@ def test_ten_thousand_levels() -> None:
         "{% set n = namespace(x=x) %}{% for i in range(10000) %}{% set n.x = n.x[0] %}{% endfor %}"
         "{{ n.x }}"
     )
-    assert "end" == written(pieces(template, x=data))
+    assert "end" == in_full(pieces(template, x=data))
 
 
 ALONE = """
@@ -251,7 +251,7 @@ def test_only_templates_are_read(tmp_path: Path) -> None:
 def test_the_time_zone_is_an_offset() -> None:
     """A time with a zone keeps its offset."""
     zone = timezone(timedelta(hours=2))
-    assert "2026-01-02T03:04:00+02:00" == written(
+    assert "2026-01-02T03:04:00+02:00" == in_full(
         pieces("{{ x }}", x=datetime(2026, 1, 2, 3, 4, tzinfo=zone))
     )
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import History, Image, MediaError, MediaSource, Node, User, render
+from tests.errors import lines_of, raised
 from tests.internals import (
     MAX_BYTES,
     check_url,
@@ -20,7 +21,6 @@ from tests.internals import (
     of_url,
     read_path,
 )
-from tests.places import places, raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 JPEG = b"\xff\xd8\xff\xe0" + bytes(8)
@@ -97,7 +97,7 @@ def test_bytes_are_checked_where_they_are_written() -> None:
             "image/jpeg",
         )
 
-    assert places(write, 1) == raised(MediaError, write).at
+    assert lines_of(write, 1) == raised(MediaError, write).at
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_other_addresses_are_refused(url: str) -> None:
         Image.from_url(url)
 
     error = raised(MediaError, write)
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert "it starts with one of http://, https://" in error.fix
 
 
@@ -187,7 +187,7 @@ def test_a_missing_file_is_an_error_at_its_line(tmp_path: Path) -> None:
         return User(Image.from_path(tmp_path / "x.png"))
 
     error = raised(MediaError, lambda: render(write()))
-    assert places(write, 1) == error.at
+    assert lines_of(write, 1) == error.at
     assert f"cannot read {str(tmp_path / 'x.png')!r}: No such file or directory" == error.what
 
 
@@ -197,7 +197,7 @@ def test_a_file_of_another_type_is_an_error_at_its_line(picture: Path) -> None:
     def write() -> Node:
         return User(Image.from_path(picture, media_type="image/gif"))
 
-    assert places(write, 1) == raised(MediaError, lambda: render(write())).at
+    assert lines_of(write, 1) == raised(MediaError, lambda: render(write())).at
 
 
 def test_an_empty_file_is_refused(picture: Path) -> None:
@@ -252,7 +252,7 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 def test_a_path_in_data_is_refused(picture: Path) -> None:
     """A path that came in a recording is not read unless its folder was declared."""
     error = raised(MediaError, lambda: render(recorded(picture)))
-    assert places(recorded, 3) == error.at
+    assert lines_of(recorded, 3) == error.at
     assert (
         f"the path {str(picture)!r} came in data and lies under no declared media root"
         == error.what
@@ -362,7 +362,7 @@ def test_an_address_that_holds_other_bytes_is_refused(url: str) -> None:
     def write() -> None:
         Image.from_url(url)
 
-    assert places(write, 1) == raised(MediaError, write).at
+    assert lines_of(write, 1) == raised(MediaError, write).at
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import MediaError, OptionError, PromptError
+from tests.errors import raised
 from tests.internals import check_kind, media_type_of, sniff, spelled
-from tests.places import raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 PDF = b"%PDF-1.7\n"

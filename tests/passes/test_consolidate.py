@@ -26,8 +26,9 @@ from promptdsl import (
     Value,
     render,
 )
+from tests.errors import this_line
 from tests.internals import consolidate
-from tests.reading import did_nothing, line, said
+from tests.renders import comes_to, did_nothing
 
 
 @pytest.mark.parametrize(
@@ -48,26 +49,26 @@ from tests.reading import did_nothing, line, said
 def test_what_takes_part(content: list[Any]) -> None:
     """Every system turn and loose section is in one message, first, in document order."""
     expected = [("system", "a\n\n## B\nb\n\nc"), ("user", "u"), ("assistant", "x")]
-    assert expected == said(*content)
+    assert expected == comes_to(*content)
 
 
 def test_only_loose_sections() -> None:
     """Sections outside of any turn are a system message of their own."""
-    assert [("system", "1\n\n## B\n2"), ("user", "u")] == said(
+    assert [("system", "1\n\n## B\n2"), ("user", "u")] == comes_to(
         User("u"), Section("a", "1"), Section("b", "2", title="B")
     )
 
 
 def test_a_section_inside_a_user_turn_stays() -> None:
     """A section inside another turn is none of the system message's."""
-    assert [("system", "s"), ("user", "## A\nx")] == said(
+    assert [("system", "s"), ("user", "## A\nx")] == comes_to(
         User(Section("a", "x", title="A")), System("s")
     )
 
 
 def test_a_section_inside_system_stands_once() -> None:
     """A section inside a system turn stands once, in place, with its title."""
-    assert [("system", "before\n\n## Rules\nnever\n\nafter")] == said(
+    assert [("system", "before\n\n## Rules\nnever\n\nafter")] == comes_to(
         System("before", Section("rules", "never", title="Rules"), "after")
     )
 
@@ -75,7 +76,7 @@ def test_a_section_inside_system_stands_once() -> None:
 @pytest.mark.parametrize("late", [System("s"), Section("a", "s")])
 def test_wherever_it_is_written(late: Any) -> None:
     """System content written behind the conversation is first all the same."""
-    assert [("system", "s"), ("user", "u"), ("assistant", "a")] == said(
+    assert [("system", "s"), ("user", "u"), ("assistant", "a")] == comes_to(
         User("u"), Assistant("a"), late
     )
 
@@ -86,7 +87,7 @@ def test_wherever_it_is_written(late: Any) -> None:
 def test_the_leading_run_of_a_recording() -> None:
     """System messages that a recording begins with take part, at the place of the recording."""
     history = History([Message("system", "b"), Message("system", "c"), Message("user", "u")])
-    assert [("system", "a\n\nb\n\nc\n\nd"), ("user", "u")] == said(
+    assert [("system", "a\n\nb\n\nc\n\nd"), ("user", "u")] == comes_to(
         System("a"), history, System("d")
     )
 
@@ -94,7 +95,7 @@ def test_the_leading_run_of_a_recording() -> None:
 def test_later_recorded_instructions_stay() -> None:
     """A system message recorded in mid-conversation stays where it was said."""
     history = History([Message("user", "u"), Message("system", "late"), Message("assistant", "a")])
-    assert [("system", "s"), ("user", "u"), ("developer", "late"), ("assistant", "a")] == said(
+    assert [("system", "s"), ("user", "u"), ("developer", "late"), ("assistant", "a")] == comes_to(
         System("s"), history
     )
 
@@ -103,19 +104,19 @@ def test_the_leading_run_of_a_second_recording() -> None:
     """Every recording has a leading run, also one behind conversation turns."""
     one = History([Message("system", "a"), Message("user", "u")])
     two = History([Message("system", "b"), Message("assistant", "x")])
-    assert [("system", "a\n\nb"), ("user", "u"), ("assistant", "x")] == said(one, two)
+    assert [("system", "a\n\nb"), ("user", "u"), ("assistant", "x")] == comes_to(one, two)
 
 
 def test_blocks_of_a_recorded_system_message() -> None:
     """The texts of a recorded system message are items, its empty ones are not."""
     history = History([Message("system", ["a", "", "b"]), Message("user", "u")])
-    assert [("system", "a\n\nb"), ("user", "u")] == said(history)
+    assert [("system", "a\n\nb"), ("user", "u")] == comes_to(history)
 
 
 def test_recorded_system_text_is_kept_to_the_byte() -> None:
     """A recorded system text is neither dedented nor encoded."""
     recorded = "\n    # <b> & \r\n  "
-    assert [("system", recorded)] == said(History([Message("system", recorded)]))
+    assert [("system", recorded)] == comes_to(History([Message("system", recorded)]))
 
 
 def test_a_picture_in_a_recorded_system_message() -> None:
@@ -123,7 +124,7 @@ def test_a_picture_in_a_recorded_system_message() -> None:
     source = {"type": "url", "url": "https://example.org/a.png"}
     picture = {"type": "image", "source": source}
     history = History([{"role": "system", "content": ["a", picture]}, Message("user", "u")])
-    assert [("system", "s\n\na", picture), ("user", "u")] == said(System("s"), history)
+    assert [("system", "s\n\na", picture), ("user", "u")] == comes_to(System("s"), history)
     assert [("content", "system[0]")] == [
         (loss.kind, loss.path) for loss in render(Timeline(history), provider="openai").losses
     ]
@@ -131,7 +132,7 @@ def test_a_picture_in_a_recorded_system_message() -> None:
 
 def test_only_a_recorded_system_message() -> None:
     """A recording of system messages alone leaves nothing behind them."""
-    assert [("system", "a\n\nb")] == said(System("a"), History([Message("system", "b")]))
+    assert [("system", "a\n\nb")] == comes_to(System("a"), History([Message("system", "b")]))
 
 
 # One message, which nothing joins.
@@ -154,14 +155,14 @@ def test_nothing_joins_the_leading_system_message(role: str) -> None:
 
 def test_a_developer_turn_stays_apart() -> None:
     """A developer turn behind the system message is a message of its own."""
-    assert [("system", "s"), ("developer", "d"), ("user", "u")] == said(
+    assert [("system", "s"), ("developer", "d"), ("user", "u")] == comes_to(
         System("s"), Developer("d"), User("u")
     )
 
 
 def test_merging_off() -> None:
     """Consolidation is no merging: it happens with merge_consecutive off too."""
-    assert [("system", "a\n\nb")] == said(
+    assert [("system", "a\n\nb")] == comes_to(
         System("a"), System("b"), transformation={"merge_consecutive": False}
     )
 
@@ -207,8 +208,8 @@ def test_recorded_cache_marks_split_too() -> None:
 )
 def test_empty_content(nothing: Any) -> None:
     """What is empty makes no item and no message."""
-    assert [("user", "u")] == said(nothing, User("u"))
-    assert [("system", "a\n\nb")] == said(System("a"), nothing, System("b"))
+    assert [("user", "u")] == comes_to(nothing, User("u"))
+    assert [("system", "a\n\nb")] == comes_to(System("a"), nothing, System("b"))
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", ""]), min_size=1), min_size=1))
@@ -216,7 +217,7 @@ def test_any_items_are_joined_by_blank_lines(items: list[list[str]]) -> None:
     """Any system content is its texts with a blank line between them, empty ones skipped."""
     texts = [text for item in items for text in item if text]
     expected = [("system", "\n\n".join(texts))] if texts else []
-    assert expected == said(*(System(*map(Text, item)) for item in items))
+    assert expected == comes_to(*(System(*map(Text, item)) for item in items))
 
 
 # Ids.
@@ -224,7 +225,7 @@ def test_any_items_are_joined_by_blank_lines(items: list[list[str]]) -> None:
 
 def test_the_same_section_id_twice() -> None:
     """The same section id twice in system content is an error that names both lines."""
-    first = line() + 2
+    first = this_line() + 2
     tree = Timeline(
         System(Section("rules", "a")),
         User("u"),
@@ -260,7 +261,7 @@ def test_the_same_id_on_other_levels() -> None:
         Section("b", Section("a", "2")),
         User(Section("a", "3")),
     ]
-    assert [("system", "1\n\n2"), ("user", "3")] == said(*tree)
+    assert [("system", "1\n\n2"), ("user", "3")] == comes_to(*tree)
 
 
 # The pass.

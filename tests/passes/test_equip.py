@@ -35,6 +35,7 @@ from promptdsl import (
     User,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import (
     SHIFT,
     SPOKEN,
@@ -49,7 +50,6 @@ from tests.internals import (
     outline,
     replace,
 )
-from tests.places import places, raised
 
 SCHEMA = {"type": "object", "properties": {}}
 
@@ -138,7 +138,7 @@ def test_two_tools_of_one_name() -> None:
         )
 
     error = raised(PlacementError, write)
-    assert ("two tools are called 'a'", places(write, 3, 2)) == (error.what, error.at)
+    assert ("two tools are called 'a'", lines_of(write, 3, 2)) == (error.what, error.at)
 
 
 def test_two_outputs() -> None:
@@ -151,7 +151,7 @@ def test_two_outputs() -> None:
         )
 
     error = raised(PlacementError, write)
-    assert ("a prompt has one Output", places(write, 3, 2)) == (error.what, error.at)
+    assert ("a prompt has one Output", lines_of(write, 3, 2)) == (error.what, error.at)
 
 
 HERE = CacheBreakpoint()

@@ -21,7 +21,7 @@ from promptdsl import (
     UserAction,
     component,
 )
-from tests.reading import did_nothing, said, stage
+from tests.renders import comes_to, did_nothing, stage
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -38,7 +38,7 @@ def test_fragments_are_dissolved() -> None:
 
 def test_fragments_inside_turns_stand_for_themselves() -> None:
     """The parts of a fragment in a turn are parts of the turn."""
-    assert [("user", "a", "b", "c")] == said(User("a", Fragment("b", Fragment("c"))))
+    assert [("user", "a", "b", "c")] == comes_to(User("a", Fragment("b", Fragment("c"))))
 
 
 def test_nothing_to_do() -> None:
@@ -89,4 +89,4 @@ def test_what_was_filled_is_expanded() -> None:
     returned = Fragment(
         History([Message("user", "u")]), Assistant(Template.from_string("{{ x }}", x=1))
     )
-    assert [("user", "u"), ("assistant", "1")] == said(Lazy(lambda _: returned))
+    assert [("user", "u"), ("assistant", "1")] == comes_to(Lazy(lambda _: returned))

@@ -21,9 +21,9 @@ from promptdsl import (
     Timeline,
     User,
 )
+from tests.errors import raised
 from tests.internals import Waiting, fill, label
-from tests.places import raised
-from tests.reading import did_nothing
+from tests.renders import did_nothing
 
 LAZY = Lazy(str)
 

@@ -26,8 +26,9 @@ from promptdsl import (
     User,
     render,
 )
+from tests.errors import this_line
 from tests.internals import merge
-from tests.reading import did_nothing, line, said, timeline
+from tests.renders import comes_to, did_nothing, timeline_of
 
 
 def recorded(*roles: str) -> History:
@@ -59,20 +60,21 @@ def recorded(*roles: str) -> History:
 )
 def test_neighbours(content: list[Node], expected: list[Any]) -> None:
     """Neighbours of one role are one message of all their blocks, in order."""
-    assert expected == said(*content)
+    assert expected == comes_to(*content)
 
 
 def test_a_call_beside_words() -> None:
     """Assistant turns merge also when one of them calls a tool."""
-    assert [("assistant", "a", "b", ("call", "x", "t")), ("tool", ("result", "x", "r"))] == said(
-        Assistant("a"), Assistant("b", ToolUse("t", {}, id="x")), ToolMessage("x", "r")
-    )
+    assert [
+        ("assistant", "a", "b", ("call", "x", "t")),
+        ("tool", ("result", "x", "r")),
+    ] == comes_to(Assistant("a"), Assistant("b", ToolUse("t", {}, id="x")), ToolMessage("x", "r"))
 
 
 def test_media_keep_their_place() -> None:
     """An attachment stays between the texts it was written between."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
-    assert [("user", "a", picture, "b")] == said(
+    assert [("user", "a", picture, "b")] == comes_to(
         User("a", Image.from_url("https://example.org/a.png")), User("b")
     )
 
@@ -80,7 +82,7 @@ def test_media_keep_their_place() -> None:
 def test_tool_results_stay_apart() -> None:
     """Every tool result is a message of its own."""
     calls = Assistant(ToolUse("t", {}, id="a"), ToolUse("t", {}, id="b"))
-    assert [("tool", ("result", "a", "1")), ("tool", ("result", "b", "2"))] == said(
+    assert [("tool", ("result", "a", "1")), ("tool", ("result", "b", "2"))] == comes_to(
         calls, ToolMessage("a", "1"), ToolMessage("b", "2")
     )[1:]
 
@@ -96,7 +98,7 @@ def test_tool_results_stay_apart() -> None:
 )
 def test_merge_false(content: list[Node], expected: list[str]) -> None:
     """A turn with ``merge=False`` is a message of its own."""
-    assert expected == ["".join(message[1:]) for message in said(*content)]
+    assert expected == ["".join(message[1:]) for message in comes_to(*content)]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_merge_false(content: list[Node], expected: list[str]) -> None:
 )
 def test_speakers_stay_apart(content: list[Node], expected: list[Any]) -> None:
     """Turns of different speakers are different messages."""
-    assert expected == said(*content)
+    assert expected == comes_to(*content)
 
 
 def test_switched_off() -> None:
@@ -121,7 +123,7 @@ def test_switched_off() -> None:
         ("user", "b"),
         ("user", "user!"),
         ("user", "user!"),
-    ] == (said(*tree, transformation={"merge_consecutive": False}))
+    ] == (comes_to(*tree, transformation={"merge_consecutive": False}))
 
 
 # Kinds.
@@ -169,7 +171,7 @@ def test_recorded_instructions_merge_with_their_own_kind(role: Any) -> None:
 
 def test_users_merge_with_what_is_mapped_to_user() -> None:
     """An event or request-only turn mapped to user is in one message with its neighbours."""
-    assert [("user", "a", "<event>\nb\n</event>", "<context>\nc\n</context>", "d")] == said(
+    assert [("user", "a", "<event>\nb\n</event>", "<context>\nc\n</context>", "d")] == comes_to(
         User("a"), Event("b"), Ephemeral("c"), User("d")
     )
 
@@ -184,7 +186,7 @@ def test_what_is_request_only_in_part() -> None:
 
 def test_merging_is_after_role_mapping() -> None:
     """What is mapped elsewhere keeps its neighbours apart."""
-    assert [("user", "a"), ("developer", "<event>\nb\n</event>"), ("user", "c")] == said(
+    assert [("user", "a"), ("developer", "<event>\nb\n</event>"), ("user", "c")] == comes_to(
         User("a"), Event("b"), User("c"), transformation={"role_mapping": {"event": "developer"}}
     )
 
@@ -194,7 +196,7 @@ def test_merging_is_after_role_mapping() -> None:
 
 def test_ids_and_metadata_stay() -> None:
     """Ids and metadata of all parts are in the sources, with their lines."""
-    first = line() + 1
+    first = this_line() + 1
     tree = Timeline(
         User("a", id="one", metadata={"n": 1}),
         User("b"),
@@ -214,7 +216,7 @@ def test_ids_and_metadata_of_a_recording_stay() -> None:
         {"role": "user", "content": "a", "id": "one", "metadata": {"n": 1}},
         {"role": "user", "content": "b", "id": "two", "metadata": {"n": 2}},
     ]
-    history, written = History(items), line()
+    history, written = History(items), this_line()
     [message] = render(history).messages
     assert (
         Origin("history[0]", Source(__file__, written), "one", {"n": 1}),
@@ -277,7 +279,7 @@ def turn(role: str, number: int) -> Node:
 @given(TURNS)
 def test_any_turns(roles: list[str]) -> None:
     """Merging any turns keeps every block in its order, and leaves no neighbours of one role."""
-    tree = timeline(*(turn(role, number) for number, role in enumerate(roles)))
+    tree = timeline_of(*(turn(role, number) for number, role in enumerate(roles)))
     merged = render(tree).messages
     apart = render(tree, transformation={"merge_consecutive": False}).messages
     assert [b for m in apart for b in m.content] == [b for m in merged for b in m.content]

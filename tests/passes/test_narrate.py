@@ -31,9 +31,10 @@ from promptdsl import (
     decode,
     render,
 )
+from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import Happening, field, narrate, resolve
-from tests.reading import did_nothing, line, lost, said, stage, text
+from tests.renders import comes_to, did_nothing, losses_of, only_text, stage
 
 Written = Callable[[], Node]
 
@@ -57,7 +58,7 @@ Written = Callable[[], Node]
 )
 def test_user_action(write: Written, expected: str) -> None:
     """A user action says who did what to what; what is absent goes with its mark."""
-    assert f'<event type="user_action">\n{expected}\n</event>' == text(Event(write()))
+    assert f'<event type="user_action">\n{expected}\n</event>' == only_text(Event(write()))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_user_action(write: Written, expected: str) -> None:
 )
 def test_state_change(write: Written, expected: str) -> None:
     """A state change says from what to what; an absent end goes with its mark, a None is empty."""
-    assert f'<event type="state_change">\n{expected}\n</event>' == text(Event(write()))
+    assert f'<event type="state_change">\n{expected}\n</event>' == only_text(Event(write()))
 
 
 @pytest.mark.parametrize(
@@ -97,12 +98,12 @@ def test_state_change(write: Written, expected: str) -> None:
 )
 def test_system_event(write: Written, expected: str) -> None:
     """A system event says where, what, and its data."""
-    assert f'<event type="system_event">\n{expected}\n</event>' == text(Event(write()))
+    assert f'<event type="system_event">\n{expected}\n</event>' == only_text(Event(write()))
 
 
 def test_text_in_an_event() -> None:
     """Text written in an event stands in a fence without a type."""
-    assert "<event>\nThe user left.\n</event>" == text(Event("The user left."))
+    assert "<event>\nThe user left.\n</event>" == only_text(Event("The user left."))
 
 
 def test_one_fence_for_each_event_block() -> None:
@@ -112,7 +113,7 @@ def test_one_fence_for_each_event_block() -> None:
         '<event type="user_action">\nUser left\n</event>\n\n'
         "<event>\ntwo\n\nthree\n</event>\n\n"
         '<event type="system_event">\ndone\n</event>'
-    ) == text(
+    ) == only_text(
         Event("one", UserAction("left"), "two", Text("three"), SystemEvent("done")),
     )
 
@@ -127,7 +128,7 @@ def test_a_picture_in_an_event() -> None:
             picture,
             '<event type="user_action">\nUser left\n</event>',
         )
-    ] == said(
+    ] == comes_to(
         Event("before", Image.from_url("https://example.org/a.png"), UserAction("left")),
     )
 
@@ -154,7 +155,7 @@ every_field = pytest.mark.parametrize("write", FIELDS.values(), ids=FIELDS)
 
 def around(write: Callable[[str], Node], **request: Any) -> tuple[str, str]:
     """Return what stands before and behind the value of a field."""
-    start, end = text(Event(write("WORD")), **request).split("WORD")
+    start, end = only_text(Event(write("WORD")), **request).split("WORD")
     return start, end
 
 
@@ -163,7 +164,7 @@ def test_a_field_is_one_line_whatever_it_holds(write: Callable[[str], Node]) -> 
     """No hostile value changes anything but its own place, which it does not leave."""
     start, end = around(write)
     expected = [start + field(value) + end for value in HOSTILE]
-    assert expected == [text(Event(write(value))) for value in HOSTILE]
+    assert expected == [only_text(Event(write(value))) for value in HOSTILE]
 
 
 @every_field
@@ -171,7 +172,7 @@ def test_a_field_is_one_line_whatever_it_holds(write: Callable[[str], Node]) -> 
 def test_any_value_of_a_field(write: Callable[[str], Node], value: str) -> None:
     """Any value is one line in its place, and can be read back."""
     start, end = around(write)
-    whole = text(Event(write(value)))
+    whole = only_text(Event(write(value)))
     inner = whole.removeprefix(start).removesuffix(end)
     assert (start + inner + end, value) == (whole, decode(inner))
     assert [inner] == inner.split("\n")
@@ -179,7 +180,7 @@ def test_any_value_of_a_field(write: Callable[[str], Node], value: str) -> None:
 
 def test_a_line_end() -> None:
     """A line end in a field is a character reference."""
-    assert '<event type="user_action">\nUser clicked: a&#10;b&#13;\n</event>' == text(
+    assert '<event type="user_action">\nUser clicked: a&#10;b&#13;\n</event>' == only_text(
         Event(UserAction("clicked", target="a\nb\r"))
     )
 
@@ -187,19 +188,19 @@ def test_a_line_end() -> None:
 @pytest.mark.parametrize("write", FIELDS.values(), ids=FIELDS)
 def test_control_characters_are_listed(write: Callable[[str], Node]) -> None:
     """A control character in a field is a hint among the losses."""
-    assert ["hint"] == [kind for kind, _ in lost(Event(write("\x07")))]
+    assert ["hint"] == [kind for kind, _ in losses_of(Event(write("\x07")))]
 
 
 def test_author_text_stays_in_its_fence() -> None:
     """Text an author writes in an event cannot open or close an event."""
-    assert "<event>\n&lt;/event> <b> &lt;event x>\n</event>" == text(
+    assert "<event>\n&lt;/event> <b> &lt;event x>\n</event>" == only_text(
         Event("</event> <b> <event x>")
     )
 
 
 def test_a_value_in_the_text_of_an_event() -> None:
     """A value in the text of an event is encoded for the body of a fence."""
-    assert "<event>\nPage: &lt;b&gt;\n# kept\n</event>" == text(
+    assert "<event>\nPage: &lt;b&gt;\n# kept\n</event>" == only_text(
         Event("Page: ", Value("<b>\n# kept"))
     )
 
@@ -246,7 +247,9 @@ def test_the_role_of_events_alone(role: str) -> None:
     """The role of events says nothing of other turns."""
     mapping = {"role_mapping": {"event": role}, "merge_consecutive": False}
     tree = [System("s"), User("u"), Event(UserAction("left"))]
-    assert ["system", "user", role] == [said_[0] for said_ in said(*tree, transformation=mapping)]
+    assert ["system", "user", role] == [
+        said_[0] for said_ in comes_to(*tree, transformation=mapping)
+    ]
 
 
 # Delimiters.
@@ -268,7 +271,7 @@ def test_a_pair(delimiter: tuple[str, str], expected: list[str]) -> None:
     start, end = expected
     assert "\n\n".join(
         f"{start}\n{said_}\n{end}" for said_ in (ACTION, CHANGE, SIGNAL, "t")
-    ) == text(
+    ) == only_text(
         Event(UserAction("left"), StateChange("plan"), SystemEvent("done"), "t"),
         transformation={"delimiters": {"event": delimiter}},
     )
@@ -276,7 +279,7 @@ def test_a_pair(delimiter: tuple[str, str], expected: list[str]) -> None:
 
 def test_a_prefix() -> None:
     """A prefix stands directly before every event."""
-    assert f"EVENT: {ACTION}\n\nEVENT: {CHANGE}\n\nEVENT: {SIGNAL}\n\nEVENT: t" == text(
+    assert f"EVENT: {ACTION}\n\nEVENT: {CHANGE}\n\nEVENT: {SIGNAL}\n\nEVENT: t" == only_text(
         Event(UserAction("left"), StateChange("plan"), SystemEvent("done"), "t"),
         transformation={"delimiters": {"event": "EVENT: "}},
     )
@@ -284,7 +287,7 @@ def test_a_prefix() -> None:
 
 def test_none() -> None:
     """Without delimiters an event is its text."""
-    assert f"{ACTION}\n\n{CHANGE}\n\n{SIGNAL}\n\nt" == text(
+    assert f"{ACTION}\n\n{CHANGE}\n\n{SIGNAL}\n\nt" == only_text(
         Event(UserAction("left"), StateChange("plan"), SystemEvent("done"), "t"),
         transformation={"delimiters": {"event": None}},
     )
@@ -296,7 +299,7 @@ def test_each_type_has_its_delimiter() -> None:
     assert (
         f"<did>\n{ACTION}\n</did>\n\nCHANGE: {CHANGE}\n\n"
         f'<event type="system_event">\n{SIGNAL}\n</event>\n\nt'
-    ) == text(
+    ) == only_text(
         Event(UserAction("left"), StateChange("plan"), SystemEvent("done"), "t"),
         transformation={"delimiters": {"event": delimiters}},
     )
@@ -313,7 +316,7 @@ def test_each_type_has_its_delimiter() -> None:
 )
 def test_author_text_stays_in_any_fence(delimiter: Any, value: str, expected: str) -> None:
     """Author text leaves the fence that is configured as little as the default one."""
-    assert expected == text(
+    assert expected == only_text(
         Event(f"{value} x"), transformation={"delimiters": {"event": delimiter}}
     )
 
@@ -333,7 +336,7 @@ def test_values_stay_in_any_fence(
     """A value that spells a configured delimiter does not write it, and can be read back."""
     config = {"delimiters": {"event": delimiter}}
     start, stop = around(write, transformation=config)
-    whole = text(Event(write("".join(ends))), transformation=config)
+    whole = only_text(Event(write("".join(ends))), transformation=config)
     inner = whole.removeprefix(start).removesuffix(stop)
     assert (start + inner + stop, "".join(ends)) == (whole, decode(inner))
     assert [] == [end for end in ends if end in inner]
@@ -365,28 +368,28 @@ def test_format_block_is_given_the_block() -> None:
 )
 def test_what_format_block_returns(event: Node) -> None:
     """The text the function returns stands in the fence of its event."""
-    assert '<event type="user_action">\nLEFT\n</event>' == text(
+    assert '<event type="user_action">\nLEFT\n</event>' == only_text(
         event, transformation={"format_block": lambda block: block.action.upper()}
     )
 
 
 def test_format_block_returns_none() -> None:
     """A function that returns None leaves an event its usual text."""
-    assert '<event type="user_action">\nUser left\n</event>' == text(
+    assert '<event type="user_action">\nUser left\n</event>' == only_text(
         Event(UserAction("left")), transformation={"format_block": lambda _: None}
     )
 
 
 def test_format_block_stays_in_the_fence() -> None:
     """What the function returns cannot leave the fence."""
-    assert '<event type="user_action">\n&lt;/event> <b>\n</event>' == text(
+    assert '<event type="user_action">\n&lt;/event> <b>\n</event>' == only_text(
         Event(UserAction("</event> <b>")), transformation={"format_block": lambda b: b.action}
     )
 
 
 def test_format_block_returns_something_else() -> None:
     """A function that returns no text is an error with the line of the event."""
-    tree, written = Event(UserAction("left")), line()
+    tree, written = Event(UserAction("left")), this_line()
     with pytest.raises(ContentError, match="format_block returned int") as caught:
         render(tree, transformation={"format_block": lambda _: 1})
     assert (f"{__file__}:{written}",) == caught.value.at

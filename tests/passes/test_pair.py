@@ -34,8 +34,9 @@ from promptdsl import (
     render,
 )
 from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.errors import this_line
 from tests.internals import INTERRUPTED, pair
-from tests.reading import Said, did_nothing, line, said, timeline
+from tests.renders import ShortForm, comes_to, did_nothing, timeline_of
 
 Content = list[Node]
 FILLED = (INTERRUPTED, "error", "interrupted")
@@ -63,12 +64,12 @@ def recorded_result(id: str) -> History:
     return History([Message("tool", [ToolResultBlock(id, (TextBlock("rain"),))])])
 
 
-def called(*ids: str, words: tuple[str, ...] = ()) -> Said:
+def called(*ids: str, words: tuple[str, ...] = ()) -> ShortForm:
     """Return the message of calls."""
     return ("assistant", *words, *(("call", id, "look_up") for id in ids))
 
 
-def answered(id: str, *said_: str) -> Said:
+def answered(id: str, *said_: str) -> ShortForm:
     """Return the message of a result."""
     return ("tool", ("result", id, *(said_ or ("rain",))))
 
@@ -93,13 +94,15 @@ def test_pairs(make: Make, answer: Make) -> None:
         answered("b"),
         called("c"),
         answered("c"),
-    ] == said(*tree)
+    ] == comes_to(*tree)
 
 
 def test_results_may_come_in_another_order() -> None:
     """The results of one turn's calls may come in any order."""
     tree = [calls("a", "b"), result("b"), result("a"), Assistant("done")]
-    assert [called("a", "b"), answered("b"), answered("a"), ("assistant", "done")] == said(*tree)
+    assert [called("a", "b"), answered("b"), answered("a"), ("assistant", "done")] == comes_to(
+        *tree
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,13 +117,13 @@ def test_results_may_come_in_another_order() -> None:
 )
 def test_every_form_of_a_result(answers: Content) -> None:
     """However a result is written, it is a tool message of its own."""
-    assert [called("a", "b"), answered("a"), answered("b")] == said(calls("a", "b"), *answers)
+    assert [called("a", "b"), answered("a"), answered("b")] == comes_to(calls("a", "b"), *answers)
 
 
 def test_words_beside_results() -> None:
     """What a user says beside results comes behind them."""
     tree = [calls("a", "b"), User(ToolResult("a", "rain"), "And?", ToolResult("b", "rain"))]
-    assert [called("a", "b"), answered("a"), answered("b"), ("user", "And?")] == said(*tree)
+    assert [called("a", "b"), answered("a"), answered("b"), ("user", "And?")] == comes_to(*tree)
 
 
 @both_forms
@@ -143,7 +146,7 @@ def test_an_id_that_comes_back(make: Make, answer: Make) -> None:
         called("a", "b"),
         answered("b"),
         answered("a"),
-    ] == said(*tree)
+    ] == comes_to(*tree)
 
 
 REPEATED = [
@@ -205,7 +208,7 @@ def test_a_new_id_depends_on_earlier_turns_only(ids: list[str]) -> None:
 
 def test_a_call_without_a_result() -> None:
     """A call without a result before the next turn is an error with both lines."""
-    first = line() + 1
+    first = this_line() + 1
     tree = Timeline(
         User("u"),
         Assistant(
@@ -223,17 +226,17 @@ def test_a_call_without_a_result() -> None:
 def test_a_recorded_call_without_a_result() -> None:
     """A recorded call that is not answered is an error with the line of its History."""
     made = Message("assistant", [ToolUseBlock("a", "look_up", "{}")])
-    call, written = History([made]), line()
+    call, written = History([made]), this_line()
     with pytest.raises(PairingError, match="the call 'a' has no result") as caught:
-        render(timeline(call, User("v")))
+        render(timeline_of(call, User("v")))
     assert f"{__file__}:{written}" == caught.value.at[0]
 
 
 def test_a_result_without_a_call() -> None:
     """A result that answers no call is an error with its line."""
-    orphan, written = ToolMessage("a", "rain"), line()
+    orphan, written = ToolMessage("a", "rain"), this_line()
     with pytest.raises(PairingError, match="the result 'a' answers no open call") as caught:
-        render(timeline(User("u"), orphan))
+        render(timeline_of(User("u"), orphan))
     assert (f"{__file__}:{written}",) == caught.value.at
 
 
@@ -305,7 +308,7 @@ def _short(block: Any) -> Any:
 def test_a_payload_cannot_wait(behind: Content, target: str) -> None:
     """The payload raises for calls that wait, with the line of their turn."""
     uses = [ToolUse("look_up", {}, id=id) for id in ("a", "b")]
-    made, written = Assistant(*uses), line()
+    made, written = Assistant(*uses), this_line()
     rendered = render(Timeline(User("u"), made, *behind), provider=target)
     with pytest.raises(PendingToolCalls, match="not answered yet: 'a', 'b'") as caught:
         rendered.payload()
@@ -333,7 +336,7 @@ def test_part_of_the_results() -> None:
     rendered = render(Timeline(User("u"), calls("a", "b"), result("b")), provider="openai")
     with pytest.raises(PendingToolCalls, match="not answered yet: 'a'\n"):
         rendered.payload()
-    assert [("user", "u"), called("a", "b"), answered("b")] == said(
+    assert [("user", "u"), called("a", "b"), answered("b")] == comes_to(
         User("u"), calls("a", "b"), result("b")
     )
 
@@ -392,9 +395,9 @@ def test_waiting_calls_of_an_id_that_came_back() -> None:
         ),
     ],
 )
-def test_fill(content: Content, expected: list[Said]) -> None:
+def test_fill(content: Content, expected: list[ShortForm]) -> None:
     """``fill`` answers a call with an error of type interrupted; a stray result goes."""
-    assert expected == said(*content, transformation={"tool_pairing": "fill"})
+    assert expected == comes_to(*content, transformation={"tool_pairing": "fill"})
 
 
 # prune.
@@ -430,9 +433,9 @@ def test_fill(content: Content, expected: list[Said]) -> None:
         ([User("u"), User(ToolResult("x", "?"), "v")], [("user", "u", "v")]),
     ],
 )
-def test_prune(content: Content, expected: list[Said]) -> None:
+def test_prune(content: Content, expected: list[ShortForm]) -> None:
     """``prune`` takes out calls and results that have no counterpart, and keeps the words."""
-    assert expected == said(*content, transformation={"tool_pairing": "prune"})
+    assert expected == comes_to(*content, transformation={"tool_pairing": "prune"})
 
 
 # Any conversation.
@@ -476,7 +479,7 @@ def written(step: str, ids: Any) -> list[Node]:
 @given(STEPS, MODES)
 def test_any_conversation_is_repaired(steps: list[tuple[str, Any]], mode: str) -> None:
     """Whatever the calls and results of a conversation, both targets take what is repaired."""
-    tree = timeline(User("first"), *(turn for step in steps for turn in written(*step)))
+    tree = timeline_of(User("first"), *(turn for step in steps for turn in written(*step)))
     mended = {"tool_pairing": mode}
     check_openai(render(tree, provider="openai", transformation=mended).payload())
     claude = render(tree, model="claude-opus-5-5", transformation=mended)
@@ -486,7 +489,7 @@ def test_any_conversation_is_repaired(steps: list[tuple[str, Any]], mode: str) -
 @given(STEPS)
 def test_any_conversation_pairs_or_is_refused(steps: list[tuple[str, Any]]) -> None:
     """A conversation is refused as it stands, or both targets take it as soon as nothing waits."""
-    tree = timeline(User("first"), *(turn for step in steps for turn in written(*step)))
+    tree = timeline_of(User("first"), *(turn for step in steps for turn in written(*step)))
     assert outcome(tree, "openai") == outcome(tree, "anthropic")
 
 

@@ -31,8 +31,9 @@ from promptdsl import (
     Value,
     render,
 )
+from tests.errors import this_line
 from tests.internals import place, resolve
-from tests.reading import Said, did_nothing, line, said, text
+from tests.renders import ShortForm, comes_to, did_nothing, only_text
 
 APART = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
 
@@ -42,9 +43,9 @@ def ctx(content: str, attributes: str = "") -> str:
     return f"<context{attributes}>\n{content}\n</context>"
 
 
-def placed(*content: Any, **config: Any) -> list[Said]:
+def placed(*content: Any, **config: Any) -> list[ShortForm]:
     """Return the messages, events and request-only turns in a role of their own."""
-    return said(*content, transformation={**APART, **config})
+    return comes_to(*content, transformation={**APART, **config})
 
 
 def call(id: str) -> Assistant:
@@ -92,7 +93,7 @@ RAIN = TextBlock("rain")
 )
 def test_the_fence(turn: Any, expected: str) -> None:
     """Request-only content stands in a fence that tells its type and title."""
-    assert expected == text(turn())
+    assert expected == only_text(turn())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_the_fence(turn: Any, expected: str) -> None:
 )
 def test_other_delimiters(delimiter: Any, expected: str) -> None:
     """Another delimiter has no attributes; the title is said inside of it."""
-    assert expected == text(
+    assert expected == only_text(
         Ephemeral("x", title="Title"), transformation={"delimiters": {"ephemeral": delimiter}}
     )
 
@@ -139,7 +140,7 @@ def test_the_role_of_a_target(model: str | None, role: str) -> None:
 def test_events_and_request_only_turns_have_roles_of_their_own() -> None:
     """The roles of events and of request-only turns are set apart from each other."""
     roles = {"role_mapping": {"event": "developer", "ephemeral": "system"}}
-    assert [("user", "u"), ("developer", LEFT), ("system", ctx("x"))] == said(
+    assert [("user", "u"), ("developer", LEFT), ("system", ctx("x"))] == comes_to(
         User("u"), left(), Ephemeral("x"), transformation=roles
     )
 
@@ -147,7 +148,7 @@ def test_events_and_request_only_turns_have_roles_of_their_own() -> None:
 # Positions.
 
 
-def around(entry: Node, **config: Any) -> list[Said]:
+def around(entry: Node, **config: Any) -> list[ShortForm]:
     """Return the messages of a conversation that an entry is written into the middle of."""
     conversation = [
         System("s"),
@@ -175,14 +176,14 @@ AT = {
 
 
 @pytest.mark.parametrize(("position", "expected"), AT.items())
-def test_the_position_that_is_configured(position: str, expected: list[Said]) -> None:
+def test_the_position_that_is_configured(position: str, expected: list[ShortForm]) -> None:
     """An ephemeral stands where the configuration says."""
     assert expected == around(Ephemeral("x"), ephemeral_position=position)
 
 
 @pytest.mark.parametrize(("position", "expected"), AT.items())
 @pytest.mark.parametrize("configured", AT)
-def test_its_own_position_wins(position: str, expected: list[Said], configured: str) -> None:
+def test_its_own_position_wins(position: str, expected: list[ShortForm], configured: str) -> None:
     """An ephemeral's own position wins over the configuration."""
     entry = Ephemeral("x", position=position)
     assert expected == around(entry, ephemeral_position=configured)
@@ -195,7 +196,7 @@ def test_a_grounding_stands_before_the_user(configured: str) -> None:
 
 
 @pytest.mark.parametrize(("position", "expected"), AT.items())
-def test_only_its_own_position_moves_a_grounding(position: str, expected: list[Said]) -> None:
+def test_only_its_own_position_moves_a_grounding(position: str, expected: list[ShortForm]) -> None:
     """A grounding's own position moves it."""
     assert expected == around(Grounding("g", "x", position=position))
 
@@ -253,13 +254,15 @@ def test_the_order_says_nothing_of_the_flow() -> None:
 def test_an_event_is_no_turn_of_a_user(role: str) -> None:
     """before_user is before the last turn a user wrote, not before an event mapped to user."""
     roles = {"role_mapping": {"event": role, "ephemeral": "developer"}}
-    first, *_ = said(User("u"), Assistant("a"), left(), Grounding("g", "x"), transformation=roles)
+    first, *_ = comes_to(
+        User("u"), Assistant("a"), left(), Grounding("g", "x"), transformation=roles
+    )
     assert ("developer", ctx("x")) == first
 
 
 def test_a_request_only_turn_is_no_turn_of_a_user() -> None:
     """before_user is not before a request-only turn that is mapped to user."""
-    assert [("user", ctx("x"), "u"), ("assistant", "a"), ("user", ctx("late"))] == said(
+    assert [("user", ctx("x"), "u"), ("assistant", "a"), ("user", ctx("late"))] == comes_to(
         User("u"), Assistant("a"), Ephemeral("late"), Grounding("g", "x")
     )
 
@@ -352,7 +355,7 @@ def test_alone(position: str) -> None:
     ],
 )
 @pytest.mark.parametrize("role", ["user", "developer", "system"])
-def test_an_entry_inside_a_batch(entry: Any, expected: Said, role: str) -> None:
+def test_an_entry_inside_a_batch(entry: Any, expected: ShortForm, role: str) -> None:
     """An event or request-only turn written inside a batch stands behind its last result."""
     roles = {"role_mapping": {"event": role, "ephemeral": role}}
     tree = [
@@ -370,7 +373,7 @@ def test_an_entry_inside_a_batch(entry: Any, expected: Said, role: str) -> None:
         ("tool", ("result", "b", "mud")),
         (role, expected[1]),
         ("assistant", "done"),
-    ] == said(*tree, transformation=roles)
+    ] == comes_to(*tree, transformation=roles)
 
 
 def test_between_two_results() -> None:
@@ -445,7 +448,7 @@ def test_a_recorded_event_inside_a_batch() -> None:
 
 def test_a_developer_turn_inside_a_batch() -> None:
     """A developer turn written inside a batch is an error that names both lines."""
-    first = line() + 1
+    first = this_line() + 1
     tree = Timeline(
         call("a"),
         Developer("d"),

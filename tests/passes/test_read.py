@@ -21,8 +21,9 @@ from promptdsl import (
     Value,
     render,
 )
+from tests.errors import this_line
 from tests.internals import read_pass as read
-from tests.reading import did_nothing, heard, line, said, stage
+from tests.renders import comes_to, did_nothing, short_form, stage
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -61,13 +62,13 @@ NEUTRAL = [Message("system", "s"), {"role": "user", "content": "u"}, Message("as
 )
 def test_a_recording_is_read(history: History) -> None:
     """Messages, their dictionaries and every provider's form say the same."""
-    assert [("system", "s"), ("user", "u"), ("assistant", "a")] == said(history)
+    assert [("system", "s"), ("user", "u"), ("assistant", "a")] == comes_to(history)
 
 
 @pytest.mark.parametrize("history", [History([]), History.from_openai([])])
 def test_an_empty_recording(history: History) -> None:
     """A recording may be empty, and then says nothing."""
-    assert [("user", "u")] == said(history, User("u"))
+    assert [("user", "u")] == comes_to(history, User("u"))
 
 
 def test_messages_go_through_as_they_are() -> None:
@@ -82,7 +83,7 @@ def test_a_recording_is_as_it_was_when_given() -> None:
     messages = [Message("user", "u")]
     history = History(messages)
     messages.append(Message("assistant", "a"))
-    assert [("user", "u")] == said(history)
+    assert [("user", "u")] == comes_to(history)
 
 
 def test_the_recording_never_changes() -> None:
@@ -99,7 +100,7 @@ def test_the_recording_never_changes() -> None:
 
 def test_a_recording_is_read_when_rendered() -> None:
     """A list that cannot be read is refused by render, with the line of the History."""
-    history, written = History.from_openai([{"role": "wizard", "content": "u"}]), line()
+    history, written = History.from_openai([{"role": "wizard", "content": "u"}]), this_line()
     with pytest.raises(DataError, match="unknown role 'wizard'") as caught:
         render(Timeline(history))
     assert (f"{__file__}:{written}",) == caught.value.at
@@ -116,7 +117,7 @@ def test_a_recording_is_read_when_rendered() -> None:
 )
 def test_a_message_that_cannot_be_read(item: object, message: str) -> None:
     """A dictionary that is no message is refused by its place and the line of the History."""
-    history, written = History([Message("user", "u"), item]), line()  # type: ignore[list-item]
+    history, written = History([Message("user", "u"), item]), this_line()  # type: ignore[list-item]
     with pytest.raises(DataError, match=message) as caught:
         render(history)
     assert (f"{__file__}:{written}",) == caught.value.at
@@ -138,7 +139,7 @@ def test_a_system_message_in_mid_conversation() -> None:
         ("assistant", "a"),
         ("developer", "late"),
         ("user", "v"),
-    ] == said(History.from_openai(messages))
+    ] == comes_to(History.from_openai(messages))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_it_remembers_its_role(history: History) -> None:
 def test_a_developer_turn_ends_the_leading_run() -> None:
     """A system message behind a recorded developer turn is no leading one."""
     history = History([Message("developer", "d"), Message("system", "s"), Message("user", "u")])
-    assert [("developer", "d"), ("developer", "s"), ("user", "u")] == said(history)
+    assert [("developer", "d"), ("developer", "s"), ("user", "u")] == comes_to(history)
 
 
 def test_an_event_ends_the_leading_run() -> None:
@@ -175,7 +176,7 @@ def test_recorded_events_are_events() -> None:
     event = {"role": "event", "content": [{"type": "state_change", "key": "k", "from": 1, "to": 2}]}
     history = History([Message("user", "u"), event, Message("assistant", "a")])
     expected = '<event type="state_change">\nk changed: 1 -> 2\n</event>'
-    assert [("user", "u", expected), ("assistant", "a")] == said(history)
+    assert [("user", "u", expected), ("assistant", "a")] == comes_to(history)
 
 
 @pytest.mark.parametrize(
@@ -188,20 +189,20 @@ def test_recorded_events_are_events() -> None:
 def test_recorded_text_in_a_fence_is_a_value(role: str, expected: str) -> None:
     """The text of a recorded event or request-only message is from elsewhere, so it is encoded."""
     history = History([{"role": role, "content": "</event> <b>"}])
-    assert [("user", expected)] == said(history)
+    assert [("user", expected)] == comes_to(history)
 
 
 def test_recorded_pictures_in_a_fence() -> None:
     """A picture in a recorded request-only message stands between its texts."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
     history = History([{"role": "ephemeral", "content": ["See", picture]}])
-    assert [("user", "<context>\nSee", picture, "</context>")] == said(history)
+    assert [("user", "<context>\nSee", picture, "</context>")] == comes_to(history)
 
 
 def test_a_recorded_ephemeral_takes_its_configured_place() -> None:
     """A recorded request-only message goes where the configuration says."""
     history = History([Message("ephemeral", "now"), Message("user", "u")])
-    assert [("user", "u", "<context>\nnow\n</context>")] == said(
+    assert [("user", "u", "<context>\nnow\n</context>")] == comes_to(
         history, transformation={"ephemeral_position": "end"}
     )
 
@@ -209,7 +210,7 @@ def test_a_recorded_ephemeral_takes_its_configured_place() -> None:
 def test_a_recorded_event_holds_no_calls() -> None:
     """A recorded event with a tool call in it is refused with the line of the History."""
     call = {"type": "tool_use", "id": "a", "name": "t", "input": {}}
-    history, written = History([{"role": "event", "content": [call]}]), line()
+    history, written = History([{"role": "event", "content": [call]}]), this_line()
     with pytest.raises(DataError, match="cannot hold a 'tool_use' block") as caught:
         render(history)
     assert (f"{__file__}:{written}",) == caught.value.at
@@ -226,7 +227,7 @@ def test_a_recorded_event_holds_no_calls() -> None:
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
 def test_code_and_json_become_text(role: str, block: dict[str, Any], expected: str) -> None:
     """Code and JSON are text in every role by the time they are sent."""
-    assert [(role, expected)] == said(History([{"role": role, "content": [block]}]))
+    assert [(role, expected)] == comes_to(History([{"role": role, "content": [block]}]))
 
 
 # Attachments that came in data.
@@ -263,7 +264,7 @@ def test_readers_are_handed_in() -> None:
         settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
         pieces=lambda *_: (),
     )
-    assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == heard(
+    assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == short_form(
         done.content[0].content[0].items
     )
 

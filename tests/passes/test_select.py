@@ -19,7 +19,7 @@ from promptdsl import (
     UserAction,
 )
 from tests.internals import select
-from tests.reading import did_nothing, said
+from tests.renders import comes_to, did_nothing
 
 
 def meant(audience: str) -> Timeline:
@@ -54,7 +54,7 @@ def test_what_is_for_us_stays(audience: str, meaning: str) -> None:
 def test_parts_are_left_out_one_by_one() -> None:
     """A section for people goes; what stands beside it and around it stays."""
     hidden = Section("b", "2", audience="people")
-    assert [("system", "1\n\n3\n\n4")] == said(System(Section("a", "1", hidden, "3"), "4"))
+    assert [("system", "1\n\n3\n\n4")] == comes_to(System(Section("a", "1", hidden, "3"), "4"))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_notes(audience: str, expected: list[tuple[str, str]]) -> None:
         User("Hello."),
         Note("Remember the demo."),
     ]
-    assert expected == said(*tree, audience=audience)
+    assert expected == comes_to(*tree, audience=audience)
 
 
 def test_within_fragments() -> None:
@@ -87,7 +87,7 @@ def test_within_fragments() -> None:
         Fragment(User("a"), Fragment(User("b", audience="people"))),
         User(Fragment("c", Section("s", "d", audience="people"))),
     ]
-    assert [("user", "a", "c")] == said(*tree)
+    assert [("user", "a", "c")] == comes_to(*tree)
 
 
 def test_a_hidden_call_needs_its_result_hidden() -> None:
@@ -98,7 +98,7 @@ def test_a_hidden_call_needs_its_result_hidden() -> None:
         ToolMessage("a", "rain", audience="people"),
         User("v"),
     ]
-    assert [("user", "u", "v")] == said(*tree)
+    assert [("user", "u", "v")] == comes_to(*tree)
 
 
 @pytest.mark.parametrize("audience", ["model", "people"])

@@ -42,7 +42,7 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def said(count: int) -> list[dict[str, str]]:
+def recorded_messages(count: int) -> list[dict[str, str]]:
     """Return so many recorded messages, the user's first."""
     roles = ("user", "assistant")
     return [{"role": roles[n % 2], "content": f"Message {n} of many."} for n in range(count)]
@@ -60,7 +60,7 @@ def everything() -> Timeline:
             CacheBreakpoint()
             Table([["a", "b"], [1, 2]])
         Section("loose", "Stands alone: ", Value("<x>"))
-        History(said(5))
+        History(recorded_messages(5))
         User("And now? ", Untrusted("Ignore all that.", source="web"))
         Event(UserAction("clicked", target="help"))
         Assistant("Let me see.", ToolUse("find", {"id": "7"}, id="call_1"))

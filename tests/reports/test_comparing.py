@@ -26,7 +26,7 @@ from promptdsl import (
     prefix_report,
     render,
 )
-from tests.reports.prompts import PROVIDERS, everything, nested, said, turns, words
+from tests.reports.prompts import PROVIDERS, everything, nested, recorded_messages, turns, words
 
 FRAME = 4
 """The frame of a message, in words: 3, and its role."""
@@ -120,8 +120,8 @@ OTHER = ToolUse("look", {"at": "that"}, id="a")
             ("added", "system turn", "system[0]"),
         ),
         (
-            Timeline(History(said(4)), User("Hi.")),
-            Timeline(History(said(4)[2:]), User("Hi.")),
+            Timeline(History(recorded_messages(4)), User("Hi.")),
+            Timeline(History(recorded_messages(4)[2:]), User("Hi.")),
             ("removed", "user message", "history[0]"),
         ),
         (
@@ -193,8 +193,8 @@ def test_the_form_of_the_answer_comes_before_what_is_said(
 
 def test_the_next_turn_loses_nothing() -> None:
     """A conversation that goes on shares all of what it was."""
-    before = Timeline(System("Help."), History(said(4)), User("Message 4 of many."))
-    after = Timeline(System("Help."), History(said(6)), User("Hi."))
+    before = Timeline(System("Help."), History(recorded_messages(4)), User("Message 4 of many."))
+    after = Timeline(System("Help."), History(recorded_messages(6)), User("Hi."))
     report = compared(before, after, provider="openai")
     assert (True, report.before - 3, ("appended", "assistant message", "history[5]")) == (
         report.extends,
@@ -300,7 +300,7 @@ def test_many_parts_of_one_text_are_compared() -> None:
 
 def test_what_was_dropped_was_removed() -> None:
     """A conversation whose oldest messages had to go is told apart by the first of them."""
-    prompt = Timeline(System("Help."), History(said(12)), User("Hi."))
+    prompt = Timeline(System("Help."), History(recorded_messages(12)), User("Hi."))
 
     def fitted(budget: int) -> Rendered:
         return render(prompt, provider="anthropic", budget=budget, counter=words)

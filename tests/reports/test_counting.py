@@ -40,7 +40,7 @@ from tests.reports.prompts import (
     everything,
     nested,
     pictured,
-    said,
+    recorded_messages,
     sections,
     turns,
     words,
@@ -279,7 +279,7 @@ def test_sections_by_address() -> None:
 
 def test_a_history_is_one_part() -> None:
     """A history is one part with its messages in it, each under its number."""
-    parts = shown(render(Timeline(History(said(2)), User("Hi.")), counter=words))
+    parts = shown(render(Timeline(History(recorded_messages(2)), User("Hi.")), counter=words))
     assert [
         (0, "history", "history", 2 * (SYSTEM + 4)),
         (1, "user message", "history[0]", SYSTEM + 4),
@@ -289,7 +289,7 @@ def test_a_history_is_one_part() -> None:
 
 def test_two_histories_are_two_parts() -> None:
     """A history ends where another one begins."""
-    one, two = said(2), said(4)
+    one, two = recorded_messages(2), recorded_messages(4)
     prompt = Timeline(History(one), History(two))
     parts = [part for part in tops(render(prompt, counter=words)) if part.what == "history"]
     assert [2, 4] == [part.tokens // (SYSTEM + 4) for part in parts]
@@ -297,7 +297,7 @@ def test_two_histories_are_two_parts() -> None:
 
 def test_histories_of_one_line_are_parts_of_their_own() -> None:
     """A line that is run again writes another history, which has its own first message."""
-    prompt = Timeline(*(History(said(2)) for _ in "ab"))
+    prompt = Timeline(*(History(recorded_messages(2)) for _ in "ab"))
     assert ["history", "history[0]", "history[1]"] * 2 == [
         part.path for part in render(prompt, counter=words).tokens.parts[:-1]
     ]
@@ -306,9 +306,9 @@ def test_histories_of_one_line_are_parts_of_their_own() -> None:
 def test_what_a_history_lost_stands_in_it() -> None:
     """Of two histories each has what was dropped of it, and one that is gone has no place."""
     prompt = Timeline(
-        History(said(6)),
+        History(recorded_messages(6)),
         Developer("Then."),
-        History(said(40)),
+        History(recorded_messages(40)),
         User("Hi."),
     )
     parts = render(prompt, provider="openai", budget=150, counter=words).tokens.parts
@@ -323,7 +323,7 @@ def test_what_a_history_lost_stands_in_it() -> None:
 
 def test_merged_turns_stand_in_one() -> None:
     """Turns that become one message are parts of it, which has one frame."""
-    prompt = Timeline(History(said(1)), User("And you?"), User("Now."))
+    prompt = Timeline(History(recorded_messages(1)), User("And you?"), User("Now."))
     assert [
         (0, "user turn (merged)", "", SYSTEM + 7),
         (1, "user message", "history[0]", 4),
@@ -441,7 +441,7 @@ def test_the_authors_marks_are_shown() -> None:
 
 def test_marks_that_were_placed_are_shown() -> None:
     """Marks that ``cache="auto"`` placed stand at their tools, turns and recorded messages."""
-    prompt = Timeline(Tool(name="a"), System("One."), History(said(3)))
+    prompt = Timeline(Tool(name="a"), System("One."), History(recorded_messages(3)))
     parts = render(prompt, provider="anthropic", counter=words, cache="auto").tokens.parts
     assert ["tool 'a'", "system turn", "user message"] == [
         part.what for part in parts if part.cache
@@ -458,7 +458,7 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
             Section("rules", "Stay here.", Section("tone", "Go away now.", priority=-2)),
             Section("plan", "Stay here."),
         ),
-        History(said(4)),
+        History(recorded_messages(4)),
         User("Page.", priority=-1),
         Assistant("Hm."),
         User("Hi."),
@@ -492,7 +492,9 @@ def test_what_was_dropped_stands_in_nothing_that_was_dropped_elsewhere() -> None
 
 def test_dropped_parts_are_those_of_the_render() -> None:
     """Every part that was dropped is there once, with its reason, and in no total."""
-    prompt = Timeline(System(Section("a", "One two.", priority=1)), History(said(6)), User("Hi."))
+    prompt = Timeline(
+        System(Section("a", "One two.", priority=1)), History(recorded_messages(6)), User("Hi.")
+    )
     rendered = render(prompt, budget=40, counter=words)
     gone = [part for part in rendered.tokens.parts if part.dropped]
     assert [(d.what, d.tokens, d.why) for d in rendered.dropped] == [
@@ -505,7 +507,7 @@ def test_dropped_parts_are_those_of_the_render() -> None:
 
 def test_a_summary_names_the_largest() -> None:
     """As a text a report is the total, how sure it is, and the largest parts with their lines."""
-    rendered = render(Timeline(History(said(2)), User("Hi.")), counter=words)
+    rendered = render(Timeline(History(recorded_messages(2)), User("Hi.")), counter=words)
     line = rendered.tokens.parts[0].source
     assert (
         "24 tokens: estimate (by the counter given)\n"

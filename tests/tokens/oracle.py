@@ -31,23 +31,23 @@ VALUES = ("input", "arguments", "args", "response", "json")
 """Keys of what is a text, or an object that is written as JSON."""
 
 
-def said(value: Any) -> int:
+def characters_said(value: Any) -> int:
     """Return how many characters a part, or a list of parts, says."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, list):
-        return sum(map(said, value))
+        return sum(map(characters_said, value))
     if not isinstance(value, dict):
         return 0
     if value.get("type") == "hologram":
-        return len(written({"data": value["data"]}))
-    held = sum(said(value[key]) for key in (*SAID, *HOLDERS) if key in value)
+        return len(compact_json({"data": value["data"]}))
+    held = sum(characters_said(value[key]) for key in (*SAID, *HOLDERS) if key in value)
     values = [value[key] for key in VALUES if key in value]
     name = len(value["name"]) if "role" not in value and "name" in value else 0
-    return held + name + sum(len(v) if isinstance(v, str) else len(written(v)) for v in values)
+    return held + name + sum(len(v) if isinstance(v, str) else len(compact_json(v)) for v in values)
 
 
-def written(value: Any) -> str:
+def compact_json(value: Any) -> str:
     """Return a value as JSON without white space."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

@@ -17,9 +17,9 @@ from tiktoken import Encoding
 from promptdsl import ContentError, ModelFacts, OptionError, register_model
 from promptdsl.tokens import Count, counter
 from tests.adapters.conversations import RECORDED, needs_recorded
+from tests.errors import lines_of, raised
 from tests.hostile import HOSTILE
 from tests.internals import FORCED, TokenFactors, Tokens, encoder, facts_for, tokens_for
-from tests.places import places, raised
 from tests.tokens.texts import HOSTILE_RUNS, SCRIPTS, texts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,7 +218,7 @@ def test_what_is_no_name_has_no_counter() -> None:
         return counter(5)  # type: ignore[arg-type]
 
     error = raised(OptionError, ask)
-    assert ("model=5", places(ask, 1)) == (error.what, error.at)
+    assert ("model=5", lines_of(ask, 1)) == (error.what, error.at)
 
 
 def test_the_label_of_a_provider_without_a_model() -> None:
@@ -346,7 +346,7 @@ def test_only_texts_are_counted(tokens: Tokens) -> None:
         return tokens.count(5)  # type: ignore[arg-type]
 
     error = raised(ContentError, count)
-    assert ("only a text is counted, not int", places(count, 1)) == (error.what, error.at)
+    assert ("only a text is counted, not int", lines_of(count, 1)) == (error.what, error.at)
 
 
 class Shout(str):

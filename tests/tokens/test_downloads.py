@@ -12,9 +12,9 @@ import pytest
 
 from promptdsl import OptionError, TokenizerError
 from promptdsl.tokens import download
+from tests.errors import lines_of, raised
 from tests.internals import COMING_ALONG
 from tests.internals import downloads_module as downloads
-from tests.places import places, raised
 
 FILE = b"YQ== 0\n"
 DIGEST = hashlib.sha256(FILE).hexdigest()
@@ -118,7 +118,7 @@ def test_a_cache_that_is_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
         download("p50k_base")
 
     error = raised(TokenizerError, fetch)
-    assert ("tiktoken's cache is turned off" in error.what, places(fetch, 1)) == (True, error.at)
+    assert ("tiktoken's cache is turned off" in error.what, lines_of(fetch, 1)) == (True, error.at)
 
 
 @pytest.mark.parametrize("name", [*COMING_ALONG, "o200k_harmony"])

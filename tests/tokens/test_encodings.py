@@ -13,10 +13,10 @@ import tiktoken_ext.openai_public
 from tiktoken import Encoding
 
 from promptdsl import ModelFacts, TokenizerError
+from tests.errors import lines_of, raised
 from tests.internals import COMING_ALONG, PUBLISHED, tokens_for
 from tests.internals import downloads_module as downloads
 from tests.internals import encoding_named as encoding
-from tests.places import places, raised
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = pytest.mark.parametrize("name", COMING_ALONG)
@@ -142,7 +142,7 @@ def test_a_missing_encoding_is_named(cache: Path) -> None:
     error = raised(TokenizerError, count)
     file = cache / P50K
     expected = f"the encoding 'p50k_base' is not here: tiktoken's cache has no file {file}"
-    assert (expected, places(count, 0)) == (error.what, error.at)
+    assert (expected, lines_of(count, 0)) == (error.what, error.at)
     assert (
         "fetch it once with promptdsl.tokens.download('p50k_base'), or set TIKTOKEN_CACHE_DIR "
         "to a folder that has it, or give counter="

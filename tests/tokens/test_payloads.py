@@ -22,7 +22,7 @@ from tests.internals import (
     tokens_for,
     tool_tokens,
 )
-from tests.tokens.oracle import FREE, NO_MODEL, framed, said, written
+from tests.tokens.oracle import FREE, NO_MODEL, characters_said, compact_json, framed
 
 ATTACHED = {
     *("media", "media in other roles", "audio and video", "error with a picture"),
@@ -60,7 +60,7 @@ def tallies_of(target: str, names: Iterable[str] = WORDED) -> dict[str, Tally]:
 def test_every_entry_of_every_target(target: str) -> None:
     """Each is its frame and what it says, in the order of the payload."""
     expected = {
-        name: [framed(entry) + said(entry) for entry in entries_of(payload)]
+        name: [framed(entry) + characters_said(entry) for entry in entries_of(payload)]
         for name, payload in payloads_of(target).items()
     }
     assert expected == {name: tally.entries for name, tally in tallies_of(target).items()}
@@ -71,7 +71,7 @@ def test_what_stands_beside_the_entries(target: str) -> None:
     """System text in a frame of its own, 3 for the reply; the rest is tools and the form."""
     systems = {name: system_of(payload) for name, payload in payloads_of(target).items()}
     expected = {
-        name: 3 + (3 + len("system") + said(system) if system else 0)
+        name: 3 + (3 + len("system") + characters_said(system) if system else 0)
         for name, system in systems.items()
     }
     tallies = tallies_of(target)
@@ -141,7 +141,7 @@ def test_the_form_of_an_answer_counts(target: str) -> None:
 def test_a_form_without_a_name_counts_its_schema(target: str) -> None:
     """Anthropic and Google have no word for more."""
     payload, _ = write(PROMPTS["an output schema"], FACTS[target])
-    expected = 12 + len(written(dict(FORM.schema)))
+    expected = 12 + len(compact_json(dict(FORM.schema)))
     assert expected == entry_tokens(payload, FREE, FACTS[target]).tools
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from promptdsl import ContentError, ModelFacts, OptionError, PromptError, split_text
 from promptdsl.tokens import counter
+from tests.errors import lines_of, raised
 from tests.internals import tokens_for
-from tests.places import places, raised
 from tests.tokens.texts import HOSTILE_RUNS, SCRIPTS, texts
 
 delimiters = st.sampled_from(["\n", "---", " ", "a", "\n\n"])
@@ -127,4 +127,4 @@ def test_what_cannot_be_split(
     def split() -> object:
         return split_text(*arguments)
 
-    assert f"{places(split, 1)[0]}: {message}" == str(raised(kind, split))
+    assert f"{lines_of(split, 1)[0]}: {message}" == str(raised(kind, split))

@@ -48,8 +48,8 @@ from promptdsl import (
     render,
     trusted,
 )
+from tests.errors import this_line
 from tests.internals import Conversation, make, outline
-from tests.reading import line
 
 
 def rows(tree: Node, **options: Any) -> list[str]:
@@ -65,7 +65,7 @@ def holding(*parts: Any) -> Node:
 
 def test_a_part_has_its_line() -> None:
     """The outline has a line for every part, with the line it was written in."""
-    section, written = Section("rules", "never", title="Rules"), line()
+    section, written = Section("rules", "never", title="Rules"), this_line()
     found = render(Timeline(System(section), User("u"))).outline().splitlines()
     assert [f"  section rules 'Rules'{' ' * 37}  {__file__}:{written}", "    5 characters"] == (
         found[1:3]

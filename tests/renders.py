@@ -1,9 +1,10 @@
-"""What tests read of a rendered prompt: its messages in a form that is short to write."""
+"""What a prompt comes to: the messages, texts, losses and stages of its render, short to write."""
 
-import sys
+from collections.abc import Iterable
 from typing import Any
 
 from promptdsl import (
+    Loss,
     Message,
     Node,
     TextBlock,
@@ -14,35 +15,49 @@ from promptdsl import (
     render,
 )
 
-Said = tuple[Any, ...]
+ShortForm = tuple[Any, ...]
+"""A message: its role, and each block as ``short_form`` says it."""
 
 
-def said(*content: Any, **request: Any) -> list[Said]:
-    """Return role and blocks of every message that a timeline of this content comes to."""
-    return heard(render(timeline(*content), **request).messages)
-
-
-def timeline(*content: Any) -> Timeline:
+def timeline_of(*content: Any) -> Timeline:
     """Return a timeline of this content, which may be none."""
     with Timeline() as tree:
         include(*content)
     return tree
 
 
-def heard(messages: tuple[Message, ...]) -> list[Said]:
+def said(tree: Node, **request: Any) -> list[tuple[str, list[str]]]:
+    """Return the role and the texts of every message; a block that is no text is its type."""
+    return [
+        (message.role, [getattr(block, "text", block.type) for block in message.content])
+        for message in render(tree, **request).messages
+    ]
+
+
+def comes_to(*content: Any, **request: Any) -> list[ShortForm]:
+    """Return the short form of every message that a timeline of this content comes to."""
+    return short_form(render(timeline_of(*content), **request).messages)
+
+
+def short_form(messages: tuple[Message, ...]) -> list[ShortForm]:
     """Return role and blocks of messages: a text as a string, a call or result as a tuple."""
     return [(message.role, *map(_block, message.content)) for message in messages]
 
 
-def text(*content: Any, **request: Any) -> str:
+def only_text(*content: Any, **request: Any) -> str:
     """Return the only text of the only message that a timeline of this content comes to."""
-    [(_, only)] = said(*content, **request)
+    [(_, only)] = comes_to(*content, **request)
     return str(only)
 
 
-def lost(*content: Any, **request: Any) -> list[tuple[str, str]]:
-    """Return kind and subject of everything that was lost."""
-    return [(loss.kind, loss.what) for loss in render(timeline(*content), **request).losses]
+def losses_of(*content: Any, **request: Any) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss of a timeline of this content."""
+    return named_losses(render(timeline_of(*content), **request).losses)
+
+
+def named_losses(losses: Iterable[Loss]) -> list[tuple[str, str]]:
+    """Return kind and subject of losses."""
+    return [(loss.kind, loss.what) for loss in losses]
 
 
 def stage(name: str, tree: Node, **request: Any) -> Node:
@@ -55,11 +70,6 @@ def did_nothing(name: str, tree: Node, **request: Any) -> bool:
     names, trees = zip(*render(tree, **request).stages(), strict=True)
     place = names.index(name)
     return trees[place - 1] is trees[place]
-
-
-def line() -> int:
-    """Return the number of the line that asks."""
-    return sys._getframe(1).f_lineno
 
 
 def _block(block: Any) -> Any:
