@@ -158,5 +158,6 @@ def unread(page: str) -> list[str]:
 
 
 def loaded(code: str) -> set[str]:
+    """Return the names that a piece of code reads."""
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
     return {node.id for node in names if isinstance(node.ctx, ast.Load)}
