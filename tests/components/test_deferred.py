@@ -54,7 +54,7 @@ from promptdsl import (
     trusted,
 )
 from tests.places import places, raised, said
-from tests.value_places import tstring
+from tests.template_strings import tstring
 
 
 @component
@@ -550,7 +550,7 @@ def test_lazies_are_the_same_with_the_same_function() -> None:
 
 @pytest.mark.parametrize(
     "write",
-    [lambda part: Text("a", part), Heading, Value, lambda part: Text(_inserted(part))],
+    [lambda part: Text("a", part), Heading, Value, lambda part: Text(tstring(part))],
 )
 @pytest.mark.parametrize("part", [Lazy(str), Template.from_string("x")])
 def test_what_is_written_late_is_no_part_of_one_text(
@@ -559,10 +559,6 @@ def test_what_is_written_late_is_no_part_of_one_text(
     """Inside of one text a lazy or a template is an error: it stands beside the text."""
     with pytest.raises(ContentError, match="cannot stand inside"):
         write(part)
-
-
-def _inserted(part: Node) -> Any:
-    return tstring(part)
 
 
 def test_lazies_that_never_end() -> None:
