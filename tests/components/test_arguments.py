@@ -284,12 +284,32 @@ def test_any_interpolation_can_be_read_back(text: str) -> None:
     assert "<" not in sent
 
 
-def test_interpolations_know_their_expression() -> None:
-    """A value of a t-string is labelled by what stood in its braces."""
-    tree = User("Hello ", template("", Interpolation("bob", "user.name"), ""))
-    assert ["user.name"] == [
-        part.label for part in tree.content[0].content if isinstance(part, Node)
-    ]
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [("user.name", "user.name"), (" user.name", "user.name"), ("\n  x", "x"), ("", None)],
+)
+def test_interpolations_know_their_expression(expression: str, expected: str | None) -> None:
+    """A value of a t-string is labelled by what stands in its braces, without blanks around it."""
+    tree = User("Hello ", template("", Interpolation("bob", expression), ""))
+    assert [expected] == [part.label for part in tree.content[0].content if isinstance(part, Node)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [("x", "x has no such form"), (" x", "x has no such form"), ("", "a value has no such form")],
+)
+def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected: str) -> None:
+    """A format that the value refuses is an error with its expression, its line and what to do."""
+
+    def write() -> None:
+        User(template("a ", Interpolation("bob", expression, None, ".2f"), ""))
+
+    error = raised(ContentError, write)
+    assert (expected, "correct what stands behind its colon or exclamation mark") == (
+        error.what.partition(":")[0],
+        error.fix,
+    )
+    assert places(write, 1) == error.at
 
 
 def test_a_component_in_a_t_string_is_an_error() -> None:
