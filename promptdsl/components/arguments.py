@@ -165,7 +165,7 @@ def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component
             waiting += _interleaved(*entry)
         else:
             waiting += _inserted(entry, parts, component)
-    return parts
+    return parts or [""]
 
 
 def _interleaved(strings: tuple[str, ...], values: tuple[Any, ...]) -> list[Any]:

@@ -1,6 +1,7 @@
 """What arguments become, and what is no content."""
 
 import enum
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,14 +12,22 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Checklist,
     ContentError,
     Developer,
     Ephemeral,
     Event,
+    Example,
     Fragment,
     Grounding,
+    Heading,
+    Item,
+    Lazy,
+    List,
     Message,
     Node,
+    Paragraph,
+    Quote,
     Section,
     System,
     Text,
@@ -268,6 +277,30 @@ def test_t_strings_are_one_text(given: Any, expected: str) -> None:
     """A t-string is one text of its strings and interpolations, conversions and formats applied."""
     trees = [User("<", given, ">"), User(Text("<", given, ">"))]
     assert [[("user", [f"<{expected}>"])]] * 2 == [said(tree) for tree in trees]
+
+
+@pytest.mark.parametrize("empty", [template(""), template("", Interpolation(template("")), "")])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda given: given,
+        Text,
+        lambda given: Text("", given),
+        Heading,
+        Paragraph,
+        Quote,
+        Fragment,
+        lambda given: List("a", given, "b"),
+        lambda given: List(Item(given), "b"),
+        lambda given: Checklist("a", given),
+        lambda given: Example("a", given),
+        lambda given: Section("s", given, title="T"),
+        lambda given: Lazy(lambda _: given),
+    ],
+)
+def test_an_empty_t_string_is_an_empty_string(write: Callable[[Any], Any], empty: Any) -> None:
+    """A t-string of nothing is an empty string, wherever it stands."""
+    assert said(Developer("x", write(""))) == said(Developer("x", write(empty)))
 
 
 def test_interpolations_are_values() -> None:
