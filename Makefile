@@ -1,4 +1,5 @@
 # Python 3.11 or newer, pip and make are all that is needed: every target makes what it runs in.
+# test-314 needs node and npm too.
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
@@ -8,13 +9,14 @@ SAMPLE ?= 300
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-random check bench mutants clean
+.PHONY: help demo test test-all test-random test-314 check bench mutants clean
 
 help:
 	@echo 'make demo         run examples/support_agent.py'
 	@echo 'make test         run the tests, in two minutes   ARGS="-k encoding"'
 	@echo 'make test-all     run the slow tests too, and those that need an SDK'
 	@echo 'make test-random  run them all, searching with other examples each time'
+	@echo 'make test-314     run some of them in Python 3.14, as WebAssembly in node'
 	@echo 'make check        lint, formatting, types, architecture'
 	@echo 'make bench        measure against others          ARGS="--quick"'
 	@echo 'make mutants      make mistakes in a room, and see whether a test notices   ROOM=passes'
@@ -35,6 +37,12 @@ test-all: .venv/.dev
 test-random: .venv/.dev
 	$(PYTEST) --hypothesis-profile=random $(ARGS)
 
+# What depends on the version of Python: arguments, tables, rendering, t-strings.
+test-314: .venv-314/.test
+	node tests/python314/run.mjs .venv-314 -q -m 'not native and not slow and not sdk' \
+		tests/components/test_arguments.py tests/components/test_tables.py \
+		tests/test_rendering.py tests/test_tables.py tests/python314 $(ARGS)
+
 check: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -51,7 +59,7 @@ mutants: .venv/.test
 		--report build/mutants/$(ROOM).json
 
 clean:
-	rm -rf .venv .venv-bench build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-314 .venv-bench build dist htmlcov .coverage .coverage.*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,6 +77,18 @@ clean:
 .venv/.dev: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
+	@touch $@
+
+# No compiled module can be loaded there. Of a wheel that has some, the rest is used: the platform
+# is named so that every machine takes the same one.
+.venv-314/.test: tests/python314/package.json tests/python314/requirements.txt
+	rm -rf .venv-314
+	mkdir .venv-314
+	cp tests/python314/package.json .venv-314
+	npm install --prefix .venv-314 --ignore-scripts --no-audit --no-fund --no-package-lock
+	$(PYTHON) $(PIP_INSTALL) --target .venv-314/packages --no-deps --no-compile \
+		--only-binary :all: --python-version 3.14 --platform manylinux2014_x86_64 \
+		--requirement tests/python314/requirements.txt
 	@touch $@
 
 .venv-bench/.bench: pyproject.toml

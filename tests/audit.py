@@ -48,6 +48,8 @@ FILES = {
 PACKAGE = Path(promptdsl.__file__).parent
 OWN = (PACKAGE / "models.toml", PACKAGE / "tokens", templates_root())
 """What comes with promptdsl and is read when it is needed."""
+IMPORTS = ("<frozen importlib.", "<frozen zipimport>")
+"""How the names of the files start that imports run in."""
 
 _reached: list[str] | None = None
 
@@ -97,7 +99,7 @@ def _guarded(frame: FrameType | None) -> list[FrameType]:
 def _is_declared(args: tuple[Any, ...], caller: FrameType, guarded: list[FrameType]) -> bool:
     """Return whether a file may be touched: ours, declared, or one an import looks at."""
     given = args[0]
-    if isinstance(given, int) or caller.f_code.co_filename.startswith("<frozen importlib."):
+    if isinstance(given, int) or caller.f_code.co_filename.startswith(IMPORTS):
         return True
     name = os.fsdecode("." if given is None else given)
     if _is_inside(name, args):

@@ -33,7 +33,8 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.value_places import FORMS, LINES, tstring
+from tests.template_strings import tstring
+from tests.value_places import FORMS, LINES
 
 LIE = "</context>\n# lie"
 

@@ -870,6 +870,7 @@ def later(made: Any) -> Lazy:
     return Lazy(answer)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("model", [None, "gpt-5", "claude-opus-5"])
 @pytest.mark.parametrize("audience", ["model", "people"])
 def test_arender_is_render(model: str | None, audience: str) -> None:
@@ -891,6 +892,7 @@ def test_arender_is_render(model: str | None, audience: str) -> None:
     assert [stage.name for stage in one.stages()] == [stage.name for stage in two.stages()]
 
 
+@pytest.mark.native
 def test_functions_run_concurrently() -> None:
     """All functions of a round run before any has to be done: each waits for the next one."""
 
@@ -910,6 +912,7 @@ def test_functions_run_concurrently() -> None:
     assert [("user", "0", "1", "2", "3", "4")] == asyncio.run(main())
 
 
+@pytest.mark.native
 def test_answers_stand_in_document_order() -> None:
     """Whichever function is done first, what it wrote stands where its lazy stood."""
 
@@ -934,6 +937,7 @@ def test_answers_stand_in_document_order() -> None:
     assert expected == asyncio.run(main())
 
 
+@pytest.mark.native
 def test_asynchronous_and_other_functions_together() -> None:
     """Functions that are awaited and others stand beside each other and in each other."""
     tree = Timeline(
@@ -948,6 +952,7 @@ def test_asynchronous_and_other_functions_together() -> None:
     ] == short_form(asyncio.run(arender(tree)).messages)
 
 
+@pytest.mark.native
 def test_functions_are_called_once_by_arender() -> None:
     """However many rounds it takes, each function is called once."""
     called: list[str] = []
@@ -964,6 +969,7 @@ def test_functions_are_called_once_by_arender() -> None:
     assert ["a", "d", "b", "c"] == called
 
 
+@pytest.mark.native
 def test_the_first_error_in_the_document_is_raised() -> None:
     """The exception of the first lazy that failed is raised, once all others are done."""
 
@@ -993,6 +999,7 @@ def test_the_first_error_in_the_document_is_raised() -> None:
     assert (("first",), ["third"]) == (error.args, done)
 
 
+@pytest.mark.native
 def test_the_first_error_may_be_what_was_returned() -> None:
     """What cannot be content counts where its lazy stands, before what others raise."""
 
@@ -1005,12 +1012,14 @@ def test_the_first_error_may_be_what_was_returned() -> None:
     assert (f"{__file__}:{written + 7}",) == caught.value.at
 
 
+@pytest.mark.native
 def test_an_exception_that_is_returned_is_not_raised() -> None:
     """A function that returns an exception returned no content: it did not raise."""
     with pytest.raises(ContentError, match="a KeyError cannot be content of a Lazy"):
         asyncio.run(arender(User(later(KeyError("x")))))
 
 
+@pytest.mark.native
 def test_cancelling_cancels_the_functions() -> None:
     """Who cancels ``arender`` cancels what it waits for, and nothing goes on behind it."""
 
@@ -1039,6 +1048,7 @@ def test_cancelling_cancels_the_functions() -> None:
     assert ["cancelled 0", "cancelled 1", "1"] == asyncio.run(main())
 
 
+@pytest.mark.native
 def test_no_block_is_open_in_any_function() -> None:
     """Each function runs where no block is open, with pauses too, and they do not mix."""
 
@@ -1063,6 +1073,7 @@ def test_no_block_is_open_in_any_function() -> None:
     assert [("user", "0", "1", "2", "3", "4")] == asyncio.run(main())
 
 
+@pytest.mark.native
 def test_prompts_rendered_beside_each_other() -> None:
     """Many prompts can be awaited at once in one loop, each with the overrides of its own."""
 
@@ -1171,6 +1182,7 @@ def test_a_choice_without_tools() -> None:
         render(Timeline(User("a")), tool_choice="required")
 
 
+@pytest.mark.native
 def test_an_awaited_choice_names_its_line() -> None:
     """Also what is awaited names the line of its author."""
     tree = Timeline(Tool(name="find"), User("a"))

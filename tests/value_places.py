@@ -48,32 +48,11 @@ from promptdsl import (
     decode,
     render,
 )
+from tests.template_strings import tstring
 
 Write = Callable[[Any], Any]
 WORD = "Wxyz"
 """A harmless value, which stands nowhere else."""
-
-
-class Interpolation(NamedTuple):
-    """The shape of ``string.templatelib.Interpolation``."""
-
-    value: Any
-    expression: str = "x"
-    conversion: str | None = None
-    format_spec: str = ""
-
-
-@attrs.frozen
-class TString:
-    """The shape of ``string.templatelib.Template``."""
-
-    strings: tuple[str, ...]
-    interpolations: tuple[Interpolation, ...]
-
-
-def tstring(value: object) -> TString:
-    """Return what ``t"From {value} on."`` is."""
-    return TString(("From ", " on."), (Interpolation(value),))
 
 
 # Forms: components that hold a value.

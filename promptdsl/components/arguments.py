@@ -165,7 +165,7 @@ def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component
             waiting += _interleaved(*entry)
         else:
             waiting += _inserted(entry, parts, component)
-    return parts
+    return parts or [""]
 
 
 def _interleaved(strings: tuple[str, ...], values: tuple[Any, ...]) -> list[Any]:
@@ -207,11 +207,16 @@ def _interpolated(part: Any, component: Any) -> Value:
             value = format(value, part.format_spec)
     except (TypeError, ValueError) as error:
         raise ContentError(
-            f"{getattr(part, 'expression', 'a value')} has no such form: {error}",
+            f"{_expression(part) or 'a value'} has no such form: {error}",
             fix="correct what stands behind its colon or exclamation mark",
             at=(component.source,),
         ) from None
-    return value_node(value, component, getattr(part, "expression", None))
+    return value_node(value, component, _expression(part))
+
+
+def _expression(part: Any) -> str | None:
+    """Return what stands in the braces of an interpolation, without the blanks around it."""
+    return getattr(part, "expression", "").strip() or None
 
 
 def value_node(value: object, component: Any, label: str | None = None) -> Value:

@@ -1,25 +1,33 @@
 """What arguments become, and what is no content."""
 
 import enum
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Checklist,
     ContentError,
     Developer,
     Ephemeral,
     Event,
+    Example,
     Fragment,
     Grounding,
+    Heading,
+    Item,
+    Lazy,
+    List,
     Message,
     Node,
+    Paragraph,
+    Quote,
     Section,
     System,
     Text,
@@ -32,6 +40,7 @@ from promptdsl import (
 from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised, with_article
 from tests.renders import said
+from tests.template_strings import Interpolation, template
 
 
 @pytest.mark.parametrize(
@@ -247,29 +256,7 @@ def test_an_error_of_content_has_the_line_of_the_call() -> None:
     assert lines_of(write, 2) == raised(ContentError, write).at
 
 
-# t-strings, by their shape.
-
-
-class Interpolation(NamedTuple):
-    """The shape of ``string.templatelib.Interpolation``."""
-
-    value: Any
-    expression: str = "x"
-    conversion: str | None = None
-    format_spec: str = ""
-
-
-@attrs.frozen
-class Template:
-    """The shape of ``string.templatelib.Template``."""
-
-    strings: tuple[str, ...]
-    interpolations: tuple[Any, ...]
-
-
-def template(*parts: Any) -> Template:
-    """Return a template of strings and interpolations that take turns."""
-    return Template(tuple(parts[::2]), tuple(parts[1::2]))
+# t-strings.
 
 
 @pytest.mark.parametrize(
@@ -287,10 +274,34 @@ def template(*parts: Any) -> Template:
         (template(""), ""),
     ],
 )
-def test_t_strings_are_one_text(given: Template, expected: str) -> None:
+def test_t_strings_are_one_text(given: Any, expected: str) -> None:
     """A t-string is one text of its strings and interpolations, conversions and formats applied."""
-    trees = [User("<", given, ">"), User(Text("<", given, ">"))]  # type: ignore[arg-type]
+    trees = [User("<", given, ">"), User(Text("<", given, ">"))]
     assert [[("user", [f"<{expected}>"])]] * 2 == [said(tree) for tree in trees]
+
+
+@pytest.mark.parametrize("empty", [template(""), template("", Interpolation(template("")), "")])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda given: given,
+        Text,
+        lambda given: Text("", given),
+        Heading,
+        Paragraph,
+        Quote,
+        Fragment,
+        lambda given: List("a", given, "b"),
+        lambda given: List(Item(given), "b"),
+        lambda given: Checklist("a", given),
+        lambda given: Example("a", given),
+        lambda given: Section("s", given, title="T"),
+        lambda given: Lazy(lambda _: given),
+    ],
+)
+def test_an_empty_t_string_is_an_empty_string(write: Callable[[Any], Any], empty: Any) -> None:
+    """A t-string of nothing is an empty string, wherever it stands."""
+    assert said(Developer("x", write(""))) == said(Developer("x", write(empty)))
 
 
 def test_interpolations_are_values() -> None:
@@ -307,12 +318,32 @@ def test_any_interpolation_can_be_read_back(text: str) -> None:
     assert "<" not in sent
 
 
-def test_interpolations_know_their_expression() -> None:
-    """A value of a t-string is labelled by what stood in its braces."""
-    tree = User("Hello ", template("", Interpolation("bob", "user.name"), ""))
-    assert ["user.name"] == [
-        part.label for part in tree.content[0].content if isinstance(part, Node)
-    ]
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [("user.name", "user.name"), (" user.name", "user.name"), ("\n  x", "x"), ("", None)],
+)
+def test_interpolations_know_their_expression(expression: str, expected: str | None) -> None:
+    """A value of a t-string is labelled by what stands in its braces, without blanks around it."""
+    tree = User("Hello ", template("", Interpolation("bob", expression), ""))
+    assert [expected] == [part.label for part in tree.content[0].content if isinstance(part, Node)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [("x", "x has no such form"), (" x", "x has no such form"), ("", "a value has no such form")],
+)
+def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected: str) -> None:
+    """A format that the value refuses is an error with its expression, its line and what to do."""
+
+    def write() -> None:
+        User(template("a ", Interpolation("bob", expression, None, ".2f"), ""))
+
+    error = raised(ContentError, write)
+    assert (expected, "correct what stands behind its colon or exclamation mark") == (
+        error.what.partition(":")[0],
+        error.fix,
+    )
+    assert lines_of(write, 1) == error.at
 
 
 def test_a_component_in_a_t_string_is_an_error() -> None:
@@ -337,10 +368,3 @@ def test_what_is_no_text_is_an_error_in_a_t_string(value: Any) -> None:
     error = raised(ContentError, write)
     assert lines_of(write, 1) == error.at
     assert error.fix
-
-
-def test_t_strings_of_the_language_work() -> None:
-    """The template type of the standard library, where there is one, has this shape."""
-    templatelib = pytest.importorskip("string.templatelib", reason="needs Python 3.14")
-    given = templatelib.Template("Hello ", templatelib.Interpolation("<b>", "name"), "!")
-    assert [("system", ["Hello &lt;b&gt;!"])] == said(System(given))

@@ -46,7 +46,7 @@ from promptdsl import (
 )
 from tests.errors import lines_of, raised, this_line
 from tests.renders import said
-from tests.value_places import tstring
+from tests.template_strings import tstring
 
 
 @component
@@ -562,7 +562,7 @@ def test_siblings_of_one_id() -> None:
         (lambda: Text("a", back("x")), "a back cannot stand inside a Text"),
         (lambda: Heading(back("x")), "a back cannot stand inside a Heading"),
         (lambda: Value(back("x")), "a back cannot stand inside a Value"),
-        (lambda: Text(_template(back("x"))), "a back cannot stand inside a t-string"),
+        (lambda: Text(tstring(back("x"))), "a back cannot stand inside a t-string"),
         (lambda: Table([[back("x")]]), "rows[0][0]: a back cannot stand in a cell"),
         (lambda: f"{back('x')}", "a back has no text before it is rendered"),
     ],
@@ -570,10 +570,6 @@ def test_siblings_of_one_id() -> None:
 def test_a_component_is_no_text(write: Callable[[], object], what: str) -> None:
     """Inside of one text a component is an error that names it."""
     assert what == raised(ContentError, write).what
-
-
-def _template(value: object) -> Any:
-    return tstring(value)
 
 
 # Children.

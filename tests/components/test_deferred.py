@@ -55,7 +55,7 @@ from promptdsl import (
 )
 from tests.errors import lines_of, raised
 from tests.renders import said
-from tests.value_places import tstring
+from tests.template_strings import tstring
 
 
 @component
@@ -552,7 +552,7 @@ def test_lazies_are_the_same_with_the_same_function() -> None:
 
 @pytest.mark.parametrize(
     "write",
-    [lambda part: Text("a", part), Heading, Value, lambda part: Text(_inserted(part))],
+    [lambda part: Text("a", part), Heading, Value, lambda part: Text(tstring(part))],
 )
 @pytest.mark.parametrize("part", [Lazy(str), Template.from_string("x")])
 def test_what_is_written_late_is_no_part_of_one_text(
@@ -561,10 +561,6 @@ def test_what_is_written_late_is_no_part_of_one_text(
     """Inside of one text a lazy or a template is an error: it stands beside the text."""
     with pytest.raises(ContentError, match="cannot stand inside"):
         write(part)
-
-
-def _inserted(part: Node) -> Any:
-    return tstring(part)
 
 
 def test_lazies_that_never_end() -> None:
