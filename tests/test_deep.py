@@ -2,8 +2,7 @@
 
 import copy
 import pickle
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
@@ -38,18 +37,11 @@ from tests.errors import raised
 from tests.internals import walk
 from tests.renders import said
 
+pytestmark = pytest.mark.usefixtures("shallow_stack")
+
 DEEP = 10_000
 WIDE = 1_000_000
 MANY = 100_000
-
-
-@pytest.fixture(autouse=True)
-def shallow_stack() -> Iterator[None]:
-    """Leave little room to recurse, so that any recursion over a tree fails."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def nested(innermost: Any = "end") -> Section:
