@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
-MUTANTS_BIN := .venv-mutants/bin
-JOBS ?= 1
+JOBS ?= 2
+ROOM ?= passes
+SAMPLE ?= 300
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -16,7 +17,7 @@ help:
 	@echo 'make test-random  run them all, searching with other examples each time'
 	@echo 'make check        lint, formatting, types, architecture'
 	@echo 'make bench        measure against others          ARGS="--quick"'
-	@echo 'make mutants      change the encoder, and see whether a test notices   JOBS=4'
+	@echo 'make mutants      make mistakes in a room, and see whether a test notices   ROOM=passes'
 	@echo 'make clean        remove what the other targets made'
 
 demo: .venv/.demo
@@ -44,19 +45,13 @@ check: .venv/.dev
 bench: .venv-bench/.bench
 	$(BENCH_BIN)/python -m benchmarks $(ARGS)
 
-# In a copy: mutmut writes beside what it reads.
-mutants: .venv-mutants/.mutants
-	rm -rf build/mutants
-	mkdir -p build/mutants
-	cp -R conftest.py promptdsl pyproject.toml templates tests build/mutants
-	cd build/mutants && CI=true $(CURDIR)/$(MUTANTS_BIN)/mutmut run --max-children $(JOBS)
-	cd build/mutants && $(CURDIR)/$(MUTANTS_BIN)/mutmut results
-	cd build/mutants && $(CURDIR)/$(MUTANTS_BIN)/mutmut export-cicd-stats
-	$(MUTANTS_BIN)/python -m tests.mutants --jobs $(JOBS) \
-		--bodies build/mutants/mutants/mutmut-cicd-stats.json
+# Every mutant runs in a fork of one process; FULL=1 makes all of them, not a sample.
+mutants: .venv/.test
+	$(BIN)/python -m tests.mutants $(ROOM) --sample $(SAMPLE) --jobs $(JOBS) $(if $(FULL),--full) \
+		--report build/mutants/$(ROOM).json
 
 clean:
-	rm -rf .venv .venv-bench .venv-mutants build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-bench build dist htmlcov .coverage .coverage.*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -79,9 +74,4 @@ clean:
 .venv-bench/.bench: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
 	$(BENCH_BIN)/python $(PIP_INSTALL) -e '.[benchmarks]'
-	@touch $@
-
-.venv-mutants/.mutants: pyproject.toml
-	$(PYTHON) -m venv .venv-mutants
-	$(MUTANTS_BIN)/python $(PIP_INSTALL) -e '.[mutants]'
 	@touch $@

@@ -1,10 +1,84 @@
-"""The examples of README.md and of docs/ are tests: every Python code block runs, in order."""
+"""The examples of README.md and of docs/ are tests: every Python code block runs, by itself.
 
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+One that goes on with what stands above it says in a comment which names it takes from there:
+
+    <!-- uses: prompt, said -->
+
+The examples that assign them last run before it then, and hand on these names alone. A block
+that is only shown, such as one that calls a model, is of the language `py`.
+"""
+
+import re
+import symtable
+from typing import Any
+
+import pytest
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.integration.pytest import SybilItem
+from sybil.parsers.markdown import CodeBlockParser
+
+USES = re.compile(r"^<!-- uses: (.+) -->\n\Z", re.MULTILINE)
+
+SDKS = {
+    "anthropic": "anthropic",
+    "boto3": "boto3",
+    "google": "google.genai",
+    "openai": "openai",
+    "promptdsl.bridges.langchain": "langchain_core",
+    "promptdsl.bridges.mcp": "mcp",
+    "promptdsl.bridges.pydantic_ai": "pydantic_ai",
+}
+"""What an example may import, and the package without which it is skipped then."""
+
+
+def run(example: Example) -> None:
+    """Run an example by itself, or skip it where a package is missing."""
+    for package in sorted(needed(example)):
+        pytest.importorskip(package)
+    names_after(example, {})
+
+
+def names_after(example: Example, ran: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Return the names there are when an example ran, in a namespace with what it uses alone."""
+    if example.line not in ran:
+        taken = {name: names_after(above, ran)[name] for name, above in used(example).items()}
+        example.namespace = ran[example.line] = taken
+        PythonEvaluator()(example)
+    return ran[example.line]
+
+
+def used(example: Example) -> dict[str, Example]:
+    """Return the names an example says it uses, each with the last one above that assigns it."""
+    said = USES.search(example.document.text, 0, example.start)
+    names = said[1].split(", ") if said else []
+    above = [one for one in example.document.examples() if one.line < example.line]
+    return {name: one for one in above for name in names if name in assigned(one)}
+
+
+def assigned(example: Example) -> set[str]:
+    """Return the names an example assigns; what does not compile assigns none, and fails alone."""
+    try:
+        table = symtable.symtable(str(example.parsed), example.path, "exec")
+    except SyntaxError:
+        return set()
+    return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
+
+
+def needed(example: Example) -> set[str]:
+    """Return the packages that an example needs, and those of what it uses."""
+    modules = re.findall(r"^ *(?:from|import) ([\w.]+)", example.parsed, re.MULTILINE)
+    own = {SDKS[name] for name in SDKS for module in modules if f"{module}.".startswith(f"{name}.")}
+    return own.union(*map(needed, used(example).values()))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark an example that needs the package of a provider or of a bridge."""
+    if isinstance(item, SybilItem) and needed(item.example):
+        item.add_marker("sdk")
+
 
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(), SkipParser()],
+    parsers=[CodeBlockParser("python", run)],
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
-    name="docs",
 ).pytest()

@@ -1,9 +1,12 @@
 """How long properties search: one table of profiles, and the share of it that a test asks for."""
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
-EXAMPLES = {"fast": 15, "all": 100, "random": 100}
+EXAMPLES = {"fast": 15, "all": 100, "random": 100, "mutants": 25}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
+
+SEARCH = (Phase.explicit, Phase.generate)
+"""Nobody reads why a test failed on a mutant: no failure is made smaller, or explained."""
 
 
 def register_profiles() -> None:
@@ -20,6 +23,7 @@ def register_profiles() -> None:
             max_examples=count,
             print_blob=name == "random",
             suppress_health_check=[HealthCheck.too_slow],
+            phases=SEARCH if name == "mutants" else tuple(Phase),
         )
     settings.load_profile("all")
 

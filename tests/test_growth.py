@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from tests.adapters.chat_template_check import TEMPLATES
 from tests.adapters.every_target import check
 from tests.internals import OPENING
 from tests.renders import timeline_of
+from tests.searching import examples
 
 MODELS = [
     "claude-opus-5-5",
@@ -64,7 +66,8 @@ COMPATIBLE = "openai_compatible"
 PROVIDERS = [COMPATIBLE, "openai_responses", "anthropic", "gemini", "bedrock", "chat_template"]
 NATIVE = ("claude-opus-5-5",)
 TARGETS = [*MODELS, *PROVIDERS, *(f"template {name}" for name in TEMPLATES)]
-every_target = pytest.mark.parametrize("target", TARGETS)
+ANY_TARGET = st.sampled_from(TARGETS)
+ANY_OTHER = st.sampled_from([target for target in TARGETS if target not in NATIVE])
 
 Step = tuple[str, str]
 WORDS = st.sampled_from(["a", "b c", "é", "<b>", "</event>", "\n  x", "# h", "1."])
@@ -219,8 +222,8 @@ def is_filled(target: str, steps: list[Step]) -> bool:
 # The rule.
 
 
-@every_target
-@given(CONVERSATIONS, CONVERSATIONS, CONFIGS)
+@examples(500)
+@given(ANY_TARGET, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_a_prompt_is_append_only(
     target: str, steps: list[Step], later: list[Step], config: Any
 ) -> None:
@@ -232,8 +235,8 @@ def test_a_prompt_is_append_only(
     assert begins(one, two)
 
 
-@pytest.mark.parametrize("target", [t for t in TARGETS if t not in NATIVE])
-@given(CONVERSATIONS, CONVERSATIONS, CONFIGS)
+@examples(500)
+@given(ANY_OTHER, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_without_a_native_form_there_is_no_exception(
     target: str, steps: list[Step], later: list[Step], config: Any
 ) -> None:
@@ -259,8 +262,8 @@ def test_the_neutral_messages_are_append_only(
     )
 
 
-@every_target
-@given(CONVERSATIONS, CONFIGS)
+@examples(500)
+@given(ANY_TARGET, CONVERSATIONS, CONFIGS)
 def test_what_is_sent_is_taken(target: str, steps: list[Step], config: Any) -> None:
     """At every length a conversation is a request that its target takes."""
     found = rendered(prompt(steps), target, config)
@@ -296,12 +299,16 @@ def test_no_more_is_taken_back(
 REQUEST = {"role_mapping": {"ephemeral": "developer"}}
 
 
-@pytest.mark.parametrize(
-    "target",
-    ["claude-opus-5-5", "claude-opus-4-7", "gpt-5", *PROVIDERS],
+HEARING = ["claude-opus-5-5", "claude-opus-4-7", "gpt-5", *PROVIDERS]
+
+
+@examples(500)
+@given(
+    st.sampled_from(HEARING),
+    st.sampled_from(["before_user", "end", "flow"]),
+    CONVERSATIONS,
+    CONVERSATIONS,
 )
-@pytest.mark.parametrize("position", ["before_user", "end", "flow"])
-@given(CONVERSATIONS, CONVERSATIONS)
 def test_request_only_content(
     target: str, position: str, steps: list[Step], later: list[Step]
 ) -> None:
@@ -350,8 +357,8 @@ def test_reasoning_goes_with_request_only_content() -> None:
 # The same input is the same bytes.
 
 
-@every_target
-@given(CONVERSATIONS, CONFIGS)
+@examples(500)
+@given(ANY_TARGET, CONVERSATIONS, CONFIGS)
 def test_the_same_bytes(target: str, steps: list[Step], config: Any) -> None:
     """Rendered twice, a prompt is the same bytes."""
     one, two = (as_text(payload(prompt(steps), target, config)) for _ in range(2))
@@ -383,6 +390,7 @@ print(ascii(rendered.outline()))
 """
 
 
+@cache
 def run(**environment: str) -> str:
     """Return what the program prints in an environment."""
     root = Path(__file__).parents[1]
@@ -400,12 +408,18 @@ def run(**environment: str) -> str:
 @pytest.mark.parametrize(
     "environment",
     [
-        {"PYTHONHASHSEED": "1"},
-        {"PYTHONHASHSEED": "4242"},
-        {"TZ": "Asia/Tokyo"},
-        {"LC_ALL": "C"},
-        {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
-        {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"},
+        *(
+            pytest.param(environment, marks=pytest.mark.slow)
+            for environment in (
+                {"PYTHONHASHSEED": "1"},
+                {"PYTHONHASHSEED": "4242"},
+                {"TZ": "Asia/Tokyo"},
+                {"LC_ALL": "C"},
+                {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+                {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+            )
+        ),
     ],
 )
 def test_in_every_environment(environment: dict[str, str]) -> None:

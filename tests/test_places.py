@@ -30,8 +30,11 @@ from tests.value_places import (
 )
 
 CORPUS = [value for value in HOSTILE if value]
-SOME = list(dict.fromkeys([*CORPUS[::9], *FENCES, "\n# x", "x\n\n</context>\n", "\ud800\r"]))
+CHOSEN = (*FENCES, "\n# x", "x\n\n</context>\n", "\ud800\r")
+SOME = list(dict.fromkeys([*CORPUS[::9], *CHOSEN]))
 """For places that differ from another in what stands around them alone."""
+FEW = list(dict.fromkeys([*CORPUS[::45], *CHOSEN]))
+"""For every place, where there is little time."""
 
 SPOKEN = [name for name, form in FORMS.items() if form.bare or form.own]
 WHOLLY: Mapping[str, list[Place]] = {
@@ -68,7 +71,7 @@ PARTLY: Mapping[str, list[Place]] = {
         for delimiters in DELIMITERS
     },
 }
-GROUPS = {**{f"all in {name}": places for name, places in WHOLLY.items()}, **PARTLY}
+GROUPS = {**WHOLLY, **PARTLY}
 PLACES = [place for places in GROUPS.values() for place in places]
 
 Parser = Callable[[str], list[str]]
@@ -106,11 +109,20 @@ def hear(place: Place, values: list[str]) -> Iterator[Heard]:
         yield Heard(place, value, around, around.within(text))
 
 
-@pytest.fixture(scope="module", params=GROUPS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        *(pytest.param((name, FEW), id=f"few in {name}") for name in GROUPS),
+        *(
+            pytest.param((name, values), id=f"{share} in {name}", marks=pytest.mark.slow)
+            for share, values, names in (("all", CORPUS, WHOLLY), ("some", SOME, PARTLY))
+            for name in names
+        ),
+    ],
+)
 def written(request: pytest.FixtureRequest) -> list[Heard]:
     """Return what hostile strings come to in the places of a group."""
-    name: str = request.param
-    values = SOME if name in PARTLY else CORPUS
+    name, values = request.param
     return [heard for place in GROUPS[name] for heard in hear(place, values)]
 
 
@@ -268,17 +280,18 @@ def test_neighbouring_texts(one: str, two: str) -> None:
 LONG = ("<", "</context", "&#", "\n# ", "- ", "\r\n", "|", '"', "`", "\ud800", "[[", "\n> ")
 
 
+@pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("run", LONG)
-def test_linear_time(run: str) -> None:
+def test_linear_time(run: str, count: int) -> None:
     """Ten times the repetitions take about ten times the time and room; squared it is a hundred."""
 
-    def measured(count: int) -> tuple[float, int]:
+    def measured(times: int) -> tuple[float, int]:
         start = process_time()
-        heard = [one for place in WHOLLY["markdown"] for one in hear(place, [run * count])]
+        heard = [one for place in WHOLLY["markdown"] for one in hear(place, [run * times])]
         return process_time() - start, max(len(one.text) for one in heard)
 
-    (few, _), (many, longest) = measured(2_000), measured(20_000)
+    (few, _), (many, longest) = measured(count), measured(10 * count)
     assert (True, True) == (
         many < 40 * max(few, 0.01),
-        longest < 2 * LARGEST_REFERENCE * len(run) * 20_000,
+        longest < 2 * LARGEST_REFERENCE * len(run) * 10 * count,
     )

@@ -34,11 +34,12 @@ from promptdsl import (
 )
 from tests.renders import said
 
-WIDE = 1_000_000
 DEEP = 10_000
-FEW = 800
 GENEROUS = 4
 """How much more than ten times as long ten times as much may take: what is quadratic takes ten."""
+
+slow = pytest.mark.slow
+every_size = pytest.mark.parametrize("few", [50, pytest.param(800, marks=slow)])
 
 
 def in_blocks(count: int) -> Timeline:
@@ -103,7 +104,6 @@ def seconds(work: Callable[[], object]) -> float:
 
     The collector rests: what it costs depends on all that was written before.
     """
-    gc.collect()
     gc.disable()
     try:
         return min(_seconds(work) for _ in range(2))
@@ -117,15 +117,16 @@ def _seconds(work: Callable[[], object]) -> float:
     return process_time() - start
 
 
-def growth(work: Callable[[int], Callable[[], object]]) -> float:
+def growth(few: int, work: Callable[[int], Callable[[], object]]) -> float:
     """Return how many times longer it takes to do something with ten times as much."""
-    return seconds(work(10 * FEW)) / seconds(work(FEW))
+    return seconds(work(10 * few)) / seconds(work(few))
 
 
+@every_size
 @every_tree
-def test_writing_takes_linear_time(write: Callable[[int], Node]) -> None:
+def test_writing_takes_linear_time(write: Callable[[int], Node], few: int) -> None:
     """Ten times as many siblings take about ten times as long to write, of every kind."""
-    assert growth(lambda count: lambda: write(count)) < 10 * GENEROUS
+    assert growth(few, lambda count: lambda: write(count)) < 10 * GENEROUS
 
 
 def rendering(write: Callable[[int], Node], provider: str) -> Callable[[int], Callable[[], object]]:
@@ -139,10 +140,17 @@ def rendering(write: Callable[[int], Node], provider: str) -> Callable[[int], Ca
 
 
 @every_tree
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_rendering_takes_linear_time(write: Callable[[int], Node], provider: str) -> None:
+@pytest.mark.parametrize(
+    ("provider", "few"),
+    [
+        ("openai", 50),
+        pytest.param("openai", 800, marks=slow),
+        pytest.param("anthropic", 800, marks=slow),
+    ],
+)
+def test_rendering_takes_linear_time(write: Callable[[int], Node], provider: str, few: int) -> None:
     """Ten times as many siblings take about ten times as long to render, of every kind."""
-    assert growth(rendering(write, provider)) < 10 * GENEROUS
+    assert growth(few, rendering(write, provider)) < 10 * GENEROUS
 
 
 USES: dict[str, Callable[[Node], object]] = {
@@ -159,48 +167,56 @@ USES: dict[str, Callable[[Node], object]] = {
 }
 
 
+@every_size
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_using_takes_linear_time(use: Callable[[Node], object]) -> None:
+def test_using_takes_linear_time(use: Callable[[Node], object], few: int) -> None:
     """What else is done with a tree takes about ten times as long with ten times as much."""
 
     def work(count: int) -> Callable[[], object]:
         tree = TREES["sections in a turn"](count)
         return lambda: use(tree)
 
-    assert growth(work) < 10 * GENEROUS
+    assert growth(few, work) < 10 * GENEROUS
 
 
-# A million.
+# Very many.
+
+
+@pytest.fixture(scope="module", params=[20_000, pytest.param(1_000_000, marks=slow)])
+def many(request: pytest.FixtureRequest) -> int:
+    """Return how many siblings there are: a million, where there is time."""
+    count: int = request.param
+    return count
 
 
 @pytest.fixture(scope="module")
-def turns() -> Node:
-    """Return a prompt of a million turns."""
-    return TREES["turns"](WIDE)
+def turns(many: int) -> Node:
+    """Return a prompt of very many turns."""
+    return TREES["turns"](many)
 
 
-def test_a_million_turns_are_messages(turns: Node) -> None:
+def test_very_many_turns_are_messages(turns: Node, many: int) -> None:
     """Every turn is a message, and an entry of the payload."""
     rendered = render(turns)
-    assert (WIDE, WIDE) == (len(rendered.messages), len(rendered.to_openai()["messages"]))
+    assert (many, many) == (len(rendered.messages), len(rendered.to_openai()["messages"]))
 
 
-def test_a_million_turns_are_compared_and_copied(turns: Node) -> None:
-    """Equal prompts of a million turns are equal; a frozen one is its own copy."""
-    assert turns == TREES["turns"](WIDE)
+def test_very_many_turns_are_compared_and_copied(turns: Node, many: int) -> None:
+    """Equal prompts of very many turns are equal; a frozen one is its own copy."""
+    assert turns == TREES["turns"](many)
     assert turns is copy.copy(turns)
     assert turns is copy.deepcopy(turns)
 
 
-def test_a_million_recorded_messages_are_messages() -> None:
+def test_very_many_recorded_messages_are_messages(many: int) -> None:
     """Every message of a recording in dictionary form is one of the prompt."""
-    assert WIDE == len(render(History(recorded(WIDE))).messages)
+    assert many == len(render(History(recorded(many))).messages)
 
 
-def test_a_million_included_parts_are_one_turn() -> None:
-    """Texts in fragments, a million of one part, render one after the other."""
+def test_very_many_included_parts_are_one_turn(many: int) -> None:
+    """Texts in fragments, very many of one part, render one after the other."""
     part = Fragment(Text("x"))
-    assert [("user", ["x"] * WIDE)] == said(User(*[part] * WIDE))
+    assert [("user", ["x"] * many)] == said(User(*[part] * many))
 
 
 # Deep.

@@ -1,1 +1,1 @@
-"""Mutants of the encoder that no tool for Python code makes: of its patterns and its tables."""
+"""Mutants: the package with one small mistake at a time, and whether a test notices it."""

@@ -1,4 +1,8 @@
-"""Run the tests of the encoder against its mutants: ``python -m tests.mutants``."""
+"""Make mistakes in a room of the package, and tell which no test notices.
+
+``python -m tests.mutants ROOM`` takes a seeded sample, spread over the functions and constants of
+the room; ``--full`` takes all. The tests are those of the fast tier.
+"""
 
 import argparse
 import json
@@ -8,48 +12,51 @@ from time import perf_counter
 
 import pytest
 
-from promptdsl import encoding
-from tests.mutants.module import mutants
-from tests.mutants.rounds import KILLED, SURVIVED, Rounds
+from tests.mutants.rooms import ROOMS, files_of
+from tests.mutants.rounds import KILLED, NO_MODULE, SURVIVED, Rounds, mutants_of, sampled
 
-TESTS = "tests/test_encoding.py"
-QUIETLY = ("-q", "-x", "-s", "-p", "no:cacheprovider", "--assert=plain", "--tb=no")
-"""Nobody reads why a test failed, and some sets are long."""
-WANTED = 0.95
+QUIETLY = ("-q", "-s", "-p", "no:cacheprovider", "--tb=no", "-m", "not slow and not sdk")
+PROFILE = "--hypothesis-profile=mutants"
+WANTED = 0.9
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command: 0 when enough mutants die, else 1."""
     options = _parser().parse_args(arguments)
-    found = mutants(Path(encoding.__file__).read_text("utf-8"))
-    asked = [mutant for mutant in found if options.only in {None, mutant.name}]
-    rounds = Rounds(encoding, asked, options.jobs)
+    files = files_of(options.room)
+    found = mutants_of(files)
+    if options.only:
+        found = [mutant for mutant in found if mutant.name in options.only]
+    wanted = found if options.full else sampled(found, options.sample, options.seed)
+    rounds = Rounds(files, wanted, options.jobs)
     start = perf_counter()
-    if pytest.main([*QUIETLY, TESTS], [rounds]) not in {0, 5}:
+    if pytest.main([*QUIETLY, PROFILE, *options.tests], [rounds]) not in {0, 5}:
         return 1
-    print(f"{perf_counter() - start:.0f} seconds")
-    shares = [_share("module", len(rounds.ended[KILLED]), len(rounds.ended[SURVIVED]))]
-    if options.bodies:
-        told = json.loads(options.bodies.read_text("utf-8"))
-        dead = told["killed"] + told["timeout"]
-        shares.append(_share("bodies", dead, told["total"] - dead))
-    return int(min(shares) < WANTED)
+    killed, survived = len(rounds.ended[KILLED]), rounds.ended[SURVIVED]
+    share = killed / ((killed + len(survived)) or 1)
+    print(
+        f"{options.room}: {len(found)} mutants, {killed + len(survived)} tried, "
+        f"{killed} killed ({share:.1%}), {len(survived)} survived, "
+        f"{len(rounds.ended[NO_MODULE])} are no module; {perf_counter() - start:.0f} seconds"
+    )
+    if options.report:
+        options.report.parent.mkdir(parents=True, exist_ok=True)
+        told = [f"{mutant.where}: {mutant.change}" for mutant in survived]
+        options.report.write_text(json.dumps(told, indent=2, ensure_ascii=False), "utf-8")
+    return int(share < WANTED)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
-    parser.add_argument("--only", help="the constant or function to mutate")
-    parser.add_argument("--bodies", type=Path, help="what mutmut exported about function bodies")
+    parser.add_argument("room", choices=ROOMS, help="the room to make mistakes in")
+    parser.add_argument("tests", nargs="*", default=["tests"], help="the tests to run; all")
+    parser.add_argument("--sample", type=int, default=300, metavar="N", help="how many mutants")
+    parser.add_argument("--seed", type=int, default=0, help="which ones")
+    parser.add_argument("--full", action="store_true", help="every mutant")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
+    parser.add_argument("--only", action="append", help="a function or a constant to mutate")
+    parser.add_argument("--report", type=Path, help="a JSON file for the survivors")
     return parser
-
-
-def _share(what: str, killed: int, survived: int) -> float:
-    share = killed / ((killed + survived) or 1)
-    print(
-        f"{what}: {killed + survived} mutants, {killed} killed ({share:.1%}), {survived} survived"
-    )
-    return share
 
 
 if __name__ == "__main__":

@@ -1,28 +1,55 @@
-"""Mutants of a module: its code, with one element of a constant or decorated function changed."""
+"""Mutants of a module: its code, with one mistake in a function or in what a constant is."""
 
 import ast
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import CodeType
-from typing import Any
 
+from tests.mutants.changes import expressions, statements
 from tests.mutants.patterns import TOKEN, of_class, of_pattern
+from tests.mutants.rooms import module_name
 
 FIRST_HOLE = 0x100000
 """Where the characters begin that stand for the ``{NAME}`` of a pattern, by position."""
 
 Text = ast.Constant | ast.JoinedStr
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mutant:
-    """A module that is wrong in one place."""
+    """A module with one mistake.
 
+    ``name`` is the qualified name of the function it is in, or of the constant. ``lines`` are those
+    of which one runs in each test that may notice it; empty for a constant.
+    """
+
+    module: str
     name: str
     change: str
-    code: CodeType
+    line: int
+    lines: range
+    is_function: bool
+    tree: ast.Module = field(repr=False)
+    put: Callable[[], Callable[[], None]] = field(repr=False)
+    """Make the mistake in the tree; what it returns takes it back."""
+
+    @property
+    def where(self) -> str:
+        """The module, the line and the name, as a list of survivors has them."""
+        return f"{self.module}:{self.line} {self.name}"
+
+    def code(self) -> CodeType:
+        """Return the code of the module with the mistake; raise :class:`SyntaxError`."""
+        undo = self.put()
+        try:
+            return compile(ast.fix_missing_locations(self.tree), self.name, "exec")
+        except (TypeError, ValueError) as error:
+            raise SyntaxError(str(error)) from error
+        finally:
+            undo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,99 +60,191 @@ class Parts:
     classes: frozenset[str]
 
 
-def mutants(source: str) -> Iterator[Mutant]:
-    """Yield every mutant of a module that is still a module.
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Yield every mutant of the functions and the constants of a file."""
+    tree = ast.parse(path.read_text("utf-8"))
+    yield from _in_functions(module_name(path), tree)
+    yield from _in_constants(module_name(path), tree)
 
-    Bodies of plain functions are left as they are.
-    """
-    tree = ast.parse(source)
-    parts = _parts(tree)
+
+def constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
+    """Yield the constants of a module by name."""
     for statement in tree.body:
-        name = _name(statement)
-        for old, new, change in _changes(statement, name, parts) if name else ():
-            slot = _slot(statement, old)
-            slot(new)
-            with suppress(ValueError, SyntaxError):
-                yield Mutant(name, change, compile(ast.fix_missing_locations(tree), name, "exec"))
-            slot(old)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                yield name, statement
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+                yield name, statement
 
 
-def _name(statement: ast.stmt) -> str:
-    """Return what a statement makes, or nothing for one that is not ours to mutate."""
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return name
-        case ast.FunctionDef(name=name, decorator_list=[_, *_]):
-            return name
-    return ""
+def functions(body: list[ast.stmt], around: str = "") -> Iterator[tuple[str, Definition]]:
+    """Yield the functions of a module and of its classes, by qualified name."""
+    for statement in body:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield around + statement.name, statement
+            case ast.ClassDef(name=name):
+                yield from functions(statement.body, f"{around}{name}.")
 
 
-def _changes(
-    statement: ast.stmt, name: str, parts: Parts
-) -> Iterator[tuple[ast.AST, ast.AST, str]]:
-    if isinstance(statement, ast.FunctionDef):
-        roots: list[ast.AST] = [each for each in statement.body if not _is_docstring(each)]
-    else:
-        roots = [statement.value]
-    text = _pattern(roots[0], name, parts)
-    if text is not None:
-        written, holes = _written(text)
-        others = of_class(written) if name in parts.classes else of_pattern(written)
-        for other in sorted({*others} - {written}):
-            yield text, _text(other, holes), _difference(written, other, holes)
-        return
-    for node in (each for root in roots for each in ast.walk(root)):
-        yield from ((node, new, f"{ast.unparse(node)} -> {ast.unparse(new)}") for new in _of(node))
+def _in_functions(module: str, tree: ast.Module) -> Iterator[Mutant]:
+    for name, function in functions(tree.body):
+        for node, around, slot in _slots(function):
+            for new in (*expressions(node), *statements(node)):
+                yield Mutant(
+                    module,
+                    name,
+                    _said(node, new),
+                    getattr(node, "lineno", around.lineno),
+                    _lines(node, around),
+                    True,
+                    tree,
+                    _putter(slot, node, new),
+                )
 
 
-def _of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what may stand in the place of an expression or a statement, and be wrong."""
+def _in_constants(module: str, tree: ast.Module) -> Iterator[Mutant]:
+    parts = _parts(tree)
+    for name, statement in constants(tree):
+        assert statement.value is not None
+        if name == "__all__" or _is_of_types(statement):
+            continue
+        for node, new, change, slot in _of_constant(statement, name, parts):
+            put = _putter(slot, node, new)
+            line = statement.lineno
+            yield Mutant(module, name, change, line, range(0), False, tree, put)
+
+
+Slot = Callable[[ast.AST], None]
+
+
+def _slots(function: Definition) -> Iterator[tuple[ast.AST, ast.stmt, Slot]]:
+    """Yield what may be changed in a function, the statement around it, and how it is replaced.
+
+    Docstrings, annotations and types that are cast to are left as they are.
+    """
+    first = function.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    for statement in function.body[1:] if documented else function.body:
+        yield from _inside(function, "body", function.body.index(statement), statement)
+
+
+def _inside(
+    owner: ast.AST, name: str, place: int | None, around: ast.stmt
+) -> Iterator[tuple[ast.AST, ast.stmt, Slot]]:
+    held = getattr(owner, name)
+    node: ast.AST = held if place is None else held[place]
+
+    def slot(new: ast.AST) -> None:
+        if place is None:
+            setattr(owner, name, new)
+        else:
+            getattr(owner, name)[place] = new
+
+    if isinstance(node, ast.stmt):
+        around = node
+    yield node, around, slot
+    for key, value in ast.iter_fields(node):
+        if key in {"annotation", "returns", "decorator_list", "args"} and not isinstance(
+            node, ast.Call
+        ):
+            continue
+        if isinstance(value, ast.AST):
+            yield from _inside(node, key, None, around)
+        elif isinstance(value, list):
+            start = 1 if _is_cast(node) and key == "args" else 0
+            for at, each in enumerate(value):
+                if at >= start and isinstance(each, ast.AST) and not _is_docstring(node, at, each):
+                    yield from _inside(node, key, at, around)
+
+
+def _is_cast(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast"
+
+
+def _is_docstring(owner: ast.AST, place: int, node: ast.AST) -> bool:
+    inner = isinstance(owner, ast.FunctionDef | ast.ClassDef) and place == 0
+    return inner and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _putter(slot: Slot, old: ast.AST, new: ast.AST) -> Callable[[], Callable[[], None]]:
+    def put() -> Callable[[], None]:
+        slot(ast.copy_location(new, old))
+        return lambda: slot(old)
+
+    return put
+
+
+def _lines(node: ast.AST, around: ast.stmt) -> range:
+    """Return the lines of a node; of a statement with a body, those of its head."""
+    body: list[ast.AST] = getattr(around, "body", None) or getattr(around, "cases", None) or []
+    first = getattr(node, "lineno", around.lineno)
+    last = getattr(node, "end_lineno", first)
+    if node is around and body:
+        inner = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
+        last = max(first, getattr(inner, "lineno", last) - 1)
+    return range(first, last + 1)
+
+
+def _said(old: ast.AST, new: ast.AST) -> str:
+    """Return a change in one line, without the bodies of statements."""
+    return f"{_head(old)} -> {_head(new)}"
+
+
+def _head(node: ast.AST) -> str:
+    if isinstance(node, ast.comprehension):
+        return " ".join(f"if {ast.unparse(test)}" for test in node.ifs) or "no if"
+    if isinstance(node, ast.Slice):
+        return f"[{ast.unparse(node)}]"
+    if isinstance(node, ast.Match):
+        cases = ", ".join(ast.unparse(case.pattern) for case in node.cases)
+        return f"match {ast.unparse(node.subject)}: {cases}"
+    text = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
+    return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+def _is_of_types(statement: ast.Assign | ast.AnnAssign) -> bool:
+    """Return whether a statement only names a type."""
+    kind = ast.unparse(statement.annotation) if isinstance(statement, ast.AnnAssign) else ""
+    value = ast.unparse(statement.value) if statement.value else ""
+    starts = ("TypeVar(", "Callable[", "tuple[", "Literal[", "Mapping[")
+    return "TypeAlias" in kind or value.startswith(starts)
+
+
+def _of_constant(
+    statement: ast.Assign | ast.AnnAssign, name: str, parts: Parts
+) -> Iterator[tuple[ast.AST, ast.AST, str, Slot]]:
+    assert statement.value is not None
+    text = _pattern(statement.value, name, parts)
+    for node, _, slot in _inside(statement, "value", None, statement):
+        if node is text:
+            assert text is not None
+            written, holes = _written(text)
+            others = of_class(written) if name in parts.classes else of_pattern(written)
+            for other in sorted({*others} - {written}):
+                yield node, _text(other, holes), _difference(written, other, holes), slot
+        elif text is None:
+            for new in (*expressions(node), *_of_table(node)):
+                yield node, new, _said(node, new), slot
+
+
+def _of_table(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a table with a row dropped, or two neighbours the other way round."""
     match node:
-        case ast.Dict(keys=keys, values=values):
-            for place in range(len(keys)):
-                yield ast.Dict(_without(keys, place), _without(values, place))
-        case ast.Tuple(elts=[ast.Tuple(), *_] as entries):
-            yield from (ast.Tuple(other, ast.Load()) for other in _rows(entries))
+        case ast.Tuple(entries) if len(entries) > 1:
+            for place in range(len(entries)):
+                yield ast.Tuple([*entries[:place], *entries[place + 1 :]], ast.Load())
+            for place in range(len(entries) - 1 if isinstance(entries[0], ast.Tuple) else 0):
+                pair = entries[place : place + 2]
+                rest = [*entries[:place], *reversed(pair), *entries[place + 2 :]]
+                yield ast.Tuple(rest, ast.Load())
+        case ast.Dict(keys, [_, _, *_] as values):
+            for place in range(len(values) - 1):
+                pair = values[place : place + 2]
+                yield ast.Dict(keys, [*values[:place], *reversed(pair), *values[place + 2 :]])
         case ast.Constant(value=str(text)):
-            others = [f"{text[:place]}?{text[place + 1 :]}" for place in range(len(text))]
-            yield from (ast.Constant(other) for other in others if other != text)
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            yield from (ast.IfExp(test, orelse, body), body, orelse)
-        case ast.Call(func=function, args=arguments, keywords=keywords):
-            for place in range(len(arguments)):
-                yield ast.Call(function, _without(arguments, place), keywords)
-            yield from arguments[-1:]
-        case ast.For() | ast.Expr():
-            yield ast.Pass()
-
-
-def _rows(entries: list[ast.expr]) -> Iterator[list[ast.expr]]:
-    """Yield a table without each row, and with each two neighbours the other way round."""
-    for place in range(len(entries)):
-        yield _without(entries, place)
-    for place in range(len(entries) - 1):
-        pair = entries[place : place + 2]
-        yield [*entries[:place], *reversed(pair), *entries[place + 2 :]]
-
-
-def _without(items: list[Any], place: int) -> list[Any]:
-    return [*items[:place], *items[place + 1 :]]
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _slot(root: ast.AST, wanted: ast.AST) -> Callable[[ast.AST], None]:
-    """Return the function that puts a node where this one is."""
-    for owner in ast.walk(root):
-        for field, value in ast.iter_fields(owner):
-            if value is wanted:
-                return lambda node: setattr(owner, field, node)
-            if isinstance(value, list) and any(each is wanted for each in value):
-                place = next(at for at, each in enumerate(value) if each is wanted)
-                return lambda node: value.__setitem__(place, node)
-    raise LookupError(ast.dump(wanted))
+            for place in range(len(text)):
+                yield ast.Constant(f"{text[:place]}\ufffd{text[place + 1 :]}")
 
 
 def _pattern(value: ast.AST, name: str, parts: Parts) -> Text | None:

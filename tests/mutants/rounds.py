@@ -1,130 +1,194 @@
-"""Rounds: the tests of one file, run once for each mutant of a module."""
+"""Rounds: the tests that run the line of a mistake, in a process of their own for each mutant."""
 
+import ast
 import os
+import random
+import resource
 import signal
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from mmap import mmap
-from types import ModuleType
+from pathlib import Path
+from types import FunctionType
 
 import pytest
-from hypothesis import Phase, settings
 
-from tests.mutants.module import Mutant
-
-SECONDS = 60
-"""How long the tests may take on one mutant. One that takes longer is noticed, and so killed."""
+from tests.mutants.applying import Place, apply, loaded, names_in
+from tests.mutants.module import Mutant, constants, functions, mutants
+from tests.mutants.rooms import module_name
+from tests.mutants.tracing import Traced, quieten, run, traced
 
 SURVIVED, KILLED, NO_MODULE = range(3)
+SECONDS = 30.0
+"""How long the tests that are tried on one mutant take, traced and without it, together."""
+MEMORY = 4 << 30
+"""How many bytes a mutant may take beside those that are there already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The tests as they run on one mutant, in a process of their own."""
+    """The tests as they run on one mutant, by index."""
 
-    mutant: Mutant | None
-    items: list[pytest.Item]
+    mutant: Mutant
+    tests: Sequence[int]
     at: mmap
-    """Which test is running, as both processes see it."""
+    """How many tests have run, as both processes see it."""
 
 
 class Rounds:
-    """A pytest plug-in that collects once, and then runs the tests in a fork for each mutant.
+    """A pytest plug-in that collects once, and then runs tests in a fork for each mutant.
 
-    ``ended`` holds the mutants by outcome. What killed the last mutants of a constant is tried
-    first on the next one.
+    ``ended`` holds the mutants by outcome. The tests that noticed the last mutants of a function
+    are tried first on the next one; the others quick ones first, from every file in turn.
     """
 
-    def __init__(self, module: ModuleType, mutants: Iterable[Mutant], jobs: int) -> None:
-        self.module = module
-        self.mutants = mutants
+    def __init__(self, files: Sequence[Path], wanted: Sequence[Mutant], jobs: int) -> None:
+        self.files = [str(file) for file in files]
+        self.mutants = wanted
         self.jobs = jobs
         self.ended: dict[int, list[Mutant]] = {SURVIVED: [], KILLED: [], NO_MODULE: []}
+        self.untested: list[Mutant] = []
         self._running: dict[int, Round] = {}
-        self._killers: dict[str, list[pytest.Item]] = {}
-
-    def pytest_collection(self) -> None:
-        """Search the same way in every round, and keep no counterexample small."""
-        settings.register_profile(
-            "mutants",
-            settings(derandomize=True, max_examples=50, database=None),
-            phases=[Phase.explicit, Phase.generate],
-        )
-        settings.load_profile("mutants")
+        self._killers: dict[str, list[int]] = defaultdict(list)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run every round, the unharmed module first."""
-        items = sorted(session.items, key=_cost(session.items))
-        if os.waitstatus_to_exitcode(os.waitpid(self._start(None, items), 0)[1]):
-            pytest.exit("the tests fail without a mutant: see `make test`", returncode=1)
-        self._running.clear()
+        """Trace the tests, then run a round for each mutant."""
+        self.items = session.items
+        self.traced = traced(self.items, self.files, self.jobs)
+        if len(self.traced.failed) > len(self.items) // 100:
+            named = [self.items[index].nodeid for index in self.traced.failed[:9]]
+            pytest.exit(f"tests fail without a mutant: {named}", returncode=1)
+        self.functions = loaded(self.files)
+        self.users = _users(self.files)
+        order = _order(self.items, self.traced)
         for number, mutant in enumerate(self.mutants):
             if number % 50 == 0:
                 print(f"{number} mutants", flush=True)
             if len(self._running) == self.jobs:
                 self._wait()
-            killers = self._killers.setdefault(mutant.name, [])
-            self._start(mutant, [*killers, *(item for item in items if item not in killers)])
+            self._start(mutant, self._tests(mutant, order))
         while self._running:
             self._wait()
         return True
 
-    def _start(self, mutant: Mutant | None, items: list[pytest.Item]) -> int:
-        this = Round(mutant, items, mmap(-1, 8))
+    def _tests(self, mutant: Mutant, order: dict[int, int]) -> list[int]:
+        """Return the tests to try, as many as there is time for."""
+        found: set[int] = set()
+        for line in self._lines(mutant):
+            found.update(self.traced.tests.get(line, ()))
+        killers = [index for index in self._killers[mutant.name] if index in found]
+        rest = sorted(found.difference(killers), key=order.__getitem__)
+        chosen: list[int] = []
+        left = SECONDS
+        for index in chain(killers, rest):
+            left -= self.traced.seconds[index]
+            if chosen and left < 0:
+                break
+            chosen.append(index)
+        return chosen
+
+    def _lines(self, mutant: Mutant) -> Iterator[tuple[str, int]]:
+        file = str(sys.modules[mutant.module].__file__)
+        if mutant.is_function:
+            return ((file, line) for line in mutant.lines)
+        return iter(self.users.get((file, mutant.name), ()))
+
+    def _start(self, mutant: Mutant, tests: list[int]) -> None:
+        if not tests:
+            self.untested.append(mutant)
+        this = Round(mutant, tests, mmap(-1, 8))
         sys.stdout.flush()
         child = os.fork()
         if not child:
-            signal.alarm(SECONDS)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            os.dup2(sys.stdout.fileno(), sys.stderr.fileno())
-            os._exit(_outcome(self.module, this))
+            signal.alarm(int(SECONDS * 2))
+            quieten()
+            os._exit(_outcome(this, self.items, self.functions))
         self._running[child] = this
-        return child
 
     def _wait(self) -> None:
         child, status = os.wait()
         this = self._running.pop(child)
         code = os.waitstatus_to_exitcode(status)
         outcome = code if code in self.ended else KILLED
-        assert this.mutant
         self.ended[outcome].append(this.mutant)
-        if outcome == KILLED:
+        if outcome == KILLED and this.tests:
+            killer = this.tests[min(int.from_bytes(this.at[:], "little"), len(this.tests) - 1)]
             killers = self._killers[this.mutant.name]
-            killer = this.items[int.from_bytes(this.at[:], "little")]
-            killers[:] = [killer, *(item for item in killers if item is not killer)]
+            killers[:] = [killer, *(index for index in killers if index != killer)]
         if outcome == SURVIVED:
-            print(f"survived  {this.mutant.name}: {this.mutant.change}", flush=True)
+            tests = f"{len(this.tests)} tests" if this.tests else "no test runs it"
+            print(f"survived  {this.mutant.where}: {this.mutant.change}  ({tests})", flush=True)
 
 
-def _cost(items: list[pytest.Item]) -> Callable[[pytest.Item], tuple[bool, bool, bool, int]]:
-    """Return what orders tests so that most mutants die soon: few and quick ones first."""
-    sizes = Counter(item.function for item in items)
-
-    def cost(item: pytest.Item) -> tuple[bool, bool, bool, int]:
-        function = item.function
-        name = function.__name__
-        return (
-            "time" in name,
-            hasattr(function, "hypothesis"),
-            "characters" in name,
-            sizes[function],
-        )
-
-    return cost
+def sampled(wanted: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+    """Return so many mutants, spread evenly over the functions and constants."""
+    by_name: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
+    for mutant in wanted:
+        by_name[mutant.module, mutant.name].append(mutant)
+    chance = random.Random(seed)
+    for group in by_name.values():
+        chance.shuffle(group)
+    turns = chain.from_iterable(zip_longest(*by_name.values()))
+    chosen = [mutant for mutant in turns if mutant is not None][:count]
+    return sorted(chosen, key=lambda mutant: (mutant.module, mutant.line))
 
 
-def _outcome(module: ModuleType, this: Round) -> int:
+def mutants_of(files: Sequence[Path]) -> list[Mutant]:
+    """Return every mutant of files."""
+    return [mutant for file in files for mutant in mutants(file)]
+
+
+def _order(items: Sequence[pytest.Item], found: Traced) -> dict[int, int]:
+    """Return the place of each test: quick ones first, each file in its turn."""
+    by_file: dict[str, list[int]] = defaultdict(list)
+    for index in sorted(found.seconds, key=found.seconds.__getitem__):
+        by_file[str(items[index].path)].append(index)
+    turns = chain.from_iterable(zip_longest(*by_file.values()))
+    return {index: place for place, index in enumerate(i for i in turns if i is not None)}
+
+
+def _users(files: Sequence[str]) -> dict[Place, set[tuple[str, int]]]:
+    """Return the lines of the functions that use each constant, by its file and name.
+
+    A constant that no function of the room names is used wherever its room is.
+    """
+    trees = {file: ast.parse(Path(file).read_text("utf-8")) for file in files}
+    uses: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    everywhere: set[tuple[str, int]] = set()
+    for file, tree in trees.items():
+        for _, function in functions(tree.body):
+            lines = {(file, line) for line in range(function.lineno, function.end_lineno or 0)}
+            everywhere |= lines
+            for name in names_in(function):
+                uses[name] |= lines
+    found: dict[Place, set[tuple[str, int]]] = {}
+    for file, tree in trees.items():
+        for name, _ in constants(tree):
+            also = {other for other, made in constants(tree) if name in names_in(made)}
+            lines = uses[name].union(*(uses[other] for other in also))
+            found[file, name] = lines or everywhere
+    return found
+
+
+def _outcome(
+    this: Round, items: Sequence[pytest.Item], loaded_functions: dict[Place, list[FunctionType]]
+) -> int:
     """Return how a mutant ends, in the process that is given to it."""
-    if this.mutant:
-        try:
-            exec(this.mutant.code, vars(module))
-        except Exception:
-            return NO_MODULE
-    for place, item in enumerate(this.items):
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    try:
+        apply(this.mutant, loaded_functions)
+    except Exception:
+        return NO_MODULE
+    for place, index in enumerate(this.tests):
         this.at[:] = place.to_bytes(8, "little")
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-        if item.session.testsfailed:
+        after = this.tests[place + 1] if place + 1 < len(this.tests) else None
+        if run(items[index], None if after is None else items[after]):
             return KILLED
     return SURVIVED
+
+
+__all__ = ["KILLED", "NO_MODULE", "SURVIVED", "Rounds", "module_name", "mutants_of", "sampled"]

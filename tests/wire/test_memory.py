@@ -26,11 +26,21 @@ from tests.adapters.every_target import FACTS, as_json, write
 from tests.adapters.strategies import joined, rounds_of, turns_of
 from tests.internals import Memory, Recall, Request, Span, Written
 from tests.internals import targets_module as targets
+from tests.searching import examples
 
 TARGETS = [name for name in FACTS if not name.startswith("template")]
 REMEMBERED = [name for name in TARGETS if name != "chat_template"]
-every_target = pytest.mark.parametrize("target", TARGETS)
+ANY_TARGET = st.sampled_from(TARGETS)
 every_remembered = pytest.mark.parametrize("target", REMEMBERED)
+DIALECTS = ("openai", "responses", "anthropic", "gemini", "bedrock")
+some_remembered = pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(target, marks=() if target in DIALECTS else pytest.mark.slow)
+        for target in REMEMBERED
+    ],
+)
+"""Every target too, but those that speak as another one does are slow."""
 
 
 def eager() -> Memory:
@@ -161,8 +171,8 @@ def _ruin(payload: Any) -> None:
             held.clear()
 
 
-@every_target
-@given(CHANGES, st.lists(FRAMES, min_size=1, max_size=3))
+@examples(500)
+@given(ANY_TARGET, CHANGES, st.lists(FRAMES, min_size=1, max_size=3))
 def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]) -> None:
     """Payload, losses and tokens are those of a request that is written from the beginning."""
     prompts, memory, letters = grown(changes, frames), eager(), Letters()
@@ -170,8 +180,8 @@ def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]
     assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
 
 
-@every_target
-@given(st.lists(UNITS, min_size=1, max_size=4), FRAMES)
+@examples(500)
+@given(ANY_TARGET, st.lists(UNITS, min_size=1, max_size=4), FRAMES)
 def test_turn_by_turn(target: str, units: list[Sequence[Message]], frame: Frame) -> None:
     """The same holds when one message after the other is added."""
     messages = [message for unit in units for message in unit]
@@ -241,7 +251,7 @@ def test_what_a_budget_took() -> None:
     assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
 
 
-@every_remembered
+@some_remembered
 def test_in_threads(target: str) -> None:
     """Two threads may write one conversation."""
     prompts = [Prompt(tuple(conversation(100)[:stop])) for stop in range(2, 100, 7)] * 8
@@ -281,7 +291,7 @@ class Counting(Recall):
         super().write(request, counting)
 
 
-@every_remembered
+@some_remembered
 def test_only_what_is_new_is_written(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn more costs the turns since the last passage, not the conversation before them."""
     monkeypatch.setattr(targets, "Recall", Counting)
@@ -400,7 +410,7 @@ def test_short_conversations_are_left_alone(length: int) -> None:
 # What it keeps.
 
 
-@every_remembered
+@some_remembered
 def test_two_passages_for_a_conversation(target: str) -> None:
     """A conversation that grows has the last two of its passages, whatever its length."""
     memory, messages = Memory(), conversation(2_000)
@@ -422,15 +432,18 @@ def test_few_conversations_are_kept() -> None:
     ]
 
 
-@every_remembered
-def test_a_conversation_that_is_dropped(target: str) -> None:
-    """What was remembered of a conversation goes with it."""
-    memory, messages = Memory(), conversation(300)
-    Written(Prompt(tuple(messages)), FACTS[target], memory).tally(Letters())
-    kept = len(memory.passages)
-    messages.clear()
+def test_a_conversation_that_is_dropped() -> None:
+    """What was remembered of a conversation goes with it, whatever it was written for."""
+    memories = {target: Memory() for target in REMEMBERED}
+    held = {target: conversation(300) for target in REMEMBERED}
+    for target, messages in held.items():
+        Written(Prompt(tuple(messages)), FACTS[target], memories[target]).tally(Letters())
+    kept = {target: len(memory.passages) for target, memory in memories.items()}
+    del messages
+    held.clear()
     gc.collect()
-    assert (1, 0) == (kept, len(memory.passages))
+    assert dict.fromkeys(REMEMBERED, 1) == kept
+    assert dict.fromkeys(REMEMBERED, 0) == {t: len(m.passages) for t, m in memories.items()}
 
 
 def test_two_counters_are_kept() -> None:
