@@ -1,8 +1,9 @@
-"""What tests share: how properties are searched, what is audited, where recordings are."""
+"""What tests share: how properties are searched, what is audited, fixtures."""
 
 import json
 import os
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,23 @@ def coding_session(data_folder: Path) -> list[dict[str, Any]]:
     """Return one long recorded coding session, a list of OpenAI Chat messages."""
     recorded: dict[str, Any] = json.loads(_text(data_folder / "coding-session.json"))
     return list(recorded["messages"])
+
+
+@pytest.fixture
+def shallow_stack() -> Iterator[None]:
+    """Leave little room to recurse, so that any recursion over a tree or over data fails."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.fixture(scope="session")
+def commonmark() -> Callable[[str], list[str]]:
+    """Return a CommonMark parser of others: text to its headings, rules and code fences."""
+    parser = pytest.importorskip("markdown_it", reason="needs markdown-it-py").MarkdownIt()
+    wanted = {"heading_open", "hr", "fence"}
+    return lambda text: [token.type for token in parser.parse(text) if token.type in wanted]
 
 
 def _text(path: Path) -> str:

@@ -1,5 +1,7 @@
 """Strings that try to leave their place: one corpus for every test of what a value can do."""
 
+from hypothesis import strategies as st
+
 CLOSERS = (
     "</context>",
     "</event>",
@@ -608,3 +610,20 @@ HOSTILE: tuple[str, ...] = (
     *HARMLESS,
 )
 """Every string of the corpus, the harmless ones it needs for contrast included."""
+
+# Any text at all.
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+PIECES = st.sampled_from(
+    (*"#=-*_~`+1.) \t\n\r>|<&;a\\", "\r\n", "\n\n", "\n    ", "\u2028", "\x85")
+)
+VALUES = st.one_of(
+    st.sampled_from(HOSTILE),
+    ANY_TEXT,
+    st.lists(PIECES, max_size=9).map("".join),
+    st.lists(st.sampled_from(HOSTILE), max_size=3).map("".join),
+)
+"""Any text that a value may be: what is hostile, what is not, and both one behind the other."""
+
+LARGEST_REFERENCE = len("&#65535;")
+"""How long what is encoded may get, for each character."""

@@ -38,9 +38,8 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE
+from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE, VALUES
 from tests.internals import whole
-from tests.test_encoding import VALUES
 
 Write = Callable[[str], Any]
 BEGUN = (
@@ -190,7 +189,7 @@ CODE_FENCE = re.compile(r"\A(`{3,})py\n(.*)\n\1\Z", re.DOTALL)
 
 
 @pytest.fixture(scope="session")
-def commonmark() -> Callable[[str], list[tuple[str, str]]]:
+def commonmark_blocks() -> Callable[[str], list[tuple[str, str]]]:
     """Return a CommonMark parser of others: text to its blocks and what is in its code fences."""
     parser = pytest.importorskip("markdown_it", reason="needs markdown-it-py").MarkdownIt()
     return lambda text: [
@@ -226,7 +225,7 @@ def test_code_is_given_back() -> None:
 )
 @pytest.mark.parametrize("kind", [str, Value], ids=["text", "value"])
 def test_nothing_leaves_a_code_fence(
-    commonmark: Callable[[str], list[tuple[str, str]]],
+    commonmark_blocks: Callable[[str], list[tuple[str, str]]],
     around: Callable[[Any], Any],
     kind: Callable[[str], Any],
 ) -> None:
@@ -236,8 +235,8 @@ def test_nothing_leaves_a_code_fence(
         Developer(Text("a"), around(Code(kind(text), "py")), Text("b")) for text in ["x", *CODED]
     )
     calm, *texts = spoken(parts, "markdown", {})
-    expected = commonmark(calm)
-    assert [] == [text for text in texts if commonmark(text) != expected]
+    expected = commonmark_blocks(calm)
+    assert [] == [text for text in texts if commonmark_blocks(text) != expected]
 
 
 @every_fence

@@ -5,8 +5,7 @@ The slow ones are that large; the others, which are always run, are large enough
 
 import copy
 import pickle
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
@@ -41,6 +40,8 @@ from tests.errors import raised
 from tests.internals import walk
 from tests.renders import said
 
+pytestmark = pytest.mark.usefixtures("shallow_stack")
+
 
 @pytest.fixture(scope="module", params=[2_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def depth(request: pytest.FixtureRequest) -> int:
@@ -61,15 +62,6 @@ def many(request: pytest.FixtureRequest) -> int:
     """Return how many siblings there are of what takes longer."""
     siblings: int = request.param
     return siblings
-
-
-@pytest.fixture(autouse=True)
-def shallow_stack() -> Iterator[None]:
-    """Leave little room to recurse, so that any recursion over a tree fails."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def nested(depth: int, innermost: Any = "end") -> Section:

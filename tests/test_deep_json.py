@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.any_data import json_values
 from tests.internals import read_deep, write_deep
-from tests.test_plain_data import json_values
 
 DECODER = json.JSONDecoder()
 PIECES = ["{", "}", "[", "]", ",", ":", '"a"', '"', "1", "-", "true", "nul", " ", "\n", "\\u0061"]

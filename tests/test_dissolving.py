@@ -1,8 +1,7 @@
 """Dissolving: what only holds others goes, what it said of them stays."""
 
 import pickle
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from time import process_time
 from typing import Any
 
@@ -36,6 +35,8 @@ from promptdsl import (
 )
 from tests.internals import dissolved, dissolved_in_turn
 from tests.renders import said
+
+pytestmark = pytest.mark.usefixtures("shallow_stack")
 
 
 @component
@@ -151,15 +152,6 @@ def test_calls_and_results_in_others(around: Callable[..., Node]) -> None:
 # Deep.
 
 DEEP = 10_000
-
-
-@pytest.fixture(autouse=True)
-def shallow_stack() -> Iterator[None]:
-    """Leave little room to recurse, so that any recursion over a tree fails."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 AROUND: dict[str, Callable[[Any], Node]] = {

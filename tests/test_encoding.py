@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ConfigError, ContentError, decode
-from tests.hostile import HOSTILE
+from tests.hostile import ANY_TEXT, HOSTILE, LARGEST_REFERENCE, VALUES
 from tests.internals import (
     attribute,
     authored_cell,
@@ -41,24 +41,14 @@ from tests.internals import (
     title,
     whole,
 )
+from tests.markdown_reader import skeleton
 from tests.searching import examples
 
 Encoder = Callable[[str], str]
 
 PLACES = (body, attribute, field, inline, cell)
 ONE_LINE = (attribute, field, cell)
-LARGEST_REFERENCE = len("&#65535;")
 
-ANY_TEXT = st.text(st.characters(exclude_categories=()))
-PIECES = st.sampled_from(
-    (*"#=-*_~`+1.) \t\n\r>|<&;a\\", "\r\n", "\n\n", "\n    ", "\u2028", "\x85")
-)
-VALUES = st.one_of(
-    st.sampled_from(HOSTILE),
-    ANY_TEXT,
-    st.lists(PIECES, max_size=9).map("".join),
-    st.lists(st.sampled_from(HOSTILE), max_size=3).map("".join),
-)
 SOMETHING = VALUES.filter(bool)
 
 in_every_place = pytest.mark.parametrize("encode", PLACES)
@@ -68,36 +58,7 @@ slow = pytest.mark.slow
 every_length = pytest.mark.parametrize("most", [20_000, pytest.param(200_000, marks=slow)])
 
 
-# A reader of Markdown of its own: line by line, more tolerant than any real one.
-
-CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
-LINES = {
-    "rule": re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*"),
-    "fence": re.compile(r"(?:```|~~~).*", re.DOTALL),
-    "heading": re.compile(r"#{1,6}(?:\s.*)?", re.DOTALL),
-}
-UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
-
-
-def kinds(above: str, line: str) -> list[str]:
-    """Return what a line is, under the line above it: a heading, a rule, a fence or none."""
-    start = CONTAINERS.match(line)
-    rest = line[start.end() :] if start else line
-    if above.strip() and (UNDERLINE.fullmatch(line) or UNDERLINE.fullmatch(rest)):
-        return ["underline"]
-    return [
-        kind for kind, shape in LINES.items() if shape.fullmatch(line) or shape.fullmatch(rest)
-    ][:1]
-
-
-def skeleton(text: str) -> list[str]:
-    """Return the headings, rules and code fences of a text, by every line end Python knows."""
-    lines = text.splitlines()
-    return [
-        kind
-        for above, line in zip(["", *lines], lines, strict=False)
-        for kind in kinds(above, line)
-    ]
+# The reader of Markdown that these tests trust.
 
 
 @pytest.mark.parametrize(
@@ -508,14 +469,6 @@ def test_adjacent_inline_values(beside: tuple[str, str], one: str, two: str) -> 
     before, after = beside
     text = f"{before}{inline(one)}{inline(two)}{after}"
     assert skeleton(f"{before}word{after}") == skeleton(text)
-
-
-@pytest.fixture(scope="session")
-def commonmark() -> Callable[[str], list[str]]:
-    """Return a CommonMark parser of others: text to its headings, rules and code fences."""
-    parser = pytest.importorskip("markdown_it", reason="needs markdown-it-py").MarkdownIt()
-    wanted = {"heading_open", "hr", "fence"}
-    return lambda text: [token.type for token in parser.parse(text) if token.type in wanted]
 
 
 @examples(1_000)

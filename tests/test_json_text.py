@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from promptdsl import DataError
+from tests.any_data import json_values
 from tests.errors import raised
 from tests.internals import ABSENT, canonical, read_any_depth, read_json, write_json
 from tests.internals import json_plain as plain
-from tests.test_plain_data import json_values
 
 DEEP = '{"a": [' * 5_000 + '"é"' + "]}" * 5_000
 

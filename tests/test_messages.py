@@ -23,13 +23,22 @@ from promptdsl import (
     User,
     render,
 )
-from tests.blocks.test_reading import anything, blocks, mappings, nested, results, some, texts
+from tests.any_data import (
+    Liar,
+    anything,
+    blocks,
+    json_values,
+    mappings,
+    nested,
+    results,
+    some,
+    texts,
+)
 from tests.errors import lines_of, raised
 from tests.internals import KINDS, ROLES
 from tests.internals import json_plain as plain
-from tests.test_plain_data import Liar, json_values, shallow_stack
 
-__all__ = ["shallow_stack"]
+pytestmark = pytest.mark.usefixtures("shallow_stack")
 
 
 class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import Developer, List, Text, Timeline, Value, decode, render
-from tests.hostile import FENCES, HOSTILE
+from tests.hostile import FENCES, HOSTILE, LARGEST_REFERENCE, VALUES
 from tests.internals import whole
+from tests.markdown_reader import skeleton
 from tests.searching import examples
-from tests.test_encoding import LARGEST_REFERENCE, VALUES, skeleton
 from tests.value_places import (
     DELIMITERS,
     FORMS,
@@ -136,14 +136,6 @@ def inside(written: list[Heard]) -> list[Heard]:
 def encoded(inside: list[Heard]) -> list[Heard]:
     """Return those that are encoded, as all are but values in conversation."""
     return [heard for heard in inside if heard.place.encoded]
-
-
-@pytest.fixture(scope="session")
-def commonmark() -> Parser:
-    """Return a CommonMark parser of others: text to its headings, rules and code fences."""
-    parser = pytest.importorskip("markdown_it", reason="needs markdown-it-py").MarkdownIt()
-    wanted = {"heading_open", "hr", "fence"}
-    return lambda text: [token.type for token in parser.parse(text) if token.type in wanted]
 
 
 def test_corpus() -> None:

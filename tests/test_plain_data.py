@@ -3,9 +3,8 @@
 import copy
 import json
 import pickle
-import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from enum import Enum, IntEnum
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import DataError
+from tests.any_data import Liar, json_values
 from tests.errors import raised
 from tests.internals import FrozenDict, FrozenList, frozen, thawed
 from tests.internals import plain_data as plain
@@ -25,36 +25,7 @@ values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda below: st.lists(below) | st.dictionaries(st.text(), below),
 )
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters()),
-    lambda below: st.lists(below) | st.dictionaries(st.text(st.characters()), below),
-)
-
-
-@pytest.fixture(autouse=True)
-def shallow_stack() -> Iterator[None]:
-    """Leave little room to recurse, so that any recursion over data fails."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(limit)
-
-
-class Liar(str):
-    """A string that is every other string, and formats as one."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return 1
-
-    def __str__(self) -> str:
-        return "FORGED"
+pytestmark = pytest.mark.usefixtures("shallow_stack")
 
 
 class Level(IntEnum):

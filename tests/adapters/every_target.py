@@ -1,5 +1,6 @@
 """Every target there is: what is known of it, how its payloads are checked and sent, and read."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -77,6 +78,11 @@ def read(payload: object, facts: ModelFacts) -> Prompt:
 def check(payload: Any, facts: ModelFacts) -> None:
     """Raise for a payload the service of a target does not take."""
     SERVICES[str(facts.provider)].check(payload, facts)
+
+
+def as_json(payload: object) -> str:
+    """Return a payload as text; bytes, which boto3 takes, as their repr."""
+    return json.dumps(payload, default=repr)
 
 
 def strings_in(value: object) -> Iterator[str]:

@@ -1,13 +1,12 @@
 """One table of conversations through all adapters: taken, read back, sent, and nothing lost."""
 
-import json
 from typing import Any
 
 import pytest
 
 from promptdsl import Message, Prompt, TextBlock, ToolResultBlock
 from tests.adapters.conversations import PROMPTS, RECORDED, needs_recorded
-from tests.adapters.every_target import FACTS, SERVICES, check, read, strings_in, write
+from tests.adapters.every_target import FACTS, SERVICES, as_json, check, read, strings_in, write
 from tests.internals import TARGETS
 from tests.internals import whole as utf8
 
@@ -16,11 +15,6 @@ every_prompt = pytest.mark.parametrize("name", PROMPTS)
 # A block no type of this version knows is sent as it came, so no checker knows it either.
 KNOWN = [name for name in PROMPTS if name != "unknown blocks"]
 RECORDINGS = {name: TARGETS["openai"].adapter.read(said) for name, said in RECORDED.items()}
-
-
-def as_json(payload: object) -> str:
-    """Return a payload as text; bytes, which boto3 takes, as their repr."""
-    return json.dumps(payload, default=repr)
 
 
 def answered(prompt: Prompt) -> Prompt:

@@ -28,9 +28,9 @@ from promptdsl import (
     UserActionBlock,
     block_from_dict,
 )
+from tests.any_data import Liar
 from tests.errors import raised
 from tests.internals import CLASSES, AnyBlock, is_ambiguous
-from tests.test_plain_data import Liar
 
 SOURCE = MediaSource("url", "u")
 

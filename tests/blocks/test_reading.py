@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import (
-    AudioBlock,
     Block,
     CodeBlock,
     DataError,
@@ -29,13 +28,12 @@ from promptdsl import (
     UnknownBlock,
     UserAction,
     UserActionBlock,
-    VideoBlock,
     block_from_dict,
     render,
 )
-from tests.internals import CACHES, EMPTY, ERROR_TYPES, SOURCE_KEYS, contents
+from tests.any_data import Liar, anything, blocks, extras, json_values, nested, texts
+from tests.internals import EMPTY, contents
 from tests.internals import json_plain as frozen_json
-from tests.test_plain_data import Liar, json_values, shallow_stack
 
 BLOCKS: list[Block] = [
     TextBlock("x", extra={"a": [1]}),
@@ -52,21 +50,13 @@ BLOCKS: list[Block] = [
     UnknownBlock({"type": "new", "a": [{"b": 1}]}),
 ]
 
-__all__ = ["shallow_stack"]
+pytestmark = pytest.mark.usefixtures("shallow_stack")
 
 every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.type)
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda below: st.lists(below) | st.dictionaries(st.text(), below),
 )
-
-
-def nested(depth: int) -> Any:
-    """Return a list in a list in a list."""
-    value: Any = []
-    for _ in range(depth):
-        value = [value]
-    return value
 
 
 def error_of(data: object) -> str:
@@ -191,53 +181,6 @@ def test_a_result_holds_no_result(depth: int) -> None:
 
 # Round trips.
 
-texts = st.text(st.characters(), max_size=5)
-some = st.none() | texts
-caches = st.sampled_from([None, *CACHES])
-mappings = st.dictionaries(texts, json_values, max_size=2)
-# A prefix that no key of ours has.
-extras = st.dictionaries(texts.map("x-".__add__), json_values, max_size=2)
-words = texts | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-sources = st.builds(MediaSource, st.sampled_from([*SOURCE_KEYS]), texts, some)
-media = st.one_of(
-    st.builds(kind, sources, some, some, caches, extras)
-    for kind in (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
-)
-calls = st.builds(
-    ToolUseBlock, texts, texts, texts | mappings.map(json.dumps) | json_values.map(json.dumps),
-    caches, extras,
-)  # fmt: skip
-flat = st.one_of(
-    st.builds(TextBlock, texts, caches, extras),
-    media,
-    calls,
-    st.builds(ReasoningBlock, texts, some, some, some, extras),
-    st.builds(UserActionBlock, words, json_values, json_values, mappings, extras),
-    st.builds(StateChangeBlock, words, trigger=json_values, details=mappings, extra=extras),
-    st.builds(StateChangeBlock, words, json_values, json_values, json_values, mappings, extras),
-    st.builds(SystemEventBlock, words, json_values, mappings, extras),
-    st.builds(JsonBlock, json_values, extras),
-    st.builds(CodeBlock, texts, some, extras),
-    st.builds(UnknownBlock, mappings, some),
-    st.builds(
-        lambda kind, data, origin: UnknownBlock({**data, "type": kind}, origin),
-        st.sampled_from(["new", "text", "image", "unknown", ""]) | texts,
-        mappings,
-        some,
-    ),
-)
-results = st.builds(
-    ToolResultBlock,
-    texts,
-    st.lists(flat, max_size=2).map(tuple),
-    some,
-    st.booleans(),
-    st.sampled_from([None, *ERROR_TYPES]),
-    caches,
-    extras,
-)
-blocks = flat | results
-
 
 @given(blocks)
 def test_any_block_is_read_as_it_was_written(block: Block) -> None:
@@ -296,15 +239,6 @@ def test_unknown_keys_of_a_source_are_kept(data: dict[str, Any], further: dict[s
     assert json.dumps(given) == json.dumps(block_from_dict(given).to_dict())
 
 
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
-    lambda below: (
-        st.lists(below)
-        | st.tuples(below, below)
-        | st.dictionaries(st.text() | st.integers() | st.none(), below)
-        | st.fixed_dictionaries({"type": st.sampled_from([str(d["type"]) for d in KNOWN])})
-    ),
-)
 KEYS = sorted({key for data in KNOWN for key in data} | {"data", "path", "uri", "toolUseId", "old"})
 
 

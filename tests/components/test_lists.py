@@ -1,8 +1,7 @@
 """Lists, quotations, examples: how they are written, what they hold and what they refuse."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -594,15 +593,6 @@ def test_a_failed_block_leaves_nothing() -> None:
 
 DEEP = 10_000
 WIDE = 100_000
-
-
-@pytest.fixture
-def shallow_stack() -> Iterator[None]:
-    """Leave little room to recurse, so that any recursion over a tree fails."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def nested(wrap: Callable[[Any], Node]) -> Node:

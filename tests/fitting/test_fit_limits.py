@@ -29,8 +29,8 @@ from promptdsl import (
     render,
 )
 from tests.hostile import HOSTILE
+from tests.markdown_reader import skeleton
 from tests.renders import timeline_of
-from tests.test_encoding import skeleton
 from tests.value_places import FORMS, HOLDERS, WORD, place_of
 
 MARK = "[...]"
