@@ -18,7 +18,6 @@ import pytest
 
 from tests.mutants.applying import Place, apply, loaded, names_in
 from tests.mutants.module import Mutant, constants, functions, mutants
-from tests.mutants.rooms import module_name
 from tests.mutants.tracing import Traced, quieten, run, traced
 
 SURVIVED, KILLED, NO_MODULE = range(3)
@@ -189,6 +188,3 @@ def _outcome(
         if run(items[index], None if after is None else items[after]):
             return KILLED
     return SURVIVED
-
-
-__all__ = ["KILLED", "NO_MODULE", "SURVIVED", "Rounds", "module_name", "mutants_of", "sampled"]
