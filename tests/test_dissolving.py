@@ -151,8 +151,6 @@ def test_calls_and_results_in_others(around: Callable[..., Node]) -> None:
 
 # Deep.
 
-DEEP = 10_000
-
 
 AROUND: dict[str, Callable[[Any], Node]] = {
     "Group": Group,
@@ -160,16 +158,19 @@ AROUND: dict[str, Callable[[Any], Node]] = {
     "component": holding,
     "Fragment": Fragment,
 }
+slow = pytest.mark.slow
 every_kind = pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+every_depth = pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=slow)])
 
 
-def nested(around: Callable[[Any], Node], part: Node, depth: int = DEEP) -> Node:
+def nested(around: Callable[[Any], Node], part: Node, depth: int) -> Node:
     """Return a part inside of very many others."""
     for _ in range(depth):
         part = around(part)
     return part
 
 
+@every_depth
 @every_kind
 @pytest.mark.parametrize(
     ("part", "expected"),
@@ -180,13 +181,14 @@ def nested(around: Callable[[Any], Node], part: Node, depth: int = DEEP) -> Node
     ],
 )
 def test_deep_around_turns(
-    around: Callable[[Any], Node], part: Callable[[], Node], expected: str
+    around: Callable[[Any], Node], part: Callable[[], Node], expected: str, depth: int
 ) -> None:
-    """Ten thousand of a kind around a turn or section leave it what it is."""
-    [(_, [text])] = said(Timeline(nested(around, part())))
+    """Very many of a kind around a turn or section leave it what it is."""
+    [(_, [text])] = said(Timeline(nested(around, part(), depth)))
     assert expected == text.removeprefix("<s>\n").removesuffix("\n</s>")
 
 
+@every_depth
 @every_kind
 @pytest.mark.parametrize(
     ("turn", "part", "expected"),
@@ -200,25 +202,31 @@ def test_deep_inside_a_turn(
     around: Callable[[Any], Node],
     turn: Callable[[Node], Node],
     part: Callable[[], Node],
+    *,
     expected: str,
+    depth: int,
 ) -> None:
-    """Ten thousand of a kind inside a turn render, and it has an outline."""
-    rendered = render(turn(nested(around, part())))
+    """Very many of a kind inside a turn render, and it has an outline."""
+    rendered = render(turn(nested(around, part(), depth)))
     assert [expected] == [message.plain for message in rendered.messages]
     assert rendered.outline()
 
 
+@every_depth
 @every_kind
-def test_deep_ones_are_compared_printed_and_saved(around: Callable[[Any], Node]) -> None:
-    """Ten thousand of a kind are equal to as many, to their copy, and print."""
-    part = nested(around, Text("x"))
-    assert part == nested(around, Text("x")) == pickle.loads(pickle.dumps(part))
-    assert part != nested(around, Text("y"))
-    assert repr(part).count("(") == DEEP + 1 + DEEP * (around is holding)
+def test_deep_ones_are_compared_printed_and_saved(
+    around: Callable[[Any], Node], depth: int
+) -> None:
+    """Very many of a kind are equal to as many, to their copy, and print."""
+    part = nested(around, Text("x"), depth)
+    assert part == nested(around, Text("x"), depth) == pickle.loads(pickle.dumps(part))
+    assert part != nested(around, Text("y"), depth)
+    assert repr(part).count("(") == depth + 1 + depth * (around is holding)
 
 
+@pytest.mark.parametrize("few", [100, pytest.param(500, marks=slow)])
 @every_kind
-def test_deep_ones_take_linear_time(around: Callable[[Any], Node]) -> None:
+def test_deep_ones_take_linear_time(around: Callable[[Any], Node], few: int) -> None:
     """Eight times as deep takes about eight times as long, not sixty-four times."""
 
     def seconds(depth: int) -> float:
@@ -227,5 +235,5 @@ def test_deep_ones_take_linear_time(around: Callable[[Any], Node]) -> None:
         render(tree)
         return process_time() - start
 
-    times = [[seconds(500), seconds(4_000)] for _ in range(5)]
-    assert min(many for _, many in times) < 40 * min(few for few, _ in times)
+    times = [[seconds(few), seconds(8 * few)] for _ in range(5)]
+    assert min(many for _, many in times) < 40 * min(less for less, _ in times)

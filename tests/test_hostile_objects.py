@@ -175,21 +175,21 @@ every_liar = pytest.mark.parametrize("liar", LIARS)
 
 
 @every_liar
-@pytest.mark.parametrize("form", sorted(FORMS.keys() - {*NUMERIC, "json key"}))
-def test_a_liar_is_what_it_really_is(form: str, liar: str) -> None:
+def test_a_liar_is_what_it_really_is(liar: str) -> None:
     """Whatever a value says of itself, what is written is its real content."""
     given, real = LIARS[liar]
-    assert texts(FORMS[form].write(real)) == texts(FORMS[form].write(given))
+    forms = sorted(FORMS.keys() - {*NUMERIC, "json key"})
+    expected = {form: texts(FORMS[form].write(real)) for form in forms}
+    assert expected == {form: texts(FORMS[form].write(given)) for form in forms}
 
 
 @pytest.mark.parametrize("liar", sorted(LIARS.keys() - {"decimal"}))
-@pytest.mark.parametrize(
-    "line", sorted(LINES.keys() - {"key of a detail", "key of data", "recorded data"})
-)
-def test_a_liar_in_a_field_is_what_it_really_is(line: str, liar: str) -> None:
+def test_a_liar_in_a_field_is_what_it_really_is(liar: str) -> None:
     """In fields and titles too."""
     given, real = LIARS[liar]
-    assert texts(LINES[line](real, 0)) == texts(LINES[line](given, 0))
+    lines = sorted(LINES.keys() - {"key of a detail", "key of data", "recorded data"})
+    expected = {line: texts(LINES[line](real, 0)) for line in lines}
+    assert expected == {line: texts(LINES[line](given, 0)) for line in lines}
 
 
 PARTS: Mapping[str, Callable[[Any], Any]] = {

@@ -164,10 +164,11 @@ def outcome(data: object) -> str:
     return "read" if message == Message.from_dict(message.to_dict()) else "changed"
 
 
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("key", ["metadata", "token_usage", "structured_output"])
-def test_deep_data_is_kept(key: str) -> None:
-    """Data 10,000 levels deep is read, written, compared, printed, copied and saved."""
-    data = {"role": "assistant", "content": "x", key: {"a": nested(10_000)}}
+def test_deep_data_is_kept(key: str, depth: int) -> None:
+    """Data very many levels deep is read, written, compared, printed, copied and saved."""
+    data = {"role": "assistant", "content": "x", key: {"a": nested(depth)}}
     message = Message.from_dict(data)
     saved = pickle.loads(pickle.dumps(message))
     assert plain(data[key], "") == plain(message.to_dict()[key], "")

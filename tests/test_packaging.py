@@ -14,6 +14,8 @@ import pytest
 
 from tests.internals import templates_root
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = "events/user_action.md.j2"
 

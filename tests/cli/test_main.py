@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points, version
 from pathlib import Path
 
@@ -22,14 +23,15 @@ from promptdsl.cli import main
 main(sys.argv[1:])
 print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
 """
+slow = pytest.mark.slow
 ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
 LOCALES = [
-    pytest.param({}, id="as it is"),
+    pytest.param({}, id="as it is", marks=slow),
     pytest.param({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, id="C"),
-    pytest.param({"LC_ALL": "POSIX"}, id="POSIX"),
-    pytest.param(ASCII, id="ascii"),
-    pytest.param({"PYTHONIOENCODING": "latin-1"}, id="latin-1"),
-    pytest.param({"PYTHONIOENCODING": "utf-16"}, id="utf-16"),
+    pytest.param({"LC_ALL": "POSIX"}, id="POSIX", marks=slow),
+    pytest.param(ASCII, id="ascii", marks=slow),
+    pytest.param({"PYTHONIOENCODING": "latin-1"}, id="latin-1", marks=slow),
+    pytest.param({"PYTHONIOENCODING": "utf-16"}, id="utf-16", marks=slow),
 ]
 UNICODE = """\
 from promptdsl import Developer, Timeline, User, render
@@ -42,49 +44,62 @@ def wrong():
 """
 
 
+CODES: Mapping[str, tuple[list[str], int]] = {
+    "version": (["--version"], 0),
+    "help": (["--help"], 0),
+    "help of a command": (["render", "--help"], 0),
+    "a prompt": (["render", "support.py:demo"], 0),
+    "a prompt error": (["render", "support.py:misplaced"], 1),
+    "an exception": (["render", "support.py:failing"], 1),
+    "a way out": (["render", "support.py:leaving"], 1),
+    "no prompt": (["render", "support.py:nothing"], 1),
+    "tokens": (["tokens", "support.py:demo"], 0),
+    "tokens of a prompt error": (["tokens", "support.py:misplaced"], 1),
+    "tokens of an exception": (["tokens", "support.py:failing"], 1),
+    "no room": (["tokens", "support.py:demo", "--budget", "5"], 1),
+    "no budget": (["tokens", "support.py:demo", "--budget", "few"], 2),
+    "no window": (["tokens", "support.py:demo", "--budget", "window"], 1),
+    "no reserve": (["tokens", "support.py:demo", "--reserve", "-1"], 2),
+    "no depth": (["tokens", "support.py:demo", "--depth", "x"], 2),
+    "no order": (["tokens", "support.py:demo", "--sort", "x"], 2),
+    "no provider": (["tokens", "support.py:demo", "--for", "text"], 2),
+    "diff": (["diff", "--cache", "support.py:demo"], 0),
+    "diff of what": (["diff", "support.py:demo"], 2),
+    "diff of nothing": (["diff", "--cache"], 2),
+    "second": (["diff", "--cache", "support.py:demo", "support.py:failing"], 1),
+    "no argument": (["diff", "--cache", "support.py:demo", "--after", "x"], 2),
+    "no command": ([], 2),
+    "unknown command": (["rendre"], 2),
+    "no target": (["render"], 2),
+    "unknown option": (["render", "support.py:demo", "--frobnicate"], 2),
+    "shortened option": (["render", "support.py:demo", "--mod", "gpt-6"], 2),
+    "unknown form": (["render", "support.py:demo", "--for", "mistral"], 2),
+    "no file": (["render", "suport.py:demo"], 2),
+    "no name": (["render", "support.py:dmeo"], 2),
+    "no value": (["render", "support.py:demo", "-p", "question"], 2),
+    "missing parameter": (["render", "support.py:needs"], 2),
+    "standard input": (["render", "-"], 2),
+}
+TELLING = ("a prompt", "a prompt error", "no command")
+
+
+@pytest.mark.parametrize(("arguments", "code"), CODES.values(), ids=CODES)
+def test_the_exit_code_says_whose_turn_it_is(cli: Command, arguments: list[str], code: int) -> None:
+    """The exit code is 0 when it worked, 1 when the prompt is wrong, 2 when the call is."""
+    assert code == cli(*arguments).code
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        pytest.param(["--version"], 0, id="version"),
-        pytest.param(["--help"], 0, id="help"),
-        pytest.param(["render", "--help"], 0, id="help of a command"),
-        pytest.param(["render", "support.py:demo"], 0, id="a prompt"),
-        pytest.param(["render", "support.py:misplaced"], 1, id="a prompt error"),
-        pytest.param(["render", "support.py:failing"], 1, id="an exception"),
-        pytest.param(["render", "support.py:leaving"], 1, id="a way out"),
-        pytest.param(["render", "support.py:nothing"], 1, id="no prompt"),
-        pytest.param(["tokens", "support.py:demo"], 0, id="tokens"),
-        pytest.param(["tokens", "support.py:misplaced"], 1, id="tokens of a prompt error"),
-        pytest.param(["tokens", "support.py:failing"], 1, id="tokens of an exception"),
-        pytest.param(["tokens", "support.py:demo", "--budget", "5"], 1, id="no room"),
-        pytest.param(["tokens", "support.py:demo", "--budget", "few"], 2, id="no budget"),
-        pytest.param(["tokens", "support.py:demo", "--budget", "window"], 1, id="no window"),
-        pytest.param(["tokens", "support.py:demo", "--reserve", "-1"], 2, id="no reserve"),
-        pytest.param(["tokens", "support.py:demo", "--depth", "x"], 2, id="no depth"),
-        pytest.param(["tokens", "support.py:demo", "--sort", "x"], 2, id="no order"),
-        pytest.param(["tokens", "support.py:demo", "--for", "text"], 2, id="no provider"),
-        pytest.param(["diff", "--cache", "support.py:demo"], 0, id="diff"),
-        pytest.param(["diff", "support.py:demo"], 2, id="diff of what"),
-        pytest.param(["diff", "--cache"], 2, id="diff of nothing"),
-        pytest.param(["diff", "--cache", "support.py:demo", "support.py:failing"], 1, id="second"),
-        pytest.param(["diff", "--cache", "support.py:demo", "--after", "x"], 2, id="no argument"),
-        pytest.param([], 2, id="no command"),
-        pytest.param(["rendre"], 2, id="unknown command"),
-        pytest.param(["render"], 2, id="no target"),
-        pytest.param(["render", "support.py:demo", "--frobnicate"], 2, id="unknown option"),
-        pytest.param(["render", "support.py:demo", "--mod", "gpt-6"], 2, id="shortened option"),
-        pytest.param(["render", "support.py:demo", "--for", "mistral"], 2, id="unknown form"),
-        pytest.param(["render", "suport.py:demo"], 2, id="no file"),
-        pytest.param(["render", "support.py:dmeo"], 2, id="no name"),
-        pytest.param(["render", "support.py:demo", "-p", "question"], 2, id="no value"),
-        pytest.param(["render", "support.py:needs"], 2, id="missing parameter"),
-        pytest.param(["render", "-"], 2, id="standard input"),
+        pytest.param(*case, id=name, marks=() if name in TELLING else slow)
+        for name, case in CODES.items()
     ],
 )
-def test_the_exit_code_says_whose_turn_it_is(
+def test_the_exit_code_is_that_of_the_process(
     process: Command, arguments: list[str], code: int
 ) -> None:
-    """The exit code is 0 when it worked, 1 when the prompt is wrong, 2 when the call is."""
+    """The process ends with the exit code of the command."""
     assert code == process(*arguments).code
 
 
@@ -105,9 +120,9 @@ def test_what_the_code_of_a_prompt_prints_is_no_data(process: Command) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["rendre"], ["render", "support.py:misplaced"]])
-def test_failures_write_no_data(process: Command, arguments: list[str]) -> None:
+def test_failures_write_no_data(cli: Command, arguments: list[str]) -> None:
     """A command that fails leaves standard output empty."""
-    assert "" == process(*arguments).out
+    assert "" == cli(*arguments).out
 
 
 @pytest.mark.parametrize("variables", LOCALES)
@@ -159,14 +174,14 @@ def test_a_full_disk_is_said(prompts: Path) -> None:
     )
 
 
-def test_the_version_is_that_of_the_package(process: Command) -> None:
+def test_the_version_is_that_of_the_package(cli: Command) -> None:
     """The version is that of the installed package."""
-    assert (0, f"promptdsl {version('promptdsl')}\n", "") == process("--version")
+    assert (0, f"promptdsl {version('promptdsl')}\n", "") == cli("--version")
 
 
-def test_no_command_shows_the_help(process: Command) -> None:
+def test_no_command_shows_the_help(cli: Command) -> None:
     """Without a command the help is shown, as a note: it was not asked for."""
-    assert (2, "", process("--help").out) == process()
+    assert (2, "", cli("--help").out) == cli()
 
 
 def test_the_script_is_this_command() -> None:
@@ -179,7 +194,7 @@ def test_the_script_is_this_command() -> None:
     ("name", "loaded"),
     [
         pytest.param("demo", [], id="without events"),
-        pytest.param("clicked", ["jinja2"], id="with an event"),
+        pytest.param("clicked", ["jinja2"], id="with an event", marks=slow),
     ],
 )
 def test_nothing_heavy_is_loaded_before_it_is_used(

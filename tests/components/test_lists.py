@@ -591,19 +591,21 @@ def test_a_failed_block_leaves_nothing() -> None:
 
 # Deep and wide.
 
-DEEP = 10_000
-WIDE = 100_000
+every_depth = pytest.mark.parametrize(
+    "depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)]
+)
 
 
-def nested(wrap: Callable[[Any], Node]) -> Node:
+def nested(wrap: Callable[[Any], Node], depth: int) -> Node:
     """Return a part in itself very often."""
     part: Any = "end"
-    for _ in range(DEEP):
+    for _ in range(depth):
         part = wrap(part)
     return System(part)
 
 
 @pytest.mark.usefixtures("shallow_stack")
+@every_depth
 @pytest.mark.parametrize("form", ["markdown", "xml"])
 @pytest.mark.parametrize(
     ("wrap", "once"),
@@ -620,28 +622,30 @@ def nested(wrap: Callable[[Any], Node]) -> Node:
         ),
     ],
 )
-def test_deep(wrap: Callable[[Any], Node], once: dict[str, str], form: Any) -> None:
-    """Parts ten thousand levels deep are written, each once, in linear size."""
-    whole = only_text(nested(wrap), transformation={"format": form})
-    assert DEEP == whole.count(once[form])
-    assert len(whole) < 2 * DEEP * (80 + 20)
+def test_deep(wrap: Callable[[Any], Node], once: dict[str, str], form: Any, depth: int) -> None:
+    """Parts very many levels deep are written, each once, in linear size."""
+    whole = only_text(nested(wrap, depth), transformation={"format": form})
+    assert depth == whole.count(once[form])
+    assert len(whole) < 2 * depth * (80 + 20)
 
 
 @pytest.mark.usefixtures("shallow_stack")
-def test_deep_blocks() -> None:
-    """Blocks in blocks ten thousand levels deep are what calls in calls are."""
+@every_depth
+def test_deep_blocks(depth: int) -> None:
+    """Blocks in blocks very many levels deep are what calls in calls are."""
     part: Any = List(Item("end"))
     with List() as written, ExitStack() as blocks:
-        for _ in range(DEEP - 1):
+        for _ in range(depth - 1):
             blocks.enter_context(Quote())
             blocks.enter_context(List())
         include(Item("end"))
-    for _ in range(DEEP - 1):
+    for _ in range(depth - 1):
         part = List(Quote(part))
     assert part == written
 
 
-def test_wide() -> None:
-    """A hundred thousand items are numbered to the last."""
-    whole = only_text(System(List(*map(str, range(1, WIDE + 1)), ordered=True)))
-    assert (WIDE, "100000. 100000") == (whole.count(". "), whole.rpartition("\n")[2])
+@pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_wide(count: int) -> None:
+    """Very many items are numbered to the last."""
+    whole = only_text(System(List(*map(str, range(1, count + 1)), ordered=True)))
+    assert (count, f"{count}. {count}") == (whole.count(". "), whole.rpartition("\n")[2])

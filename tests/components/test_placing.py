@@ -122,15 +122,18 @@ def refused(write: Callable[[], object]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
-def test_what_may_be_written_may_be_returned(
-    holder: Callable[[Any], Node], part: Callable[[], Node]
-) -> None:
-    """A lazy may return what may be written in its place, and nothing else."""
+def refused_when_returned(holder: Callable[[Any], Node], part: Callable[[], Node]) -> bool:
+    """Return whether a part may not stand where a lazy does that returns it."""
     tree = holder(Lazy(lambda _: part()))
     options: dict[str, Any] = {"audience": "people", "transformation": {"tool_pairing": "prune"}}
-    assert refused(lambda: holder(part())) == refused(lambda: render(tree, **options))
+    return refused(lambda: render(tree, **options))
+
+
+@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> None:
+    """A lazy may return what may be written in its place, and nothing else."""
+    written = [name for name in PARTS if refused(lambda: holder(PARTS[name]()))]  # noqa: B023
+    assert written == [name for name in PARTS if refused_when_returned(holder, PARTS[name])]
 
 
 @pytest.mark.parametrize(

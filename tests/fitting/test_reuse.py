@@ -19,6 +19,8 @@ from promptdsl import (
     render,
 )
 
+slow = pytest.mark.slow
+
 BUDGET = 32_768
 TURNS = 400
 
@@ -96,7 +98,7 @@ def size_of(shape: Shape) -> int:
 CHAT = Shape(696)
 
 
-@pytest.mark.parametrize("target", ["openai", "anthropic"])
+@pytest.mark.parametrize("target", ["openai", pytest.param("anthropic", marks=slow)])
 def test_a_chat_of_400_turns(target: str) -> None:
     """With the default step most of the prefix is served again, and most of the budget is used."""
     assert 235 <= size_of(CHAT) <= 245
@@ -104,16 +106,28 @@ def test_a_chat_of_400_turns(target: str) -> None:
     assert (True, True) == (reuse >= 0.92, fill >= 0.92)
 
 
+@slow
 def test_an_exact_fit_reuses_little() -> None:
     """Without steps the cut moves with every turn, and the prefix is new each time."""
     reuse, fill = figures(chat(CHAT, "openai", 0))
     assert (True, True) == (reuse < 0.3, fill > 0.98)
 
 
-@pytest.mark.parametrize("target", ["openai", "anthropic"])
 @pytest.mark.parametrize(
-    ("shape", "step"),
-    [(CHAT, 8_192), (CHAT, 2_048), (Shape(760, calls=True), 4_096), (Shape(1_300), 4_096)],
+    ("target", "shape", "step"),
+    [
+        ("anthropic", Shape(1_300), 4_096),
+        *(
+            pytest.param(target, shape, step, marks=slow)
+            for target in ("openai", "anthropic")
+            for shape, step in (
+                (CHAT, 8_192),
+                (CHAT, 2_048),
+                (Shape(760, calls=True), 4_096),
+                (Shape(1_300), 4_096),
+            )
+        ),
+    ],
 )
 def test_the_formula(shape: Shape, step: int, target: str) -> None:
     """Reuse is about 1 - g/S - g/B and fill about 1 - S/2B, within two points of a hundred."""
@@ -123,6 +137,7 @@ def test_the_formula(shape: Shape, step: int, target: str) -> None:
     assert (reuse, fill) == pytest.approx(expected, abs=0.02)
 
 
+@slow
 def test_an_agent_loop_of_400_calls() -> None:
     """It stays in its budget, keeps its task and its newest round, and reuses its prefix."""
     said = [Message("user", "The task: find the bug.")]

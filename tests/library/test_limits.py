@@ -128,7 +128,16 @@ GIVEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("template", "limit"), OVER.values(), ids=OVER)
+SLOW = {"recursive loops", "loops that know themselves", "filters of items", "pieces"}
+
+
+@pytest.mark.parametrize(
+    ("template", "limit"),
+    [
+        pytest.param(*case, id=name, marks=pytest.mark.slow if name in SLOW else ())
+        for name, case in OVER.items()
+    ],
+)
 def test_a_limit_is_named(template: str, limit: str) -> None:
     """Going over a limit is an error that names it."""
     assert f"the template, line 1: it comes to more than {limit}\n  have it do less" == fault(

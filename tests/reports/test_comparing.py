@@ -1,5 +1,6 @@
 """How much two requests share, and what broke it."""
 
+from collections.abc import Callable
 from time import process_time
 from typing import Any
 
@@ -30,7 +31,6 @@ from tests.reports.prompts import PROVIDERS, everything, nested, recorded_messag
 
 FRAME = 4
 """The frame of a message, in words: 3, and its role."""
-DEEP = 10_000
 SECONDS = 10
 """No comparison takes so long."""
 CHANGED = "changed"
@@ -273,15 +273,18 @@ def test_hostile_names_are_made_visible() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (nested(DEEP), nested(DEEP, "There."), f"section 's{DEEP}'"),
-        (turns(DEEP), turns(DEEP + 1), "user turn"),
+        (nested, lambda count: nested(count, "There."), "section 's{}'"),
+        (turns, lambda count: turns(count + 1), "user turn"),
     ],
     ids=["deep", "wide"],
 )
-def test_large_prompts_are_compared(before: Node, after: Node, expected: str) -> None:
-    """Ten thousand parts inside or beside each other are compared down to the last."""
-    found = compared(before, after, provider="openai").first
-    assert expected == (found and found.what)
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_large_prompts_are_compared(
+    before: Callable[[int], Node], after: Callable[[int], Node], expected: str, count: int
+) -> None:
+    """Very many parts inside or beside each other are compared down to the last."""
+    found = compared(before(count), after(count), provider="openai").first
+    assert expected.format(count) == (found and found.what)
 
 
 def test_many_parts_of_one_text_are_compared() -> None:

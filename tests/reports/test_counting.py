@@ -17,6 +17,7 @@ from promptdsl import (
     History,
     Item,
     List,
+    Node,
     Rendered,
     Section,
     Source,
@@ -47,7 +48,9 @@ from tests.reports.prompts import (
 )
 
 TARGETS = PROVIDERS[1:]
-DEEP = 10_000
+every_count = pytest.mark.parametrize(
+    "count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)]
+)
 SYSTEM = 4
 """The frame of a message, in words: 3, and its role."""
 FORM = "the target's own form"
@@ -533,20 +536,22 @@ def test_hostile_names_are_made_visible() -> None:
 # Deep and wide.
 
 
+@every_count
 @pytest.mark.parametrize("prompt", [nested, turns, sections])
-def test_large_prompts_are_counted(prompt: object) -> None:
-    """Ten thousand parts inside or beside each other are no more than ten thousand parts."""
-    rendered = render(prompt(DEEP), model="gpt-5")  # type: ignore[operator]
+def test_large_prompts_are_counted(prompt: Callable[[int], Node], count: int) -> None:
+    """Very many parts inside or beside each other are no more than as many parts."""
+    rendered = render(prompt(count), model="gpt-5")
     report = rendered.tokens
     assert (True, sum(report.messages)) == (
-        len(report.parts) > DEEP,
+        len(report.parts) > count,
         sum(report.sources.values()),
     )
 
 
-def test_addresses_do_not_grow_with_the_square_of_the_depth() -> None:
+@every_count
+def test_addresses_do_not_grow_with_the_square_of_the_depth(count: int) -> None:
     """A deep address loses its beginning."""
-    report = render(nested(DEEP), counter=words).tokens
+    report = render(nested(count), counter=words).tokens
     assert max(len(path) for path in report.sections) < 1_100
 
 
