@@ -389,3 +389,10 @@ RECORDED = _recorded()
 needs_recorded = pytest.mark.skipif(
     not RECORDED, reason="no recorded conversations: set PROMPTDSL_DATA to their folder"
 )
+
+
+def answered(prompt: Prompt) -> Prompt:
+    """Return a recorded conversation up to its last turn that is not the model's."""
+    messages = prompt.messages
+    last = max(n for n, message in enumerate(messages) if message.role != "assistant")
+    return Prompt(messages[: last + 1])
