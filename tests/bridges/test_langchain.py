@@ -4,6 +4,9 @@ from typing import Any
 
 import attrs
 import pytest
+
+pytest.importorskip("langchain_core", reason="needs langchain-core")
+
 from langchain_core.messages import (
     AIMessage,
     HumanMessage,
@@ -40,6 +43,8 @@ from promptdsl import ToolMessage as Answer
 from promptdsl.bridges.langchain import from_langchain, to_langchain
 from tests.adapters.conversations import PNG, answer, call, media, say
 from tests.bridges.crossings import rendered, said
+
+pytestmark = pytest.mark.sdk("langchain_core")
 
 
 def written(*messages: Message) -> Any:

@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+
+pytest.importorskip("mcp", reason="needs mcp")
+
 from mcp.types import (
     Annotations,
     AudioContent,
@@ -35,6 +38,8 @@ from promptdsl import (
 from promptdsl.bridges.mcp import from_mcp, to_mcp
 from tests.adapters.conversations import answer, call, media, say
 from tests.bridges.crossings import rendered, said
+
+pytestmark = pytest.mark.sdk("mcp")
 
 
 def spoken(role: Any, text: str) -> PromptMessage:
