@@ -415,10 +415,11 @@ def test_any_response_is_read_or_refused(data: object) -> None:
     assert _outcome(read_response, response) in {"read", "refused"}
 
 
-def test_deep_data_is_refused_or_kept() -> None:
-    """What is nested 10,000 deep is read or refused, and nothing recurses."""
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_data_is_refused_or_kept(depth: int) -> None:
+    """What is nested thousands deep is read or refused, and nothing recurses."""
     deep: Any = {}
-    for _ in range(10_000):
+    for _ in range(depth):
         deep = {"a": deep}
     data = [{"role": "user", "content": [{"guardContent": deep}]}]
     assert "read" == _outcome(read, data)

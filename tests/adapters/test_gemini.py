@@ -1821,10 +1821,11 @@ def test_payload_is_its_own() -> None:
     assert {"tool_call": {"args": [1]}} == block.data
 
 
-def test_deep_arguments() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_arguments(depth: int) -> None:
     """Arguments of any depth are read, and written as far as JSON goes."""
     args: dict[str, Any] = {}
-    for _ in range(10_000):
+    for _ in range(depth):
         args = {"a": args}
     data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": args}}]}]
     assert ("hint", "arguments of f") in named(write(read(data), OLDER)[1])

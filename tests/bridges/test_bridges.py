@@ -356,9 +356,10 @@ def test_not_installed(
 
 
 @langchain_core
-def test_deep_arguments() -> None:
-    """Arguments nested 10,000 deep cross and come back."""
-    deep = '{"q":' * 10_000 + "1" + "}" * 10_000
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_arguments(depth: int) -> None:
+    """Arguments nested thousands deep cross and come back."""
+    deep = '{"q":' * depth + "1" + "}" * depth
     said = [Message("assistant", (ToolUseBlock("a", "f", deep),))]
     (message,) = back(crossed(said, LANGCHAIN), LANGCHAIN)
     assert deep == message.content[0].arguments.replace(" ", "")
