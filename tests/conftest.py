@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,21 @@ from tests.searching import register_profiles
 register_profiles()
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose mark ``sdk`` names a module that is not installed, and say which."""
+    needed = [name for mark in item.iter_markers("sdk") for name in mark.args]
+    missing = [name.replace(".", "-").replace("_", "-") for name in needed if not _is_there(name)]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 @pytest.hookimpl(wrapper=True)
@@ -38,16 +54,16 @@ def data_folder() -> Path:
 @pytest.fixture(scope="session")
 def airline_conversations(data_folder: Path) -> list[list[dict[str, Any]]]:
     """Return recorded customer-service conversations, each a list of OpenAI Chat messages."""
-    # Split on the newline alone: other line ends stand inside the text of messages.
-    lines = _text(data_folder / "airline-conversations.jsonl").split("\n")
-    return [json.loads(line)["messages"] for line in lines if line]
+    entries = _entries(data_folder / "airline-conversations.jsonl")
+    return [entry["messages"] for entry in entries]
 
 
 @pytest.fixture(scope="session")
-def coding_session(data_folder: Path) -> list[dict[str, Any]]:
-    """Return one long recorded coding session, a list of OpenAI Chat messages."""
-    recorded: dict[str, Any] = json.loads(_text(data_folder / "coding-session.json"))
-    return list(recorded["messages"])
+def recorded(data_folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return every recorded conversation by its id, each a list of OpenAI Chat messages."""
+    airline = _entries(data_folder / "airline-conversations.jsonl")
+    coding = _entries(data_folder / "coding-session.json")
+    return {entry["id"]: entry["messages"] for entry in (*airline, *coding)}
 
 
 @pytest.fixture
@@ -67,7 +83,9 @@ def commonmark() -> Callable[[str], list[str]]:
     return lambda text: [token.type for token in parser.parse(text) if token.type in wanted]
 
 
-def _text(path: Path) -> str:
+def _entries(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         pytest.skip(f"no recorded conversations in {path}")
-    return path.read_bytes().decode("utf-8")
+    # Split on the newline alone: other line ends stand inside the text of messages.
+    lines = path.read_bytes().decode("utf-8").split("\n")
+    return [json.loads(line) for line in lines if line]

@@ -43,7 +43,7 @@ from promptdsl import (
     render,
 )
 from tests.adapters.chat_template_check import TEMPLATES
-from tests.adapters.every_target import check
+from tests.adapters.every_target import every_check
 from tests.internals import OPENING
 from tests.renders import timeline_of
 from tests.searching import examples
@@ -262,9 +262,10 @@ def test_the_neutral_messages_are_append_only(
     )
 
 
+@every_check
 @examples(500)
-@given(ANY_TARGET, CONVERSATIONS, CONFIGS)
-def test_what_is_sent_is_taken(target: str, steps: list[Step], config: Any) -> None:
+@given(target=ANY_TARGET, steps=CONVERSATIONS, config=CONFIGS)
+def test_what_is_sent_is_taken(check: Any, target: str, steps: list[Step], config: Any) -> None:
     """At every length a conversation is a request that its target takes."""
     found = rendered(prompt(steps), target, config)
     check(found.payload(), found.facts)

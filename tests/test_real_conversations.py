@@ -1,4 +1,7 @@
-"""Real conversations, recorded elsewhere: in, rendered, out for every provider."""
+"""Real conversations, recorded elsewhere: in, rendered, out for every provider.
+
+Each helper returns what fails, by the ids of the conversations.
+"""
 
 import json
 from itertools import pairwise
@@ -7,24 +10,24 @@ from typing import Any
 import pytest
 
 from promptdsl import Grounding, History, Rendered, Timeline, User, render
-from tests.adapters.conversations import RECORDED, needs_recorded
-from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.adapters.every_target import every_check
+from tests.folding import failures, unequal
 
-pytestmark = needs_recorded
-every_conversation = pytest.mark.parametrize("name", RECORDED)
+Conversation = list[dict[str, Any]]
+Recorded = dict[str, Conversation]
+
 every_claude = pytest.mark.parametrize(
     "model", ["claude-opus-5-5", "claude-opus-4-7", "claude-opus-4-5"]
 )
 
 
-def rendered(name: str, *more: Any, **request: Any) -> Rendered:
+def rendered(recorded: Conversation, *more: Any, **request: Any) -> Rendered:
     """Return a recorded conversation, rendered."""
-    return render(Timeline(History.from_openai(RECORDED[name]), *more), **request)
+    return render(Timeline(History.from_openai(recorded), *more), **request)
 
 
-def closed(name: str) -> list[dict[str, Any]]:
+def closed(messages: Conversation) -> Conversation:
     """Return a recorded conversation up to its last turn that is not the model's."""
-    messages = RECORDED[name]
     last = max(n for n, message in enumerate(messages) if message["role"] != "assistant")
     return messages[: last + 1]
 
@@ -46,93 +49,156 @@ def conversation(messages: Any) -> list[Any]:
     return turns
 
 
-@every_conversation
-def test_in_and_out(name: str) -> None:
+def changed(recorded: Recorded) -> list[str]:
+    """Return where a conversation comes out of OpenAI's payload as another, or with a loss."""
+
+    def wrong(name: str) -> str:
+        result = rendered(recorded[name], provider="openai")
+        found = conversation(result.to_openai()["messages"]), result.losses
+        return unequal((conversation(recorded[name]), ()), found)
+
+    return failures(recorded, wrong)
+
+
+def test_in_and_out(recorded: Recorded) -> None:
     """For OpenAI a conversation comes out with the turns, calls and results it went in with."""
-    result = rendered(name, provider="openai")
-    assert conversation(RECORDED[name]) == conversation(result.to_openai()["messages"])
-    assert () == result.losses
+    assert [] == changed(recorded)
 
 
-@every_conversation
-def test_openai_takes_it(name: str) -> None:
+def refused(recorded: Recorded, check: Any, **request: Any) -> list[str]:
+    """Return what a check says of payloads."""
+
+    def wrong(name: str) -> None:
+        result = render(History.from_openai(closed(recorded[name])), **request)
+        check(result.payload(), result.facts)
+
+    return failures(recorded, wrong)
+
+
+@every_check
+def test_openai_takes_it(recorded: Recorded, check: Any) -> None:
     """What comes out for OpenAI is as its types and rules ask."""
-    check_openai(render(History.from_openai(closed(name)), provider="openai").payload())
+    assert [] == refused(recorded, check, provider="openai")
 
 
+@every_check
 @every_claude
-@every_conversation
-def test_anthropic_takes_it(name: str, model: str) -> None:
+def test_anthropic_takes_it(recorded: Recorded, check: Any, model: str) -> None:
     """What comes out for Anthropic is as its types and rules ask, repeated ids made unique."""
-    result = render(History.from_openai(closed(name)), model=model)
-    check_anthropic(result.payload(), result.facts)
+    assert [] == refused(recorded, check, model=model)
+
+
+def misread(recorded: Recorded, read: Any, **request: Any) -> list[str]:
+    """Return where what is read back and written again is not the same bytes."""
+
+    def wrong(name: str) -> str:
+        first = rendered(recorded[name], **request).payload()
+        again = render(read(first), **request).payload()
+        return unequal(json.dumps(first), json.dumps(again))
+
+    return failures(recorded, wrong)
 
 
 @every_claude
-@every_conversation
-def test_anthropic_read_back(name: str, model: str) -> None:
+def test_anthropic_read_back(recorded: Recorded, model: str) -> None:
     """Read back and written again, Anthropic's payload is the same bytes."""
-    first = rendered(name, model=model).payload()
-    again = render(History.from_anthropic(first), model=model).payload()
-    assert json.dumps(first) == json.dumps(again)
+    assert [] == misread(recorded, History.from_anthropic, model=model)
 
 
-@every_conversation
-def test_openai_read_back(name: str) -> None:
+def test_openai_read_back(recorded: Recorded) -> None:
     """Read back and written again, OpenAI's payload is the same bytes."""
-    first = rendered(name, provider="openai").payload()
-    again = render(History.from_openai(first), provider="openai").payload()
-    assert json.dumps(first) == json.dumps(again)
+    assert [] == misread(recorded, History.from_openai, provider="openai")
 
 
-@every_conversation
-def test_from_one_provider_to_another(name: str) -> None:
+def lost_on_the_way(recorded: Recorded) -> list[str]:
+    """Return where the words and results differ that came by way of Anthropic."""
+
+    def wrong(name: str) -> str:
+        result = rendered(recorded[name], model="claude-opus-5-5")
+        back = render(History.from_anthropic(result.payload()), provider="openai").to_openai()
+        expected = [(role, words) for role, words, _, _ in conversation(recorded[name])]
+        return unequal(
+            [(role, words.strip() and words) for role, words in expected],
+            [(role, words) for role, words, _, _ in conversation(back["messages"])],
+        )
+
+    return failures(recorded, wrong)
+
+
+def test_from_one_provider_to_another(recorded: Recorded) -> None:
     """By way of Anthropic a conversation has the words and results it went in with."""
-    result = rendered(name, model="claude-opus-5-5")
-    back = render(History.from_anthropic(result.payload()), provider="openai").to_openai()
-    expected = [(role, words) for role, words, _, _ in conversation(RECORDED[name])]
-    assert [(role, words.strip() and words) for role, words in expected] == [
-        (role, words) for role, words, _, _ in conversation(back["messages"])
-    ]
+    assert [] == lost_on_the_way(recorded)
 
 
-@every_conversation
+def moved(recorded: Recorded, model: str) -> list[str]:
+    """Return where a request does not begin with the one before it."""
+
+    def wrong(name: str) -> str:
+        messages = recorded[name]
+        ends = [n + 1 for n, message in enumerate(messages) if message["role"] == "user"]
+        sent: Any = [
+            render(History.from_openai(messages[:end]), model=model).payload()["messages"]
+            for end in ends
+        ]
+        return unequal(sent[:-1], [after[: len(before)] for before, after in pairwise(sent)])
+
+    return failures(recorded, wrong)
+
+
 @pytest.mark.parametrize("model", ["gpt-5", "claude-opus-4-7"])
-def test_at_every_length(name: str, model: str) -> None:
+def test_at_every_length(recorded: Recorded, model: str) -> None:
     """At every turn of a user the request begins with the one before it."""
-    messages = RECORDED[name]
-    ends = [n + 1 for n, message in enumerate(messages) if message["role"] == "user"]
-    sent: Any = [
-        render(History.from_openai(messages[:end]), model=model).payload()["messages"]
-        for end in ends
-    ]
-    assert sent[:-1] == [after[: len(before)] for before, after in pairwise(sent)]
+    assert [] == moved(recorded, model)
 
 
-@every_conversation
-@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5"])
-def test_with_something_behind_it(name: str, model: str) -> None:
-    """A turn and a grounding behind a conversation leave it as it was."""
-    alone: Any = render(History.from_openai(closed(name)), model=model).payload()["messages"]
+def disturbed(recorded: Recorded, model: str) -> list[str]:
+    """Return where a turn and a grounding behind a conversation change what stands before."""
     more = [Grounding("plan", "pro"), User("Thanks.", merge=False)]
-    among: Any = render(Timeline(History.from_openai(closed(name)), *more), model=model)
-    assert alone[:-1] == among.payload()["messages"][: len(alone) - 1]
+
+    def wrong(name: str) -> str:
+        history = closed(recorded[name])
+        alone: Any = render(History.from_openai(history), model=model).payload()["messages"]
+        among: Any = rendered(history, *more, model=model).payload()["messages"]
+        return unequal(alone[:-1], among[: len(alone) - 1])
+
+    return failures(recorded, wrong)
 
 
-@every_conversation
-def test_the_recording_never_changes(name: str) -> None:
+@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5"])
+def test_with_something_behind_it(recorded: Recorded, model: str) -> None:
+    """A turn and a grounding behind a conversation leave it as it was."""
+    assert [] == disturbed(recorded, model)
+
+
+def overwritten(recorded: Recorded) -> list[str]:
+    """Return which recorded lists are not as they were when they have been rendered."""
+
+    def wrong(name: str) -> str:
+        before = json.dumps(recorded[name])
+        guarded: Any = {"guard_conversation": True}
+        rendered(recorded[name], model="claude-opus-5-5", transformation=guarded).payload()
+        return unequal(before, json.dumps(recorded[name]))
+
+    return failures(recorded, wrong)
+
+
+def test_the_recording_never_changes(recorded: Recorded) -> None:
     """The recorded list is as it was, whatever was rendered of it."""
-    before = json.dumps(RECORDED[name])
-    rendered(name, model="claude-opus-5-5", transformation={"guard_conversation": True}).payload()
-    assert before == json.dumps(RECORDED[name])
+    assert [] == overwritten(recorded)
+
+
+def repaired(recorded: Recorded, mode: str) -> list[str]:
+    """Return which conversations a repair changes."""
+
+    def wrong(name: str) -> str:
+        history = History.from_openai(closed(recorded[name]))
+        mended: Any = {"tool_pairing": mode}
+        return unequal(render(history).messages, render(history, transformation=mended).messages)
+
+    return failures(recorded, wrong)
 
 
 @pytest.mark.parametrize("mode", ["fill", "prune"])
-@every_conversation
-def test_nothing_to_repair(name: str, mode: str) -> None:
+def test_nothing_to_repair(recorded: Recorded, mode: str) -> None:
     """A recorded conversation pairs, so repairing it changes no message."""
-    result = render(
-        History.from_openai(closed(name)),
-        transformation={"tool_pairing": mode},  # type: ignore[typeddict-item]
-    )
-    assert render(History.from_openai(closed(name))).messages == result.messages
+    assert [] == repaired(recorded, mode)

@@ -2,13 +2,9 @@
 
 from typing import Any
 
-import anthropic.types as claude
 import pytest
-from google.genai import types as gemini
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletion, ParsedChatCompletion
-from openai.types.responses import Response
 from pydantic import BaseModel
 
 from promptdsl import (
@@ -48,16 +44,11 @@ CHAT_USAGE = {
 }
 
 
-def chat(finish: str = "stop", **message: Any) -> ChatCompletion:
-    """Return what the OpenAI client returns."""
+def chat(finish: str = "stop", **message: Any) -> dict[str, Any]:
+    """Return the body of a response of OpenAI Chat."""
     said = {"role": "assistant", "content": "Rain.", "refusal": None, **message}
     choice = {"index": 0, "finish_reason": finish, "logprobs": None, "message": said}
-    return ChatCompletion.model_validate({**CHAT_REPLY, "choices": [choice], "usage": CHAT_USAGE})
-
-
-def responses(*output: dict[str, Any], **more: Any) -> Response:
-    """Return what the OpenAI client returns for Responses."""
-    return Response.model_validate({**RESPONSES_REPLY, "output": list(output), **more})
+    return {**CHAT_REPLY, "choices": [choice], "usage": CHAT_USAGE}
 
 
 THOUGHT = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "ZW5j"}
@@ -101,20 +92,21 @@ CONVERSE_USAGE = {
 }
 
 
-REPLIES: dict[str, Any] = {
+REPLIES: dict[str, dict[str, Any]] = {
     "openai": chat("tool_calls", content=None, tool_calls=[CALL]),
-    "openai_responses": responses(THOUGHT, FUNCTION, status="completed"),
-    "anthropic": claude.Message.model_validate(
-        {**MESSAGES_REPLY, "content": CLAUDE_SAID, "stop_reason": "tool_use", "usage": CLAUDE_USAGE}
-    ),
-    "gemini": gemini.GenerateContentResponse.model_validate(
-        {
-            "candidates": [
-                {"content": {"role": "model", "parts": [GEMINI_CALL]}, "finishReason": "STOP"}
-            ],
-            "usageMetadata": GEMINI_USAGE,
-        }
-    ),
+    "openai_responses": {**RESPONSES_REPLY, "output": [THOUGHT, FUNCTION], "status": "completed"},
+    "anthropic": {
+        **MESSAGES_REPLY,
+        "content": CLAUDE_SAID,
+        "stop_reason": "tool_use",
+        "usage": CLAUDE_USAGE,
+    },
+    "gemini": {
+        "candidates": [
+            {"content": {"role": "model", "parts": [GEMINI_CALL]}, "finishReason": "STOP"}
+        ],
+        "usageMetadata": GEMINI_USAGE,
+    },
     "bedrock": {
         **CONVERSE_REPLY,
         "output": {"message": {"role": "assistant", "content": [CONVERSE_CALL]}},
@@ -122,7 +114,49 @@ REPLIES: dict[str, Any] = {
         "usage": CONVERSE_USAGE,
     },
 }
-every_reply = pytest.mark.parametrize("provider", REPLIES)
+
+
+def as_it_is(_: str, body: dict[str, Any]) -> Any:
+    """Return the body of a response."""
+    return body
+
+
+def as_object(provider: str, body: dict[str, Any]) -> Any:
+    """Return what the client of a provider returns; boto3 returns the body."""
+    if provider == "anthropic":
+        from anthropic.types import Message as Reply
+
+        return Reply.model_validate(body)
+    if provider == "gemini":
+        from google.genai.types import GenerateContentResponse
+
+        return GenerateContentResponse.model_validate(body)
+    if provider == "openai":
+        from openai.types.chat import ChatCompletion
+
+        return ChatCompletion.model_validate(body)
+    from openai.types.responses import Response
+
+    return Response.model_validate(body)
+
+
+typed = pytest.mark.sdk("anthropic", "google.genai", "openai")
+every_form = pytest.mark.parametrize(
+    "form",
+    [pytest.param(as_it_is, id="body"), pytest.param(as_object, id="object", marks=typed)],
+)
+every_typed_reply = pytest.mark.parametrize("provider", [n for n in REPLIES if n != "bedrock"])
+every_reply = pytest.mark.parametrize(
+    ("provider", "form"),
+    [
+        *(pytest.param(name, as_it_is, id=name) for name in REPLIES),
+        *(
+            pytest.param(name, as_object, id=f"{name} object", marks=typed)
+            for name in REPLIES
+            if name != "bedrock"
+        ),
+    ],
+)
 
 
 def block(message: Message, kind: type) -> Any:
@@ -132,9 +166,9 @@ def block(message: Message, kind: type) -> Any:
 
 
 @every_reply
-def test_a_call(provider: str) -> None:
+def test_a_call(provider: str, form: Any) -> None:
     """A call comes back with its name, its input and its id, whoever's object it is in."""
-    said = Message.from_response(REPLIES[provider])
+    said = Message.from_response(form(provider, REPLIES[provider]))
     call = block(said, ToolUseBlock)
     assert ("assistant", "recorded", "find", {"q": "x"}) == (
         said.role,
@@ -145,18 +179,20 @@ def test_a_call(provider: str) -> None:
     assert "tool_use" == said.finish_reason
 
 
-@every_reply
+@typed
+@every_typed_reply
 def test_the_dictionary_form(provider: str) -> None:
-    """The dictionary of a response says the same as the object."""
-    reply = REPLIES[provider]
-    data = reply if isinstance(reply, dict) else reply.model_dump(mode="json", exclude_none=True)
-    assert Message.from_response(reply) == Message.from_response(data)
+    """The dictionary of a response, and its body, say the same as the object."""
+    reply = as_object(provider, REPLIES[provider])
+    said = Message.from_response(reply)
+    data = reply.model_dump(mode="json", exclude_none=True)
+    assert [said, said] == [*map(Message.from_response, (data, REPLIES[provider]))]
 
 
 @every_reply
-def test_it_goes_back(provider: str) -> None:
+def test_it_goes_back(provider: str, form: Any) -> None:
     """A reply goes back into the conversation in one call, with its reasoning."""
-    said = Message.from_response(REPLIES[provider])
+    said = Message.from_response(form(provider, REPLIES[provider]))
     call = block(said, ToolUseBlock)
     prompt = Timeline(
         Tool(name="find"), User("Hi."), History([said]), ToolMessage(call.id, "r"), User("So?")
@@ -166,31 +202,42 @@ def test_it_goes_back(provider: str) -> None:
     assert rendered.payload() == render(prompt, provider=provider).payload()
 
 
-@pytest.mark.parametrize(
-    ("provider", "counts"),
-    [
-        ("openai", {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5}),
-        ("anthropic", {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6}),
-        ("gemini", {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5}),
-        ("bedrock", {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6}),
-    ],
-)
-def test_what_was_counted(provider: str, counts: dict[str, int]) -> None:
+COUNTS = {
+    "openai": {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5},
+    "anthropic": {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6},
+    "gemini": {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5},
+    "bedrock": {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6},
+}
+
+
+@pytest.mark.parametrize("provider", COUNTS)
+def test_what_was_counted(provider: str) -> None:
     """The counts have the same names everywhere, and input is all that was read."""
     usage = Message.from_response(REPLIES[provider]).token_usage
-    assert counts == dict(usage or {})
+    assert COUNTS[provider] == dict(usage or {})
+
+
+@every_form
+@pytest.mark.parametrize(
+    ("provider", "reply", "reason"),
+    [
+        ("openai", chat("stop"), "stop"),
+        ("openai", chat("length"), "length"),
+        ("openai", chat("content_filter"), "filtered"),
+        ("openai", chat(refusal="No.", content=None), "refused"),
+        ("anthropic", {**MESSAGES_REPLY, "stop_reason": "max_tokens"}, "length"),
+        ("anthropic", {**MESSAGES_REPLY, "stop_reason": "refusal"}, "refused"),
+        ("anthropic", {**MESSAGES_REPLY, "stop_reason": "pause_turn"}, "paused"),
+    ],
+)
+def test_why_a_model_stopped(provider: str, reply: Any, reason: str, form: Any) -> None:
+    """The reasons have the same names everywhere."""
+    assert reason == Message.from_response(form(provider, reply)).finish_reason
 
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (chat("stop"), "stop"),
-        (chat("length"), "length"),
-        (chat("content_filter"), "filtered"),
-        (chat(refusal="No.", content=None), "refused"),
-        (claude.Message.model_validate({**MESSAGES_REPLY, "stop_reason": "max_tokens"}), "length"),
-        (claude.Message.model_validate({**MESSAGES_REPLY, "stop_reason": "refusal"}), "refused"),
-        (claude.Message.model_validate({**MESSAGES_REPLY, "stop_reason": "pause_turn"}), "paused"),
         ({**MESSAGES_REPLY, "stop_reason": "bored"}, "bored"),
         (RESPONSES_REPLY, "stop"),
         (GEMINI_REPLY, "stop"),
@@ -198,8 +245,8 @@ def test_what_was_counted(provider: str, counts: dict[str, int]) -> None:
         (CONVERSE_REPLY, "stop"),
     ],
 )
-def test_why_a_model_stopped(reply: object, reason: str) -> None:
-    """The reasons have the same names everywhere; an unknown one is the provider's own."""
+def test_why_a_model_stopped_elsewhere(reply: object, reason: str) -> None:
+    """So have those of other bodies; an unknown reason is the provider's own."""
     assert reason == Message.from_response(reply).finish_reason
 
 
@@ -215,18 +262,26 @@ class City(BaseModel):
     name: str
 
 
+@typed
 def test_what_the_sdk_parsed() -> None:
     """What an SDK parsed the answer to is plain data."""
-    data = chat(content='{"name": "Oslo"}').model_dump()
-    data["choices"][0]["message"]["parsed"] = City(name="Oslo")
+    from openai.types.chat import ParsedChatCompletion
+
+    data = chat(content='{"name": "Oslo"}', parsed=City(name="Oslo"))
     said = Message.from_response(ParsedChatCompletion[City].model_validate(data))
     assert {"name": "Oslo"} == said.structured_output
+
+
+@every_form
+def test_an_answer_of_a_client_in_a_form(form: Any) -> None:
+    """Where the SDK parsed no answer, its text is read as JSON."""
+    reply = form("openai", chat(content='{"name": "Oslo"}'))
+    assert {"name": "Oslo"} == Message.from_response(reply, structured=True).structured_output
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        chat(content='{"name": "Oslo"}'),
         {**MESSAGES_REPLY, "content": [{"type": "text", "text": '{"name": "Oslo"}'}]},
         {
             **CONVERSE_REPLY,
@@ -240,23 +295,26 @@ def test_an_answer_in_a_form(reply: object) -> None:
     assert {"name": "Oslo"} == said.structured_output
 
 
-def test_no_answer_yet() -> None:
+@every_form
+def test_no_answer_yet(form: Any) -> None:
     """A message that only calls tools has no answer to read."""
-    said = Message.from_response(REPLIES["openai"], structured=True)
+    said = Message.from_response(form("openai", REPLIES["openai"]), structured=True)
     assert (None, 1) == (said.structured_output, len(said.calls))
 
 
-def test_an_answer_in_no_form() -> None:
+@every_form
+def test_an_answer_in_no_form(form: Any) -> None:
     """An answer that is no JSON is refused, with why the model stopped."""
+    reply = form("openai", chat("length", content='{"name'))
     with pytest.raises(DataError, match=r"no JSON \(finish_reason 'length'\): '\{\"name'"):
-        Message.from_response(chat("length", content='{"name'), structured=True)
+        Message.from_response(reply, structured=True)
 
 
 def test_only_the_first_choice() -> None:
     """Of several choices it is the first."""
-    data = chat().model_dump()
-    data["choices"].append({**data["choices"][0], "index": 1})
-    data["choices"][1]["message"] = {"role": "assistant", "content": "Sun."}
+    data = chat()
+    other = {"role": "assistant", "content": "Sun."}
+    data["choices"].append({**data["choices"][0], "index": 1, "message": other})
     assert (TextBlock("Rain."),) == Message.from_response(data).content
 
 

@@ -10,13 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import boto3
-from botocore.config import Config
-from botocore.session import get_session
-from botocore.validate import ParamValidator
-
 from promptdsl import ModelFacts
-from tests.adapters.recorder import recording
 
 TOP_LEVEL = {"system", "messages", "toolConfig", "outputConfig"}
 MOST_MARKS = 4
@@ -29,6 +23,8 @@ BOTH = {"text", "cachePoint", "guardContent", "searchResult"}
 
 @cache
 def _shape() -> Any:
+    from botocore.session import get_session
+
     model = get_session().get_service_model("bedrock-runtime")
     return model.operation_model("Converse").input_shape
 
@@ -39,12 +35,19 @@ def check_bedrock(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     Raises :class:`AssertionError` for what the service model or the service is known to refuse.
     ``facts`` says whether the model takes marks and forced calls, and continues an answer.
     """
-    assert set(payload) <= TOP_LEVEL, f"unknown keys {set(payload) - TOP_LEVEL}"
-    json.dumps(payload, default=repr, ensure_ascii=False, allow_nan=False).encode()
+    from botocore.validate import ParamValidator
+
     request = {"modelId": "any", **payload}
     report = ParamValidator().validate(request, _shape())
     assert not report.has_errors(), report.generate_report()
     check_model(request)
+    bedrock_rules(payload, facts)
+
+
+def bedrock_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check what the service is known to refuse beyond its model; this needs no SDK."""
+    assert set(payload) <= TOP_LEVEL, f"unknown keys {set(payload) - TOP_LEVEL}"
+    json.dumps(payload, default=repr, ensure_ascii=False, allow_nan=False).encode()
     messages = payload["messages"]
     _check_order(messages)
     for message in messages:
@@ -193,20 +196,3 @@ def _check_mark(before: Mapping[str, Any], block: Mapping[str, Any], facts: Mode
         assert not {"reasoningContent", "video"} & set(before), f"a mark behind {set(before)}"
         pdf = before.get("document", {}).get("format") == "pdf" and "claude" in str(facts.model)
         assert "document" not in before or pdf, "a mark behind a document"
-
-
-def send_bedrock(payload: Mapping[str, Any], model: str = "amazon.nova-lite-v1:0") -> Any:
-    """Return the body boto3 sends for ``converse(**payload)``."""
-    config = Config(retries={"total_max_attempts": 1}, parameter_validation=True)
-    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-    with recording() as server:
-        client: Any = boto3.client(  # pyright: ignore[reportUnknownMemberType]
-            "bedrock-runtime",
-            region_name="us-east-1",
-            endpoint_url=server.url,
-            config=config,
-            **keys,
-        )
-        client.converse(modelId=model, **payload)
-        client.close()
-    return server.bodies[0]

@@ -1,18 +1,13 @@
 """One table of conversations that every adapter is tested on.
 
 ``CONVERSATIONS`` is hand-made: each entry is one shape a target may choke on. All calls are
-answered, no source is a path, roles are already mapped. ``RECORDED`` are real ones in OpenAI Chat
-form, which do not come with the project.
+answered, no source is a path, roles are already mapped. Real ones, which do not come with the
+project, are the fixture ``recorded``.
 """
 
-import json
-import os
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import attrs
-import pytest
 
 from promptdsl import (
     AudioBlock,
@@ -371,21 +366,8 @@ PROMPTS: dict[str, Prompt] = {
 """All of these, and those with tools, which of them to call, and the form of the answer."""
 
 
-DATA = Path(os.environ.get("PROMPTDSL_DATA", Path(__file__).parents[3] / "shared" / "data"))
-
-
-def _recorded() -> dict[str, list[dict[str, Any]]]:
-    lines = [
-        line
-        for name in ("airline-conversations.jsonl", "coding-session.json")
-        if (DATA / name).is_file()
-        for line in (DATA / name).read_bytes().split(b"\n")
-        if line.strip()
-    ]
-    return {entry["id"]: entry["messages"] for entry in map(json.loads, lines)}
-
-
-RECORDED = _recorded()
-needs_recorded = pytest.mark.skipif(
-    not RECORDED, reason="no recorded conversations: set PROMPTDSL_DATA to their folder"
-)
+def answered(prompt: Prompt) -> Prompt:
+    """Return a recorded conversation up to its last turn that is not the model's."""
+    messages = prompt.messages
+    last = max(n for n, message in enumerate(messages) if message.role != "assistant")
+    return Prompt(messages[: last + 1])

@@ -1,36 +1,51 @@
 """Every target there is: what is known of it, how its payloads are checked and sent, and read."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import attrs
+import pytest
 
 from promptdsl import ChatTemplate, Loss, ModelFacts, Prompt
-from tests.adapters.bedrock_check import check_bedrock, send_bedrock
+from tests.adapters.bedrock_check import bedrock_rules, check_bedrock
 from tests.adapters.chat_template_check import TEMPLATES, check_chat_template
-from tests.adapters.gemini_check import check_gemini, send_gemini
-from tests.adapters.openai_responses_check import check_openai_responses, send_openai_responses
-from tests.adapters.recorder import send_anthropic, send_openai
-from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.adapters.gemini_check import check_gemini, gemini_rules
+from tests.adapters.openai_responses_check import check_openai_responses, openai_responses_rules
+from tests.adapters.recorder import Clients
+from tests.adapters.sdk_check import (
+    anthropic_rules,
+    check_anthropic,
+    check_openai,
+    openai_rules,
+)
 from tests.internals import TARGETS, facts_for
 
 
 class Service(NamedTuple):
-    """What a service takes: a check that raises, and sending with its client, if there is one."""
+    """What a service takes: its rules; with its SDK's types, too; and sending with its client."""
 
+    rules: Callable[[Any, ModelFacts], None]
     check: Callable[[Any, ModelFacts], None]
-    send: Callable[[Any], Any] | None
+    send: Callable[[Clients, Any], Any] | None = None
+    sdk: str | None = None
 
 
+CHAT = Service(
+    lambda payload, _: openai_rules(payload),
+    lambda payload, _: check_openai(payload),
+    Clients.openai,
+    "openai",
+)
 SERVICES: Mapping[str, Service] = {
-    "openai": Service(lambda payload, _: check_openai(payload), send_openai),
-    "openai_compatible": Service(lambda payload, _: check_openai(payload), send_openai),
-    "openai_responses": Service(check_openai_responses, send_openai_responses),
-    "anthropic": Service(check_anthropic, send_anthropic),
-    "gemini": Service(check_gemini, send_gemini),
-    "bedrock": Service(check_bedrock, send_bedrock),
-    "chat_template": Service(check_chat_template, None),
+    "openai": CHAT,
+    "openai_compatible": CHAT,
+    "openai_responses": Service(
+        openai_responses_rules, check_openai_responses, Clients.openai_responses, "openai"
+    ),
+    "anthropic": Service(anthropic_rules, check_anthropic, Clients.anthropic, "anthropic"),
+    "gemini": Service(gemini_rules, check_gemini, Clients.gemini, "google.genai"),
+    "bedrock": Service(bedrock_rules, check_bedrock, Clients.bedrock, "boto3"),
+    "chat_template": Service(check_chat_template, check_chat_template),
 }
 
 _CLAUDE_ON_BEDROCK = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -76,13 +91,33 @@ def read(payload: object, facts: ModelFacts) -> Prompt:
 
 
 def check(payload: Any, facts: ModelFacts) -> None:
-    """Raise for a payload the service of a target does not take."""
+    """Raise for a payload that the types of the SDK or the rules of the service refuse."""
     SERVICES[str(facts.provider)].check(payload, facts)
 
 
-def as_json(payload: object) -> str:
-    """Return a payload as text; bytes, which boto3 takes, as their repr."""
-    return json.dumps(payload, default=repr)
+def check_rules(payload: Any, facts: ModelFacts) -> None:
+    """Raise for a payload that the rules of the service refuse; this needs no SDK."""
+    SERVICES[str(facts.provider)].rules(payload, facts)
+
+
+def needing_sdk(provider: str, *values: Any) -> Any:
+    """Return the values of one case, marked with the SDK of its provider, if there is one."""
+    sdk = SERVICES[provider].sdk
+    return pytest.param(*values, marks=[pytest.mark.sdk(sdk)] if sdk else [])
+
+
+every_check = pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check_rules, id="rules"),
+        pytest.param(
+            check,
+            id="types",
+            marks=pytest.mark.sdk(*sorted({one.sdk for one in SERVICES.values() if one.sdk})),
+        ),
+    ],
+)
+"""By the rules of all services, and by the types of all SDKs, too."""
 
 
 def strings_in(value: object) -> Iterator[str]:

@@ -11,11 +11,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, cast
 
-from google import genai
-from google.genai import types
+from pydantic import ConfigDict, TypeAdapter
 
 from promptdsl import ModelFacts
-from tests.adapters.recorder import recording
 
 DATA = {
     *("text", "inline_data", "file_data", "function_call", "function_response"),
@@ -29,6 +27,7 @@ MEDIA = (
 )
 RESULT_MEDIA = r"image/(png|jpeg|webp)|application/pdf|text/plain"
 SUBSTITUTE = b"skip_thought_signature_validator"
+SIGNATURE: TypeAdapter[Any] = TypeAdapter(bytes | None, config=ConfigDict(val_json_bytes="base64"))
 NAME = r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}"
 
 
@@ -38,9 +37,14 @@ def check_gemini(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     Raises :class:`pydantic.ValidationError` for what the types refuse and :class:`AssertionError`
     for what the service is known to refuse beyond them.
     """
+    normal(payload)
+    gemini_rules(payload, facts)
+
+
+def gemini_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check what the service is known to refuse beyond the types; this needs no SDK."""
     assert set(payload) == {"contents", "config"}, f"keys {set(payload)}"
     json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    normal(payload)
     contents = payload["contents"]
     for content in contents:
         _check_content(content)
@@ -136,9 +140,9 @@ def _references(response: Mapping[str, Any]) -> set[Any]:
     return found
 
 
-def _check_signatures(content: dict[str, Any], *, needed: bool) -> None:
-    parts = types.Content.model_validate(content).parts or []
-    signatures = [part.thought_signature for part in parts if part.function_call]
+def _check_signatures(content: Mapping[str, Any], *, needed: bool) -> None:
+    calls = [part for part in content["parts"] if "function_call" in part]
+    signatures = [SIGNATURE.validate_python(part.get("thought_signature")) for part in calls]
     assert not (needed and signatures) or signatures[0], "the first call has no signature"
     assert SUBSTITUTE not in signatures[1:], "a substitute on another call than the first"
 
@@ -164,6 +168,8 @@ def normal(payload: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises :class:`pydantic.ValidationError` for what the types refuse.
     """
+    from google.genai import types
+
     contents = [types.Content.model_validate(content) for content in payload["contents"]]
     config = types.GenerateContentConfig.model_validate(payload.get("config", {}))
     return {"contents": [*map(_dumped, contents)], "config": _dumped(config)}
@@ -176,21 +182,3 @@ def _dumped(model: Any) -> dict[str, Any]:
 
 def _standard(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def send_gemini(payload: Any, *, vertex: bool = False) -> dict[str, Any]:
-    """Return what the client sends for ``models.generate_content(**payload)``, as a payload.
-
-    The client writes some keys as the service does and some as its types do; all count the same.
-    """
-    with recording() as server:
-        options = types.HttpOptions(base_url=server.url)
-        with genai.Client(vertexai=vertex, api_key="test", http_options=options) as client:
-            models: Any = client.models
-            models.generate_content(model="gemini-3.8-flash", **payload)
-        (body,) = server.bodies
-    config = {**body.get("generationConfig", {})}
-    config |= {
-        key: body[key] for key in ("systemInstruction", "tools", "toolConfig") if key in body
-    }
-    return normal({"contents": body["contents"], "config": config})

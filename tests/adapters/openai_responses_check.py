@@ -7,15 +7,12 @@ what the service refuses there, so every item is checked against the one type th
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from functools import cache
+from typing import Any, NamedTuple, cast
 
-import openai.types.responses as sdk
-from openai import OpenAI
-from openai.types.responses import response_create_params, response_input_item_param
 from pydantic import ConfigDict, TypeAdapter
 
 from promptdsl import ModelFacts
-from tests.adapters.recorder import recording
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 
@@ -24,19 +21,38 @@ def _adapter(type: Any) -> TypeAdapter[Any]:
     return TypeAdapter(list[type], config=STRICT)
 
 
-ANY_ITEM = _adapter(sdk.ResponseInputItemParam)
-ITEMS = {
-    "input": _adapter(sdk.EasyInputMessageParam),
-    "output": _adapter(sdk.ResponseOutputMessageParam),
-    "function_call": _adapter(sdk.ResponseFunctionToolCallParam),
-    "function_call_output": _adapter(response_input_item_param.FunctionCallOutput),
-    "custom_tool_call": _adapter(sdk.ResponseCustomToolCallParam),
-    "custom_tool_call_output": _adapter(sdk.ResponseCustomToolCallOutputParam),
-    "reasoning": _adapter(sdk.ResponseReasoningItemParam),
-}
-TOOLS = _adapter(sdk.ToolParam)
-CHOICES = _adapter(response_create_params.ToolChoice)
-TEXTS = _adapter(sdk.ResponseTextConfigParam)
+class Types(NamedTuple):
+    """The types of the SDK: of an item by its kind, and of the settings."""
+
+    any_item: TypeAdapter[Any]
+    items: Mapping[str, TypeAdapter[Any]]
+    tools: TypeAdapter[Any]
+    choices: TypeAdapter[Any]
+    texts: TypeAdapter[Any]
+
+
+@cache
+def _types() -> Types:
+    import openai.types.responses as sdk
+    from openai.types.responses import response_create_params, response_input_item_param
+
+    items = {
+        "input": sdk.EasyInputMessageParam,
+        "output": sdk.ResponseOutputMessageParam,
+        "function_call": sdk.ResponseFunctionToolCallParam,
+        "function_call_output": response_input_item_param.FunctionCallOutput,
+        "custom_tool_call": sdk.ResponseCustomToolCallParam,
+        "custom_tool_call_output": sdk.ResponseCustomToolCallOutputParam,
+        "reasoning": sdk.ResponseReasoningItemParam,
+    }
+    return Types(
+        _adapter(sdk.ResponseInputItemParam),
+        {kind: _adapter(type) for kind, type in items.items()},
+        _adapter(sdk.ToolParam),
+        _adapter(response_create_params.ToolChoice),
+        _adapter(sdk.ResponseTextConfigParam),
+    )
+
 
 PREFIXES = {"output": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc"}
 PARTS = {
@@ -50,6 +66,8 @@ RESULTS = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",
 }
+KNOWN = {"input", "output", "function_call", "custom_tool_call", *RESULTS.values()}
+TEXT: dict[str, Any] = {"format": {"type": "text"}}
 MARK = "prompt_cache_breakpoint"
 
 
@@ -59,6 +77,18 @@ def check_openai_responses(payload: Mapping[str, Any], facts: ModelFacts) -> Non
     Raises :class:`pydantic.ValidationError` for what the types refuse and :class:`AssertionError`
     for what the service is known to refuse beyond them.
     """
+    types = _types()
+    for item in payload["input"]:
+        _check_item_type(item, types)
+    for tool in payload.get("tools", ()):
+        _check_types(types.tools, tool)
+    _check_types(types.choices, payload.get("tool_choice", "auto"))
+    _check_types(types.texts, payload.get("text", TEXT))
+    openai_responses_rules(payload, facts)
+
+
+def openai_responses_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check what the service is known to refuse beyond the types; this needs no SDK."""
     assert set(payload) <= {"input", "tools", "tool_choice", "text"}, f"keys {set(payload)}"
     json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     items = payload["input"]
@@ -71,16 +101,6 @@ def check_openai_responses(payload: Mapping[str, Any], facts: ModelFacts) -> Non
     marks = [part for item in items for part in _parts(item) if MARK in part]
     assert len(marks) <= (4 if facts.cache_marks else 0), "too many cache marks"
     _check_settings(payload, facts)
-
-
-def send_openai_responses(payload: Mapping[str, Any], model: str = "gpt-5.6-sol") -> dict[str, Any]:
-    """Return the body the OpenAI client sends for ``responses.create(**payload)``."""
-    with (
-        recording() as server,
-        OpenAI(base_url=server.url, api_key="test", max_retries=0) as client,
-    ):
-        client.responses.create(model=model, **payload)
-    return server.bodies[0]
 
 
 def _walk(value: object) -> None:
@@ -109,13 +129,17 @@ def _parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", found) if isinstance(found, list) else []
 
 
-def _check_item(item: Mapping[str, Any]) -> None:
+def _check_item_type(item: Mapping[str, Any], types: Types) -> None:
     kind = _kind(item)
     text = kind == "output" and isinstance(item["content"], str)
     # The service takes an answer that it did not make, without an id; the type demands one.
     unnamed = {"id": "msg_", "status": "completed", "type": "message"} if kind == "output" else {}
-    adapter = ITEMS["input"] if text else ITEMS.get(kind, ANY_ITEM)
+    adapter = types.items["input"] if text else types.items.get(kind, types.any_item)
     _check_types(adapter, item if text else {**unnamed, **item})
+
+
+def _check_item(item: Mapping[str, Any]) -> None:
+    kind = _kind(item)
     prefix = PREFIXES.get(kind, "")
     assert str(item.get("id", prefix)).startswith(prefix), f"id {item.get('id')!r}"
     if "role" in item:
@@ -124,7 +148,7 @@ def _check_item(item: Mapping[str, Any]) -> None:
         assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", item["name"]), f"name {item['name']!r}"
     assert 1 <= len(item.get("call_id", "x")) <= 64, f"call_id {item.get('call_id')!r}"
     place = item.get("role", "user")
-    for part in _parts(item) if kind in ITEMS and kind != "reasoning" else []:
+    for part in _parts(item) if kind in KNOWN else []:
         assert part["type"] in PARTS[place], f"{part['type']} in {place}"
         _check_part(part)
 
@@ -165,17 +189,13 @@ def _check_pairing(items: Iterable[Mapping[str, Any]]) -> None:
 def _check_settings(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     tools = payload.get("tools", [])
     assert "tools" not in payload or tools, "an empty list of tools is left out"
-    for tool in tools:
-        _check_types(TOOLS, tool)
     names = [tool["name"] for tool in tools if tool["type"] in ("function", "custom")]
     assert len(names) == len(set(names)), "two tools of one name"
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names), f"names {names}"
     choice = payload.get("tool_choice", "auto")
     assert tools or "tool_choice" not in payload, "a choice without tools"
-    _check_types(CHOICES, choice)
     assert choice in ("auto", "none") or facts.forced_tools, "this model is not forced to call"
     assert isinstance(choice, str) or choice.get("name", None) in (None, *names), "no such tool"
-    text = payload.get("text", {"format": {"type": "text"}})
+    text = payload.get("text", TEXT)
     assert "text" not in payload or facts.schema_output, "this model takes no schema"
-    _check_types(TEXTS, text)
     assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", text["format"].get("name", "x")), "a form's name"

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from typing import Any, cast
+from types import TracebackType
+from typing import Any, Self, cast
 
-from anthropic import Anthropic
-from openai import OpenAI
+from tests.adapters.gemini_check import normal
 
 CHAT_REPLY: dict[str, Any] = {
     "id": "chatcmpl-1",
@@ -127,21 +128,109 @@ def recording() -> Generator[Recorder]:
             thread.join()
 
 
-def send_openai(payload: Mapping[str, Any], model: str = "gpt-5.6-sol") -> dict[str, Any]:
-    """Return the body the OpenAI client sends for ``chat.completions.create(**payload)``."""
-    with (
-        recording() as server,
-        OpenAI(base_url=server.url, api_key="test", max_retries=0) as client,
-    ):
-        client.chat.completions.create(model=model, **payload)
-    return server.bodies[0]
+class Clients:
+    """The client of each provider, made when it is first needed, and the server all of them ask.
 
+    Each method returns the body that a client sends for a payload.
+    """
 
-def send_anthropic(payload: Mapping[str, Any], model: str = "claude-opus-5-5") -> dict[str, Any]:
-    """Return the body the Anthropic client sends for ``messages.create(**payload)``."""
-    with (
-        recording() as server,
-        Anthropic(base_url=server.url, api_key="test", max_retries=0) as client,
-    ):
-        client.messages.create(model=model, max_tokens=1, **payload)
-    return server.bodies[0]
+    def __enter__(self) -> Self:
+        """Start the server."""
+        self._open = ExitStack()
+        self._server = self._open.enter_context(recording())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the clients and the server."""
+        self._open.close()
+
+    def openai(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send ``chat.completions.create(**payload)``."""
+        self._openai.chat.completions.create(model="gpt-5.6-sol", **payload)
+        return self._server.bodies.pop()
+
+    def openai_responses(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send ``responses.create(**payload)``."""
+        self._openai.responses.create(model="gpt-5.6-sol", **payload)
+        return self._server.bodies.pop()
+
+    def anthropic(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send ``messages.create(**payload)``."""
+        self._anthropic.messages.create(model="claude-opus-5-5", max_tokens=1, **payload)
+        return self._server.bodies.pop()
+
+    def bedrock(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send ``converse(**payload)``."""
+        self._bedrock.converse(modelId="amazon.nova-lite-v1:0", **payload)
+        return self._server.bodies.pop()
+
+    def gemini(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send ``models.generate_content(**payload)``, and return what is sent as a payload.
+
+        The client writes some keys as the service does and some as its types do; all count the
+        same.
+        """
+        return self._generated(self._gemini, payload)
+
+    def vertex(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send the same to Vertex."""
+        return self._generated(self._vertex, payload)
+
+    def _generated(self, client: Any, payload: Mapping[str, Any]) -> dict[str, Any]:
+        client.models.generate_content(model="gemini-3.8-flash", **payload)
+        body = self._server.bodies.pop()
+        config = {**body.get("generationConfig", {})}
+        config |= {
+            key: body[key] for key in ("systemInstruction", "tools", "toolConfig") if key in body
+        }
+        return normal({"contents": body["contents"], "config": config})
+
+    @cached_property
+    def _openai(self) -> Any:
+        from openai import OpenAI
+
+        client = OpenAI(base_url=self._server.url, api_key="test", max_retries=0)
+        return self._open.enter_context(client)
+
+    @cached_property
+    def _anthropic(self) -> Any:
+        from anthropic import Anthropic
+
+        client = Anthropic(base_url=self._server.url, api_key="test", max_retries=0)
+        return self._open.enter_context(client)
+
+    @cached_property
+    def _bedrock(self) -> Any:
+        import boto3
+        from botocore.config import Config
+
+        client: Any = boto3.client(  # pyright: ignore[reportUnknownMemberType]
+            "bedrock-runtime",
+            region_name="us-east-1",
+            endpoint_url=self._server.url,
+            config=Config(retries={"total_max_attempts": 1}, parameter_validation=True),
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+        self._open.callback(client.close)
+        return client
+
+    @cached_property
+    def _gemini(self) -> Any:
+        return self._genai(vertex=False)
+
+    @cached_property
+    def _vertex(self) -> Any:
+        return self._genai(vertex=True)
+
+    def _genai(self, *, vertex: bool) -> Any:
+        from google import genai
+
+        options = genai.types.HttpOptions(base_url=self._server.url)
+        client = genai.Client(vertexai=vertex, api_key="test", http_options=options)
+        return self._open.enter_context(client)

@@ -8,53 +8,20 @@ against the one type its ``type`` names.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, cast
+from functools import cache
+from typing import Any, NamedTuple, cast
 
-import anthropic.types as claude
-from openai.types.chat import (
-    ChatCompletionMessageParam,
-    ChatCompletionToolChoiceOptionParam,
-    ChatCompletionToolUnionParam,
-)
-from openai.types.shared_params import ResponseFormatJSONSchema
 from pydantic import ConfigDict, TypeAdapter
 
 from promptdsl import ModelFacts
 
 STRICT = ConfigDict(extra="forbid", strict=True)
-CHAT_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam], config=STRICT)
-CHAT_SETTINGS: Mapping[str, TypeAdapter[Any]] = {
-    "tools": TypeAdapter(list[ChatCompletionToolUnionParam], config=STRICT),
-    "tool_choice": TypeAdapter(ChatCompletionToolChoiceOptionParam),
-    "response_format": TypeAdapter(ResponseFormatJSONSchema),
-}
-CLAUDE_SETTINGS: Mapping[str, TypeAdapter[Any]] = {
-    "tools": TypeAdapter(list[claude.ToolParam], config=STRICT),
-    "tool_choice": TypeAdapter(claude.ToolChoiceParam),
-    "output_config": TypeAdapter(claude.OutputConfigParam),
-}
-CLAUDE_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[claude.MessageParam], config=STRICT)
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 MOST_MARKS = 4
 
 
-def _adapters(**types: Any) -> dict[str, TypeAdapter[Any]]:
-    return {
-        name: TypeAdapter(list[type], config=STRICT)  # type: ignore[valid-type]
-        for name, type in types.items()
-    }
-
-
-CLAUDE_BLOCKS = _adapters(
-    text=claude.TextBlockParam,
-    image=claude.ImageBlockParam,
-    document=claude.DocumentBlockParam,
-    search_result=claude.SearchResultBlockParam,
-    thinking=claude.ThinkingBlockParam,
-    redacted_thinking=claude.RedactedThinkingBlockParam,
-    tool_use=claude.ToolUseBlockParam,
-    tool_result=claude.ToolResultBlockParam,
-)
+SETTINGS = ("tools", "tool_choice", "response_format")
+CLAUDE_SETTINGS = ("tools", "tool_choice", "output_config")
 CLAUDE_PLACES = {
     "system": {"text"},
     "user": {"text", "image", "document", "search_result", "tool_result"},
@@ -83,11 +50,27 @@ def _check_json(payload: Mapping[str, Any], keys: set[str]) -> None:
     json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _check_settings(payload: Mapping[str, Any], types: Mapping[str, TypeAdapter[Any]]) -> None:
-    for key in types:
+class Types(NamedTuple):
+    """The types of an SDK: of the messages, of each setting, and of blocks by their ``type``."""
+
+    messages: TypeAdapter[Any]
+    settings: Mapping[str, TypeAdapter[Any]]
+    blocks: Mapping[str, TypeAdapter[Any]]
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        """Check messages and settings, blocks aside."""
+        _check_types(self.messages, payload["messages"])
+        for key in self.settings.keys() & payload.keys():
+            _check_types(self.settings[key], payload[key])
+
+
+def _lists_of(type: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(list[type], config=STRICT)
+
+
+def _check_settings(payload: Mapping[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
         assert payload.get(key) != [], f"an empty {key!r} is left out"
-        if key in payload:
-            _check_types(types[key], payload[key])
     assert "tools" in payload or "tool_choice" not in payload, "a choice needs tools"
 
 
@@ -109,16 +92,34 @@ def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 # OpenAI Chat Completions.
 
 
+@cache
+def _chat_types() -> Types:
+    from openai.types import chat
+    from openai.types.shared_params import ResponseFormatJSONSchema
+
+    settings = {
+        "tools": _lists_of(chat.ChatCompletionToolUnionParam),
+        "tool_choice": TypeAdapter(chat.ChatCompletionToolChoiceOptionParam),
+        "response_format": TypeAdapter(ResponseFormatJSONSchema),
+    }
+    return Types(_lists_of(chat.ChatCompletionMessageParam), settings, {})
+
+
 def check_openai(payload: Mapping[str, Any]) -> None:
     """Check the arguments of ``chat.completions.create``, model aside.
 
     Raises :class:`pydantic.ValidationError` for what the types refuse and :class:`AssertionError`
     for what the service is known to refuse beyond them.
     """
-    _check_json(payload, {"messages", *CHAT_SETTINGS})
+    _chat_types().check(payload)
+    openai_rules(payload)
+
+
+def openai_rules(payload: Mapping[str, Any]) -> None:
+    """Check what the service is known to refuse beyond the types; this needs no SDK."""
+    _check_json(payload, {"messages", *SETTINGS})
     messages = payload["messages"]
-    _check_types(CHAT_MESSAGES, messages)
-    _check_settings(payload, CHAT_SETTINGS)
+    _check_settings(payload, SETTINGS)
     functions = [tool["function"] for tool in payload.get("tools", ()) if "function" in tool]
     _check_tool_names([function["name"] for function in functions], 64)
     form = payload.get("response_format", {}).get("json_schema", {"name": "x"})
@@ -183,12 +184,44 @@ def _check_chat_pairing(messages: Iterable[Mapping[str, Any]]) -> None:
 # Anthropic Messages.
 
 
+@cache
+def _claude_types() -> Types:
+    import anthropic.types as claude
+
+    settings = {
+        "tools": _lists_of(claude.ToolParam),
+        "tool_choice": TypeAdapter(claude.ToolChoiceParam),
+        "output_config": TypeAdapter(claude.OutputConfigParam),
+    }
+    blocks = {
+        "text": claude.TextBlockParam,
+        "image": claude.ImageBlockParam,
+        "document": claude.DocumentBlockParam,
+        "search_result": claude.SearchResultBlockParam,
+        "thinking": claude.ThinkingBlockParam,
+        "redacted_thinking": claude.RedactedThinkingBlockParam,
+        "tool_use": claude.ToolUseBlockParam,
+        "tool_result": claude.ToolResultBlockParam,
+    }
+    by_type = {name: _lists_of(type) for name, type in blocks.items()}
+    return Types(_lists_of(claude.MessageParam), settings, by_type)
+
+
 def check_anthropic(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     """Check the arguments of ``messages.create``, model and token limit aside.
 
     Raises as :func:`check_openai` does. ``facts`` says whether the model takes a system role inside
     the messages, and whether it continues a last assistant turn.
     """
+    types = _claude_types()
+    types.check(payload)
+    for block in _claude_blocks(payload):
+        _check_types(types.blocks[block["type"]], [block])
+    anthropic_rules(payload, facts)
+
+
+def anthropic_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check what the service is known to refuse beyond the types; this needs no SDK."""
     _check_json(payload, {"messages", "system", *CLAUDE_SETTINGS})
     assert payload.get("system") != [], "an empty system is left out"
     _check_settings(payload, CLAUDE_SETTINGS)
@@ -196,23 +229,30 @@ def check_anthropic(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     forced = payload.get("tool_choice", {}).get("type") in ("any", "tool")
     assert facts.forced_tools or not forced, "this model refuses to be forced to call"
     messages = payload["messages"]
-    _check_types(CLAUDE_MESSAGES, messages)
-    _check_claude_blocks("system", payload.get("system", []))
+    for block in _claude_blocks(payload):
+        CLAUDE_RULES.get(block["type"], _no_rule)(block)
     for index, message in enumerate(messages):
         last_answer = index == len(messages) - 1 and message["role"] == "assistant"
         assert message["content"] or last_answer, "a message without content"
-        _check_claude_blocks(message["role"], message["content"])
     _check_claude_order(messages, facts)
     _check_claude_pairing([*_turns(messages)])
     _check_claude_marks(payload)
 
 
-def _check_claude_blocks(place: str, blocks: object) -> None:
+def _claude_blocks(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every block, what results hold among them; each is one that its place takes."""
+    yield from _blocks_in("system", payload.get("system", []))
+    for message in payload["messages"]:
+        yield from _blocks_in(message["role"], message["content"])
+
+
+def _blocks_in(place: str, blocks: object) -> Iterator[dict[str, Any]]:
     assert isinstance(blocks, list), "content is a list of blocks"
     for block in cast("list[dict[str, Any]]", blocks):
         assert block["type"] in CLAUDE_PLACES[place], f"{block['type']!r} in {place}"
-        _check_types(CLAUDE_BLOCKS[block["type"]], [block])
-        CLAUDE_RULES.get(block["type"], _no_rule)(block)
+        yield block
+        if block["type"] == "tool_result":
+            yield from _blocks_in("tool_result", block.get("content", []))
 
 
 def _no_rule(block: Mapping[str, Any]) -> None:
@@ -231,7 +271,6 @@ def _check_claude_call(block: Mapping[str, Any]) -> None:
 
 def _check_claude_result(block: Mapping[str, Any]) -> None:
     content = block.get("content", [])
-    _check_claude_blocks("tool_result", content)
     nested = [inner for inner in content if "cache_control" in inner]
     assert not nested, "a cache mark inside a result belongs on the result"
     if block.get("is_error"):

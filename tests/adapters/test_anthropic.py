@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import anthropic.types as claude
 import attrs
 import pytest
 from hypothesis import given
@@ -34,19 +33,19 @@ from tests.adapters.conversations import (
     CONVERSATIONS,
     PDF,
     PNG,
-    RECORDED,
     answer,
     call,
     marked,
     media,
-    needs_recorded,
     say,
     whole,
 )
-from tests.adapters.recorder import send_anthropic
-from tests.adapters.sdk_check import check_anthropic
+from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.recorder import Clients
+from tests.adapters.sdk_check import anthropic_rules, check_anthropic
 from tests.adapters.strategies import joined, rounds_of, turns_of
-from tests.internals import EMPTY, openai_chat
+from tests.folding import failures, unequal
+from tests.internals import EMPTY
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 
@@ -75,9 +74,11 @@ OLDER = ModelFacts(
 BARE = ModelFacts(provider="anthropic", media=("image", "document"), result_media=True)
 FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
 
+TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
 # A block no type of this version knows is sent as it came, so no checker knows it either.
-KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
+KNOWN = {name: prompt for name, prompt in TABLE.items() if name != "unknown blocks"}
 
+typed = pytest.mark.sdk("anthropic")
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 NO_TOOLS = "there are no tools"
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -125,54 +126,76 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
 # Every conversation.
 
 
+@typed
 @every_target
-@pytest.mark.parametrize("name", KNOWN)
-def test_accepted(name: str, facts: ModelFacts) -> None:
+def test_accepted(facts: ModelFacts) -> None:
     """Every conversation is written as the SDK's types and the service's rules ask."""
-    check_anthropic(write(whole(CONVERSATIONS[name]), facts)[0], facts)
+    assert [] == refused(KNOWN, facts, check_anthropic)
 
 
 @every_target
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_law(name: str, facts: ModelFacts) -> None:
-    """What is written, read and written again is the same bytes."""
-    payload, _ = write(whole(CONVERSATIONS[name]), facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every conversation is written as the service's rules ask."""
+    assert [] == refused(KNOWN, facts, anthropic_rules)
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_sent(name: str) -> None:
-    """The real client sends the payload unchanged."""
-    payload, _ = write(whole(CONVERSATIONS[name]), ABLE)
-    body = {"model": "claude-opus-5-5", "max_tokens": 1, **payload}
-    assert body == send_anthropic(payload)
-
-
-@needs_recorded
 @every_target
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded(name: str, facts: ModelFacts) -> None:
-    """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
-    payload, _ = write(whole(messages[: last + 1]), facts)
-    check_anthropic(payload, facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any conversation, read and written again is the same bytes."""
+    assert [] == unlawful(TABLE, facts, json.dumps)
 
 
-@needs_recorded
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_text(name: str) -> None:
+def changed_on_its_way(clients: Clients) -> list[str]:
+    """Return where the body that the client sends is not the payload."""
+
+    def wrong(name: str) -> str:
+        payload: Any = write(TABLE[name], ABLE)[0]
+        body = {"model": "claude-opus-5-5", "max_tokens": 1, **payload}
+        return unequal(body, clients.anthropic(payload))
+
+    return failures(TABLE, wrong)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(clients)
+
+
+@pytest.mark.slow
+@every_target
+def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), facts, json.dumps)
+
+
+@typed
+@pytest.mark.slow
+@every_target
+def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), facts, check_anthropic)
+
+
+def changed_texts(recordings: Prompts) -> list[str]:
+    """Return where the texts on the wire are not those of a recorded conversation."""
+
+    def wrong(name: str) -> str:
+        blocks = [block for message in recordings[name].messages for block in message.content]
+        inner = [getattr(block, "content", (block,)) for block in blocks]
+        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+        payload: Any = write(recordings[name], ABLE)[0]
+        wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
+        parts = [part for block in wire for part in block.get("content", [block])]
+        spoken = [part for part in texts if part and not part.isspace()]
+        return unequal(spoken, [part["text"] for part in parts if part["type"] == "text"])
+
+    return failures(recordings, wrong)
+
+
+def test_recorded_text(recordings: Prompts) -> None:
     """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    blocks = [block for message in messages for block in message.content]
-    inner = [getattr(block, "content", (block,)) for block in blocks]
-    texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
-    payload: Any = write(whole(messages), ABLE)[0]
-    wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
-    parts = [part for block in wire for part in block.get("content", [block])]
-    spoken = [part for part in texts if part and not part.isspace()]
-    assert spoken == [part["text"] for part in parts if part["type"] == "text"]
+    assert [] == changed_texts(recordings)
 
 
 # Properties.
@@ -256,10 +279,13 @@ def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> Non
     assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
 
 
+@pytest.mark.parametrize("check", [anthropic_rules, pytest.param(check_anthropic, marks=typed)])
 @given(turns=_turns, facts=_facts)
-def test_accepted_for_any_conversation(turns: list[tuple[Message, ...]], facts: ModelFacts) -> None:
-    """Any conversation whose calls are answered is accepted."""
-    check_anthropic(write(whole([say("system", "Be brief."), *joined(turns)]), facts)[0], facts)
+def test_accepted_for_any_conversation(
+    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
+) -> None:
+    """Any conversation whose calls are answered is accepted, by the types, too."""
+    check(write(whole([say("system", "Be brief."), *joined(turns)]), facts)[0], facts)
 
 
 @given(
@@ -1015,10 +1041,6 @@ def test_loss_names_its_place() -> None:
             (say("user", attrs.evolve(MENDED, origin="anthropic"), kind="recorded"),),
         ),
         (
-            [{"role": "assistant", "content": [claude.TextBlock(type="text", text="Rain.")]}],
-            (say("assistant", "Rain.", kind="recorded"),),
-        ),
-        (
             [{"role": "assistant", "content": [{"type": "audio", "url": "x"}]}],
             (
                 say(
@@ -1033,6 +1055,15 @@ def test_loss_names_its_place() -> None:
 def test_read(data: object, messages: tuple[Message, ...]) -> None:
     """A payload is read as recorded messages, results as tool messages of their own."""
     assert messages == read(data).messages
+
+
+@typed
+def test_read_an_object_of_the_sdk() -> None:
+    """A block of a response is read as it came."""
+    from anthropic.types import TextBlock
+
+    said = {"role": "assistant", "content": [TextBlock(type="text", text="Rain.")]}
+    assert (say("assistant", "Rain.", kind="recorded"),) == read([said]).messages
 
 
 CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}

@@ -30,24 +30,25 @@ from promptdsl import (
     UnknownBlock,
     VideoBlock,
 )
-from tests.adapters.bedrock_check import check_bedrock, check_model, send_bedrock
+from tests.adapters.bedrock_check import bedrock_rules, check_bedrock, check_model
 from tests.adapters.conversations import (
     ASK,
     PDF,
     PNG,
     PROMPTS,
-    RECORDED,
     WAV,
     answer,
     call,
     marked,
     media,
-    needs_recorded,
     say,
     whole,
 )
+from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.recorder import Clients
 from tests.adapters.strategies import joined, rounds_of, turns_of
-from tests.internals import EMPTY, facts_for, openai_chat
+from tests.folding import failures, unequal
+from tests.internals import EMPTY, facts_for
 from tests.internals import read_bedrock as read
 from tests.internals import read_response_bedrock as read_response
 from tests.internals import write_bedrock as write
@@ -66,6 +67,7 @@ BINDING = attrs.evolve(CLAUDE, binds_reasoning=True, forced_tools=False)
 BARE = facts_for(None, "bedrock")
 FACTS = {"able": ABLE, "claude": CLAUDE, "binding": BINDING, "bare": BARE}
 
+typed = pytest.mark.sdk("boto3")
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 POINT = {"cachePoint": {"type": "default"}}
 HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
@@ -110,45 +112,69 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
 # Every conversation.
 
 
+@typed
 @every_target
-@pytest.mark.parametrize("name", PROMPTS)
-def test_accepted(name: str, facts: ModelFacts) -> None:
-    """Every conversation is written as the service's model and rules ask."""
-    check_bedrock(write(PROMPTS[name], facts)[0], facts)
+def test_accepted(facts: ModelFacts) -> None:
+    """Every prompt is written as the service's model and the service's rules ask."""
+    assert [] == refused(PROMPTS, facts, check_bedrock)
 
 
 @every_target
-@pytest.mark.parametrize("name", PROMPTS)
-def test_law(name: str, facts: ModelFacts) -> None:
-    """What is written, read and written again is the same bytes."""
-    payload, _ = write(PROMPTS[name], facts)
-    assert as_json(payload) == as_json(write(read(payload), facts)[0])
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every prompt is written as the service's rules ask."""
+    assert [] == refused(PROMPTS, facts, bedrock_rules)
 
 
-@pytest.mark.parametrize("name", PROMPTS)
-def test_sent(name: str) -> None:
-    """The real client sends the payload unchanged, bytes as base64 text."""
-    payload, _ = write(PROMPTS[name], ABLE)
-    assert json.loads(as_json(payload)) == send_bedrock(payload)
-
-
-@pytest.mark.parametrize("name", PROMPTS)
-def test_read_as_it_is_sent(name: str) -> None:
-    """The body of a request, whose bytes are base64 text, is read as the payload is."""
-    payload, _ = write(PROMPTS[name], ABLE)
-    assert read(payload) == read(json.loads(as_json(payload)))
-
-
-@needs_recorded
 @every_target
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded(name: str, facts: ModelFacts) -> None:
-    """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
-    payload, _ = write(whole(messages[: last + 1]), facts)
-    check_bedrock(payload, facts)
-    assert as_json(payload) == as_json(write(read(payload), facts)[0])
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any prompt, read and written again is the same bytes."""
+    assert [] == unlawful(PROMPTS, facts, as_json)
+
+
+def changed_on_its_way(clients: Clients) -> list[str]:
+    """Return where the body that the client sends is not the payload, bytes as base64 text."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(PROMPTS[name], ABLE)
+        return unequal(json.loads(as_json(payload)), clients.bedrock(payload))
+
+    return failures(PROMPTS, wrong)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged, bytes as base64 text."""
+    assert [] == changed_on_its_way(clients)
+
+
+def misread() -> list[str]:
+    """Return where the body of a request is not read as the payload is."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(PROMPTS[name], ABLE)
+        return unequal(read(payload), read(json.loads(as_json(payload))))
+
+    return failures(PROMPTS, wrong)
+
+
+def test_read_as_it_is_sent() -> None:
+    """The body of any request, whose bytes are base64 text, is read as the payload is."""
+    assert [] == misread()
+
+
+@pytest.mark.slow
+@every_target
+def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), facts, as_json)
+
+
+@typed
+@pytest.mark.slow
+@every_target
+def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), facts, check_bedrock)
 
 
 # Properties.
@@ -277,24 +303,31 @@ def test_any_prompt_is_json(prompt: Prompt, facts: ModelFacts) -> None:
     assert wire == json.dumps(two, default=repr, ensure_ascii=False).encode()
 
 
+every_check = pytest.mark.parametrize(
+    "check", [bedrock_rules, pytest.param(check_bedrock, marks=typed)]
+)
+
+
+@every_check
 @given(
     turns=_turns,
     tools=st.lists(_tools, max_size=3, unique_by=lambda tool: tool.name).map(tuple),
-    choice=st.sampled_from([None, "auto", "none", "required", "a", "s"]),
-    facts=_facts,
+    request=st.tuples(st.sampled_from([None, "auto", "none", "required", "a", "s"]), _facts),
 )
 def test_accepted_for_any_conversation(
-    turns: list[tuple[Message, ...]], tools: Any, choice: Any, facts: ModelFacts
+    check: Any, turns: list[tuple[Message, ...]], tools: Any, request: tuple[Any, ModelFacts]
 ) -> None:
     """Any conversation whose calls are answered is accepted, with any tools."""
+    choice, facts = request
     messages = (say("system", "Be brief."), *joined(turns))
-    check_bedrock(write(Prompt(messages, tools, choice), facts)[0], facts)
+    check(write(Prompt(messages, tools, choice), facts)[0], facts)
 
 
+@every_check
 @given(output=_outputs)
-def test_accepted_for_any_output(output: OutputSchema) -> None:
+def test_accepted_for_any_output(check: Any, output: OutputSchema) -> None:
     """So is any form of an answer."""
-    check_bedrock(write(Prompt((ASK,), output=output), ABLE)[0], ABLE)
+    check(write(Prompt((ASK,), output=output), ABLE)[0], ABLE)
 
 
 @given(
@@ -382,10 +415,11 @@ def test_any_response_is_read_or_refused(data: object) -> None:
     assert _outcome(read_response, response) in {"read", "refused"}
 
 
-def test_deep_data_is_refused_or_kept() -> None:
-    """What is nested 10,000 deep is read or refused, and nothing recurses."""
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_data_is_refused_or_kept(depth: int) -> None:
+    """What is nested thousands deep is read or refused, and nothing recurses."""
     deep: Any = {}
-    for _ in range(10_000):
+    for _ in range(depth):
         deep = {"a": deep}
     data = [{"role": "user", "content": [{"guardContent": deep}]}]
     assert "read" == _outcome(read, data)
@@ -1669,6 +1703,7 @@ def checked(content: list[Any], **further: Any) -> None:
     check_bedrock({"messages": [{"role": "user", "content": content}], **further}, ABLE)
 
 
+@typed
 @pytest.mark.parametrize(
     "content",
     [
@@ -1697,6 +1732,7 @@ def test_check_refuses_a_turn(content: list[Any]) -> None:
         checked(content)
 
 
+@typed
 @pytest.mark.parametrize(
     "further",
     [
@@ -1715,6 +1751,7 @@ def test_check_refuses_settings(further: dict[str, Any]) -> None:
         checked([text("x")], **further)
 
 
+@typed
 def test_check_reads_the_model() -> None:
     """Lengths are read from the service model, which boto3 does not hold."""
     spec = {"toolSpec": {"name": "x" * 65, "inputSchema": {"json": {}}}}

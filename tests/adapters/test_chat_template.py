@@ -1,7 +1,7 @@
 """Chat templates, written and read."""
 
 import json
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import attrs
@@ -33,19 +33,18 @@ from tests.adapters.conversations import (
     ASK,
     CONVERSATIONS,
     PNG,
-    RECORDED,
     WAV,
     answer,
     call,
     marked,
     media,
-    needs_recorded,
     say,
 )
+from tests.adapters.laws import Prompts, unlawful
 from tests.adapters.templates import TEMPLATES
+from tests.folding import failures, unequal
 from tests.internals import Kind, Role
 from tests.internals import read_chat_template as read
-from tests.internals import read_openai_chat as read_chat
 from tests.internals import read_response_chat_template as read_response
 from tests.internals import render_template as render
 from tests.internals import write_chat_template as write
@@ -61,7 +60,6 @@ LOOK_UP = ToolDefinition(
 )
 IMAGE = ImageBlock(media("base64", PNG, "image/png"))
 
-every_conversation = pytest.mark.parametrize("name", CONVERSATIONS)
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 every_template = pytest.mark.parametrize("target", TEMPLATES)
 with_tools = pytest.mark.parametrize("tools", [(), (LOOK_UP,)], ids=["bare", "tools"])
@@ -115,22 +113,43 @@ X = {"q": "x"}
 # Every conversation.
 
 
+def equipped(tools: tuple[ToolDefinition, ...]) -> Prompts:
+    """Return every conversation with tools."""
+    return {name: Prompt(messages, tools) for name, messages in CONVERSATIONS.items()}
+
+
 @with_tools
 @every_target
-@every_conversation
-def test_law(name: str, facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
+def test_law(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
     """What is written, read and written again is the same bytes; no template refuses it."""
-    payload, _ = write(Prompt(CONVERSATIONS[name], tools), facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+    assert [] == unlawful(equipped(tools), facts, json.dumps)
+
+
+def not_json(prompts: Prompts, facts: ModelFacts) -> list[str]:
+    """Return where JSON and UTF-8 do not give a payload back."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(prompts[name], facts)
+        return unequal(payload, json.loads(json.dumps(payload, ensure_ascii=False).encode()))
+
+    return failures(prompts, wrong)
 
 
 @with_tools
 @every_target
-@every_conversation
-def test_sent_as_json(name: str, facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
+def test_sent_as_json(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
     """A payload is plain data that JSON and UTF-8 give back."""
-    payload, _ = write(Prompt(CONVERSATIONS[name], tools), facts)
-    assert payload == json.loads(json.dumps(payload, ensure_ascii=False).encode())
+    assert [] == not_json(equipped(tools), facts)
+
+
+def vanished(target: str) -> list[str]:
+    """Return the texts of conversations that are not in the text that a template makes."""
+
+    def wrong(name: str) -> list[str]:
+        prompt = prompted(target, *CONVERSATIONS[name])
+        return [text for text in spoken(name) if text not in prompt]
+
+    return failures(CONVERSATIONS, wrong)
 
 
 def spoken(name: str) -> list[str]:
@@ -142,32 +161,40 @@ def spoken(name: str) -> list[str]:
 
 
 @every_template
-@every_conversation
-def test_nothing_vanishes(name: str, target: str) -> None:
+def test_nothing_vanishes(target: str) -> None:
     """Every text of every conversation is in the text that a template makes."""
-    prompt = prompted(target, *CONVERSATIONS[name])
-    assert [] == [text for text in spoken(name) if text not in prompt]
+    assert [] == vanished(target)
 
 
-@every_template
-@every_conversation
-def test_as_transformers(name: str, target: str) -> None:
-    """The library of open models makes the same text of the payload's messages."""
-    utils = pytest.importorskip("transformers.utils.chat_template_utils")
-    payload, _ = write(Prompt(CONVERSATIONS[name], (LOOK_UP,)), FACTS[target])
-    last = payload["messages"][-1]
-    open_end = last["role"] == "assistant" and "tool_calls" not in last
+def unlike_transformers(target: str) -> list[str]:
+    """Return where the library of open models makes another text of a payload's messages."""
+    from transformers.utils.chat_template_utils import render_jinja_template
+
     source = TEMPLATES[target].source.replace("strftime_now is defined", "false")
-    (found,), _ = utils.render_jinja_template(
-        [payload["messages"]],
-        tools=payload.get("tools"),
-        chat_template=source,
-        add_generation_prompt=not open_end,
-        continue_final_message=open_end,
-        bos_token="<bos>",
-        eos_token="<eos>",
-    )
-    assert found == payload["prompt"]
+
+    def wrong(name: str) -> str:
+        payload, _ = write(Prompt(CONVERSATIONS[name], (LOOK_UP,)), FACTS[target])
+        last = payload["messages"][-1]
+        open_end = last["role"] == "assistant" and "tool_calls" not in last
+        (found,), _ = render_jinja_template(
+            [payload["messages"]],
+            tools=payload.get("tools"),
+            chat_template=source,
+            add_generation_prompt=not open_end,
+            continue_final_message=open_end,
+            bos_token="<bos>",
+            eos_token="<eos>",
+        )
+        return unequal(found, payload["prompt"])
+
+    return failures(CONVERSATIONS, wrong)
+
+
+@pytest.mark.sdk("transformers")
+@every_template
+def test_as_transformers(target: str) -> None:
+    """The library of open models makes the same text of the messages of every payload."""
+    assert [] == unlike_transformers(target)
 
 
 def settled(turns: tuple[Message, ...]) -> list[int]:
@@ -178,14 +205,22 @@ def settled(turns: tuple[Message, ...]) -> list[int]:
     return [end for end, (speaks, calls) in ends if speaks and not calls]
 
 
+def moved(facts: ModelFacts) -> list[str]:
+    """Return where a turn that is added changes what stands before the last turn."""
+
+    def wrong(name: str) -> str:
+        turns = CONVERSATIONS[name]
+        sent = [write(Prompt(turns[:end]), facts)[0]["messages"] for end in settled(turns)]
+        kept = [after[: len(before) - 1] for before, after in pairwise(sent)]
+        return unequal(kept, [before[:-1] for before in sent[:-1]])
+
+    return failures(CONVERSATIONS, wrong)
+
+
 @every_target
-@every_conversation
-def test_growth(name: str, facts: ModelFacts) -> None:
+def test_growth(facts: ModelFacts) -> None:
     """A turn that is added changes nothing before the last turn of those that stood there."""
-    turns = CONVERSATIONS[name]
-    sent = [write(Prompt(turns[:end]), facts)[0]["messages"] for end in settled(turns)]
-    kept = [after[: len(before) - 1] for before, after in pairwise(sent)]
-    assert kept == [before[:-1] for before in sent[:-1]]
+    assert [] == moved(facts)
 
 
 @pytest.mark.parametrize("target", ["chatml", "gemma", "mistral"])
@@ -199,13 +234,11 @@ def test_growing_text(target: str) -> None:
     assert [True] * len(pairs) == [after.startswith(before) for before, after in pairs]
 
 
-@needs_recorded
-@pytest.mark.parametrize("target", FACTS)
-def test_recorded(target: str) -> None:
+@every_target
+def test_recorded(facts: ModelFacts, recordings: Prompts) -> None:
     """Recorded conversations are taken by every template, and the law holds for them."""
-    facts = FACTS[target]
-    payloads = [write(read_chat(messages), facts)[0] for messages in [*RECORDED.values()][:5]]
-    assert payloads == [write(read(payload), facts)[0] for payload in payloads]
+    first = dict(islice(recordings.items(), 5))
+    assert [] == unlawful(first, facts, json.dumps)
 
 
 # Any conversation.
@@ -803,9 +836,10 @@ def test_refused() -> None:
         write(Prompt(turns), attrs.evolve(CAREFUL, template=template))
 
 
-def test_deep_arguments() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_arguments(depth: int) -> None:
     """Arguments of any depth are written and read."""
-    text = '{"a": ' * 10_000 + "1" + "}" * 10_000
+    text = '{"a": ' * depth + "1" + "}" * depth
     turns = (ASK, say("assistant", call("a", arguments=text)), answer("a", "rain"))
     payload, _ = write(Prompt(turns), FACTS["functionary"])
     assert text == payload["messages"][1]["tool_calls"][0]["function"]["arguments"]

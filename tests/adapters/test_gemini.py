@@ -2,10 +2,10 @@
 
 import base64
 import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,19 +35,20 @@ from tests.adapters.conversations import (
     CONVERSATIONS,
     PDF,
     PNG,
-    RECORDED,
     WAV,
     answer,
     call,
     marked,
     media,
-    needs_recorded,
     say,
     whole,
 )
-from tests.adapters.gemini_check import check_gemini, normal, send_gemini
+from tests.adapters.gemini_check import check_gemini, gemini_rules, normal
+from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.recorder import Clients
 from tests.adapters.strategies import joined, rounds_of, turns_of
-from tests.internals import EMPTY, json_schema, openai_chat
+from tests.folding import failures, unequal
+from tests.internals import EMPTY, json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -61,7 +62,11 @@ CONTINUING = ModelFacts(
 OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
 BARE = ModelFacts(provider="gemini")
 FACTS = {"signing": SIGNING, "continuing": CONTINUING, "older": OLDER, "bare": BARE}
+TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
+# The client itself refuses a request without contents.
+SENT = {name: TABLE[name] for name in TABLE if name not in ("nothing", "only system")}
 
+typed = pytest.mark.sdk("google.genai")
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
 SIGNED = {"thought_signature": "c2ln"}
@@ -103,65 +108,94 @@ def result(id: str, output: str, name: str = "look_up", **keys: Any) -> dict[str
     return {"function_response": {"id": id, "name": name, "response": response, **keys}}
 
 
+@pytest.fixture
+def types() -> Any:
+    """Return the types of the SDK."""
+    from google.genai import types
+
+    return types
+
+
 # Every conversation.
 
 
+@typed
 @every_target
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_accepted(name: str, facts: ModelFacts) -> None:
+def test_accepted(facts: ModelFacts) -> None:
     """Every conversation is written as the SDK's types and the service's rules ask."""
-    check_gemini(write(whole(CONVERSATIONS[name]), facts)[0], facts)
+    assert [] == refused(TABLE, facts, check_gemini)
 
 
 @every_target
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_law(name: str, facts: ModelFacts) -> None:
-    """What is written, read and written again is the same bytes."""
-    payload, _ = write(whole(CONVERSATIONS[name]), facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every conversation is written as the service's rules ask."""
+    assert [] == refused(TABLE, facts, gemini_rules)
 
 
-# The client itself refuses a request without contents.
-@pytest.mark.parametrize("name", [n for n in CONVERSATIONS if n not in ("nothing", "only system")])
-def test_sent(name: str) -> None:
-    """The real client sends the payload unchanged."""
-    payload, _ = write(whole(CONVERSATIONS[name]), SIGNING)
-    assert normal(payload) == send_gemini(payload)
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any conversation, read and written again is the same bytes."""
+    assert [] == unlawful(TABLE, facts, json.dumps)
 
 
-@pytest.mark.parametrize("name", ["parallel calls", "repeated ids", "media", "reasoning"])
-def test_sent_to_vertex(name: str) -> None:
+def changed_on_its_way(names: Iterable[str], send: Callable[[Any], Any]) -> list[str]:
+    """Return where what the client sends is not the payload."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(TABLE[name], SIGNING)
+        return unequal(normal(payload), send(payload))
+
+    return failures(names, wrong)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(SENT, clients.gemini)
+
+
+@typed
+def test_sent_to_vertex(clients: Clients) -> None:
     """Vertex, which takes fewer keys, is sent the same payload."""
-    payload, _ = write(whole(CONVERSATIONS[name]), SIGNING)
-    assert normal(payload) == send_gemini(payload, vertex=True)
+    names = ["parallel calls", "repeated ids", "media", "reasoning"]
+    assert [] == changed_on_its_way(names, clients.vertex)
 
 
-@needs_recorded
+@pytest.mark.slow
 @every_target
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded(name: str, facts: ModelFacts) -> None:
-    """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
-    payload, _ = write(whole(messages[: last + 1]), facts)
-    check_gemini(payload, facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), facts, json.dumps)
 
 
-@needs_recorded
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_text(name: str) -> None:
+@typed
+@pytest.mark.slow
+@every_target
+def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), facts, check_gemini)
+
+
+def changed_texts(recordings: Prompts) -> list[str]:
+    """Return where the texts on the wire are not those of a recorded conversation."""
+
+    def wrong(name: str) -> str:
+        blocks = [block for message in recordings[name].messages for block in message.content]
+        inner = [getattr(block, "content", (block,)) for block in blocks]
+        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+        payload: Any = write(recordings[name], OLDER)[0]
+        parts = [*payload["config"]["system_instruction"]["parts"]]
+        parts += [part for content in payload["contents"] for part in content["parts"]]
+        said = [part.get("function_response", {"response": part})["response"] for part in parts]
+        wire = [value for response in said for value in response.values() if type(value) is str]
+        return unequal([text for text in texts if text], [text for text in wire if text])
+
+    return failures(recordings, wrong)
+
+
+def test_recorded_text(recordings: Prompts) -> None:
     """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    blocks = [block for message in messages for block in message.content]
-    inner = [getattr(block, "content", (block,)) for block in blocks]
-    texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
-    payload: Any = write(whole(messages), OLDER)[0]
-    parts = [*payload["config"]["system_instruction"]["parts"]]
-    parts += [part for content in payload["contents"] for part in content["parts"]]
-    said = [part.get("function_response", {"response": part})["response"] for part in parts]
-    wire = [value for response in said for value in response.values() if type(value) is str]
-    assert [text for text in texts if text] == [text for text in wire if text]
+    assert [] == changed_texts(recordings)
 
 
 # Properties.
@@ -282,11 +316,19 @@ def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
     assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
 
 
+every_check = pytest.mark.parametrize(
+    "check", [gemini_rules, pytest.param(check_gemini, marks=typed)]
+)
+
+
+@every_check
 @given(turns=_turns, facts=_facts)
-def test_accepted_for_any_conversation(turns: list[tuple[Message, ...]], facts: ModelFacts) -> None:
+def test_accepted_for_any_conversation(
+    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
+) -> None:
     """Any conversation whose calls are answered is accepted."""
     messages = [say("system", "Be brief."), *joined(turns)]
-    check_gemini(write(whole(messages), facts)[0], facts)
+    check(write(whole(messages), facts)[0], facts)
 
 
 @given(
@@ -686,12 +728,13 @@ def test_own_tools_alone() -> None:
     assert {"tools": [{"google_search": {}}]} == config(Prompt((HELLO,), (SEARCH,)))
 
 
-def test_tools_sent() -> None:
+@typed
+def test_tools_sent(clients: Clients) -> None:
     """The real client sends tools, choice and schema unchanged."""
     prompt = Prompt((HELLO,), (LOOK_UP, SEARCH), "look up", OutputSchema({"type": "object"}))
     payload, _ = write(prompt, SIGNING)
     check_gemini(payload, SIGNING)
-    assert normal(payload) == send_gemini(payload)
+    assert normal(payload) == clients.gemini(payload)
 
 
 def test_tool_losses() -> None:
@@ -1125,10 +1168,6 @@ def test_loss_names_its_place() -> None:
             {"contents": [], "systemInstruction": {"role": "user", "parts": [{"text": "One."}]}},
             (say("system", "One.", kind="recorded"),),
         ),
-        (
-            {"contents": [], "config": types.GenerateContentConfig(system_instruction="One.")},
-            (say("system", "One.", kind="recorded"),),
-        ),
         ([{"parts": [{"text": "One."}]}], (say("user", "One.", kind="recorded"),)),
         ([{"role": "model"}], (say("assistant", kind="recorded"),)),
         (
@@ -1147,14 +1186,6 @@ def test_loss_names_its_place() -> None:
         (
             [{"role": "model", "parts": [{"text": "x", "thought_signature": b"sig"}]}],
             (say("assistant", TextBlock("x", extra=SIGNED), kind="recorded"),),
-        ),
-        (
-            [
-                types.Content(
-                    role="model", parts=[types.Part(text="Rain.", thought_signature=b"sig")]
-                )
-            ],
-            (say("assistant", TextBlock("Rain.", extra=SIGNED), kind="recorded"),),
         ),
         (
             [{"parts": [{"inlineData": {"mimeType": "image/png", "data": b"\x00"}}]}],
@@ -1211,6 +1242,32 @@ def test_loss_names_its_place() -> None:
 def test_read(data: object, messages: tuple[Message, ...]) -> None:
     """A payload is read as recorded messages, whichever way its keys are spelled."""
     assert messages == read(data).messages
+
+
+@typed
+@pytest.mark.parametrize(
+    ("made", "messages"),
+    [
+        (
+            lambda types: {
+                "contents": [],
+                "config": types.GenerateContentConfig(system_instruction="One."),
+            },
+            (say("system", "One.", kind="recorded"),),
+        ),
+        (
+            lambda types: [
+                types.Content(
+                    role="model", parts=[types.Part(text="Rain.", thought_signature=b"sig")]
+                )
+            ],
+            (say("assistant", TextBlock("Rain.", extra=SIGNED), kind="recorded"),),
+        ),
+    ],
+)
+def test_read_objects(made: Any, messages: tuple[Message, ...], types: Any) -> None:
+    """The SDK's own objects are read as what they say."""
+    assert messages == read(made(types)).messages
 
 
 def responded(response: object, **keys: Any) -> list[Any]:
@@ -1301,14 +1358,15 @@ def test_calls_without_ids() -> None:
     assert (["call_0", "call_1", "call_2"], ["call_1", "call_0", "call_2"]) == (ids, answered)
 
 
-def test_rounds_without_ids() -> None:
+@every_check
+def test_rounds_without_ids(check: Any) -> None:
     """Each round of calls without ids gets ids of its own on the wire."""
     data = [
         {"role": "model", "parts": [unnamed("function_call", "f")]},
         {"role": "user", "parts": [unnamed("function_response", "f")]},
     ]
     payload, _ = write(read([*data, *data]), OLDER)
-    check_gemini(payload, OLDER)
+    check(payload, OLDER)
     ids = [
         part["function_call"]["id"]
         for content in json.loads(json.dumps(payload))["contents"]
@@ -1438,7 +1496,7 @@ def test_read_body() -> None:
         ({}, None),
         ({"mode": "MODE_UNSPECIFIED"}, None),
         ({"mode": "AUTO"}, "auto"),
-        ({"mode": types.FunctionCallingConfigMode.NONE}, "none"),
+        ({"mode": "NONE"}, "none"),
         ({"mode": "ANY"}, "required"),
         ({"mode": "ANY", "allowedFunctionNames": ["f"]}, "f"),
     ],
@@ -1447,6 +1505,14 @@ def test_read_choice(calling: object, choice: str | None) -> None:
     """A mode is a choice; one allowed name is that tool."""
     data = {"contents": [], "config": {"tool_config": {"function_calling_config": calling}}}
     assert choice == read(data).tool_choice
+
+
+@typed
+def test_read_choice_of_the_sdk(types: Any) -> None:
+    """The SDK's own mode is a choice, too."""
+    calling = {"mode": types.FunctionCallingConfigMode.NONE}
+    data = {"contents": [], "config": {"tool_config": {"function_calling_config": calling}}}
+    assert "none" == read(data).tool_choice
 
 
 @pytest.mark.parametrize(
@@ -1555,8 +1621,13 @@ def test_no_content(item: object, fix: str) -> None:
 ONE = (say("user", "One.", kind="recorded"),)
 PICTURED = (say("user", "One.", PICTURE, kind="recorded"),)
 FILM = MediaSource("url", "https://www.youtube.com/watch?v=x")
-FILE = types.File(uri=UPLOADED, mime_type="image/png")
-BYTES = types.Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
+FILES = (
+    say("user", *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2, kind="recorded"),
+)
+
+
+FILE = {"file_uri": UPLOADED, "mime_type": "image/png"}
+BYTES = {"inline_data": {"data": base64.b64decode(PNG), "mime_type": "image/png"}}
 
 
 @pytest.mark.parametrize(
@@ -1565,24 +1636,12 @@ BYTES = types.Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
         pytest.param("One.", ONE, id="a text"),
         pytest.param({"parts": [{"text": "One."}]}, ONE, id="a content"),
         pytest.param({"text": "One."}, ONE, id="a part"),
-        pytest.param(types.UserContent("One."), ONE, id="a content of the SDK"),
         pytest.param([{"text": "One."}], ONE, id="a part in a list"),
-        pytest.param([types.Part.from_text(text="One.")], ONE, id="a part of the SDK"),
         pytest.param([{"parts": {"text": "One."}}], ONE, id="a content of one part"),
         pytest.param([{"parts": ["One."]}], ONE, id="a text for a part"),
         pytest.param(["One.", BYTES], PICTURED, id="a text and a picture"),
         pytest.param([["One.", BYTES]], PICTURED, id="a list in the list"),
-        pytest.param(
-            [FILE, {"file_uri": UPLOADED, "mime_type": "image/png"}],
-            (
-                say(
-                    "user",
-                    *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2,
-                    kind="recorded",
-                ),
-            ),
-            id="files",
-        ),
+        pytest.param([FILE, FILE], FILES, id="files"),
         pytest.param(
             ["One.", F, OF_F, "Two."],
             (
@@ -1603,6 +1662,29 @@ def test_read_contents(contents: object, messages: tuple[Message, ...]) -> None:
     assert messages == read({"contents": contents}).messages
 
 
+def picture(types: Any) -> Any:
+    """Return a picture as the SDK's part."""
+    return types.Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
+
+
+@typed
+@pytest.mark.parametrize(
+    ("made", "messages"),
+    [
+        pytest.param(lambda types: types.UserContent("One."), ONE, id="a content"),
+        pytest.param(lambda types: [types.Part.from_text(text="One.")], ONE, id="a part"),
+        pytest.param(lambda types: ["One.", picture(types)], PICTURED, id="a picture"),
+        pytest.param(lambda types: [["One.", picture(types)]], PICTURED, id="a list in the list"),
+        pytest.param(
+            lambda types: [types.File(uri=UPLOADED, mime_type="image/png"), FILE], FILES, id="files"
+        ),
+    ],
+)
+def test_read_contents_of_the_sdk(made: Any, messages: tuple[Message, ...], types: Any) -> None:
+    """The SDK's own contents, parts and files are read, alone and among others."""
+    assert messages == read({"contents": made(types)}).messages
+
+
 @pytest.mark.parametrize(
     ("given", "texts"),
     [
@@ -1610,13 +1692,19 @@ def test_read_contents(contents: object, messages: tuple[Message, ...]) -> None:
         (["One.", "Two."], ["One.", "Two."]),
         ({"text": "One."}, ["One."]),
         ({"parts": {"text": "One."}}, ["One."]),
-        (types.UserContent("One."), ["One."]),
     ],
 )
 def test_read_system(given: object, texts: list[str]) -> None:
     """A system instruction is a content, its parts, or one of them."""
     (said,) = read({"contents": [], "system_instruction": given}).messages
     assert say("system", *texts, kind="recorded") == said
+
+
+@typed
+def test_read_system_of_the_sdk(types: Any) -> None:
+    """A system instruction may be the SDK's own content."""
+    data = {"contents": [], "system_instruction": types.UserContent("One.")}
+    assert (say("system", "One.", kind="recorded"),) == read(data).messages
 
 
 @pytest.mark.parametrize(
@@ -1733,10 +1821,11 @@ def test_payload_is_its_own() -> None:
     assert {"tool_call": {"args": [1]}} == block.data
 
 
-def test_deep_arguments() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_arguments(depth: int) -> None:
     """Arguments of any depth are read, and written as far as JSON goes."""
     args: dict[str, Any] = {}
-    for _ in range(10_000):
+    for _ in range(depth):
         args = {"a": args}
     data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": args}}]}]
     assert ("hint", "arguments of f") in named(write(read(data), OLDER)[1])
@@ -1771,29 +1860,40 @@ REPLY = {
     ],
     "usageMetadata": USAGE,
 }
-TYPED = types.GenerateContentResponse.model_validate(REPLY)
+SAID = (["reasoning", "tool_use"], "tool_use", COUNTED, [b"si\xff"])
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(REPLY, id="the body"),
-        pytest.param(TYPED, id="the SDK's object"),
-        pytest.param(TYPED.model_dump(mode="json", exclude_none=True), id="dumped for JSON"),
-        pytest.param(TYPED.model_dump(), id="dumped"),
-        pytest.param(TYPED.to_json_dict(), id="dumped by the SDK"),
-    ],
-)
-def test_response(data: object) -> None:
-    """A response is what the model said, why it stopped and what was counted."""
+def read_from(data: object) -> tuple[Any, ...]:
+    """Return what is read from a response: kinds of blocks, end, counts, decoded signatures."""
     found = read_response(data)
     signatures = [
         block.extra["thought_signature"] for block in found.content if type(block) is ToolUseBlock
     ]
     decoded = [base64.urlsafe_b64decode(signature) for signature in signatures]
     kinds = [block.type for block in found.content]
-    expected = (["reasoning", "tool_use"], "tool_use", COUNTED, [b"si\xff"])
-    assert expected == (kinds, found.finish_reason, found.token_usage, decoded)
+    return (kinds, found.finish_reason, found.token_usage, decoded)
+
+
+def test_response() -> None:
+    """A response is what the model said, why it stopped and what was counted."""
+    assert SAID == read_from(REPLY)
+
+
+@typed
+@pytest.mark.parametrize(
+    "dumped",
+    [
+        pytest.param(lambda typed: typed, id="the SDK's object"),
+        pytest.param(
+            lambda typed: typed.model_dump(mode="json", exclude_none=True), id="dumped for JSON"
+        ),
+        pytest.param(lambda typed: typed.model_dump(), id="dumped"),
+        pytest.param(lambda typed: typed.to_json_dict(), id="dumped by the SDK"),
+    ],
+)
+def test_response_of_the_sdk(dumped: Any, types: Any) -> None:
+    """The SDK's response says the same as its body."""
+    assert SAID == read_from(dumped(types.GenerateContentResponse.model_validate(REPLY)))
 
 
 def test_response_comes_back() -> None:
@@ -1810,7 +1910,7 @@ def test_response_comes_back() -> None:
         ("STOP", "stop"),
         ("MAX_TOKENS", "length"),
         ("SAFETY", "filtered"),
-        (types.FinishReason.RECITATION, "filtered"),
+        ("RECITATION", "filtered"),
         ("CONTINUATION", "paused"),
         ("MALFORMED_FUNCTION_CALL", "MALFORMED_FUNCTION_CALL"),
         (None, None),
@@ -1821,11 +1921,27 @@ def test_finish_reason(reason: object, word: str | None) -> None:
     assert word == read_response({"candidates": [{"finish_reason": reason}]}).finish_reason
 
 
-@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", types.BlockedReason.JAILBREAK])
+@typed
+def test_reasons_of_the_sdk(types: Any) -> None:
+    """The SDK's own reasons are told in the same words."""
+    ended = {"candidates": [{"finish_reason": types.FinishReason.RECITATION}]}
+    blocked = {"promptFeedback": {"blockReason": types.BlockedReason.JAILBREAK}}
+    assert ("filtered", ((), "filtered", None)) == (
+        read_response(ended).finish_reason,
+        nothing_said(blocked),
+    )
+
+
+def nothing_said(data: object) -> tuple[Any, ...]:
+    """Return what a response without an answer says, and why."""
+    found = read_response(data)
+    return (found.content, found.finish_reason, found.token_usage)
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", "JAILBREAK"])
 def test_blocked_response(reason: object) -> None:
     """A request that was blocked has no candidate, and nothing was said."""
-    found = read_response({"promptFeedback": {"blockReason": reason}})
-    assert ((), "filtered", None) == (found.content, found.finish_reason, found.token_usage)
+    assert ((), "filtered", None) == nothing_said({"promptFeedback": {"blockReason": reason}})
 
 
 @pytest.mark.parametrize("candidates", [{}, {"candidates": None}, {"candidates": []}])

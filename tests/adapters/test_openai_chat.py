@@ -7,7 +7,6 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
 
 from promptdsl import (
     AudioBlock,
@@ -45,18 +44,18 @@ from tests.adapters.conversations import (
     LOOK_UP,
     PDF,
     PNG,
-    RECORDED,
     WAV,
     answer,
     call,
     marked,
     media,
-    needs_recorded,
     say,
     whole,
 )
-from tests.adapters.recorder import send_openai
-from tests.adapters.sdk_check import check_openai
+from tests.adapters.every_target import check, check_rules
+from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.recorder import Clients
+from tests.folding import failures, unequal
 from tests.internals import Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
@@ -67,9 +66,11 @@ COMPATIBLE = facts_for(None, "openai_compatible")
 NEITHER = facts_for("o1-mini", None)
 FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
 
-every_conversation = pytest.mark.parametrize("name", CONVERSATIONS)
+TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
 # A block no type of this version knows is sent as it came, so no checker knows it either.
-KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
+KNOWN = {name: prompt for name, prompt in TABLE.items() if name != "unknown blocks"}
+
+typed = pytest.mark.sdk("openai")
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 NOTHING = ("hint", "messages")
@@ -98,49 +99,66 @@ def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> d
 # Every conversation.
 
 
+@typed
 @every_target
-@pytest.mark.parametrize("name", KNOWN)
-def test_accepted(name: str, facts: ModelFacts) -> None:
+def test_accepted(facts: ModelFacts) -> None:
     """Every conversation is written as the SDK's types and the service's rules ask."""
-    check_openai(write(whole(CONVERSATIONS[name]), facts)[0])
+    assert [] == refused(KNOWN, facts, check)
 
 
 @every_target
-@every_conversation
-def test_law(name: str, facts: ModelFacts) -> None:
-    """What is written, read and written again is the same bytes."""
-    payload, _ = write(whole(CONVERSATIONS[name]), facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every conversation is written as the service's rules ask."""
+    assert [] == refused(KNOWN, facts, check_rules)
 
 
-@every_conversation
-def test_sent(name: str) -> None:
-    """The real client sends the payload unchanged."""
-    payload, _ = write(whole(CONVERSATIONS[name]), OPENAI)
-    assert {"model": "gpt-5.6-sol", **payload} == send_openai(payload)
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any conversation, read and written again is the same bytes."""
+    assert [] == unlawful(TABLE, facts, json.dumps)
 
 
-@needs_recorded
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded(name: str) -> None:
+def changed_on_its_way(clients: Clients) -> list[str]:
+    """Return where the body that the client sends is not the payload."""
+
+    def wrong(name: str) -> str:
+        payload: Any = write(TABLE[name], OPENAI)[0]
+        return unequal({"model": "gpt-5.6-sol", **payload}, clients.openai(payload))
+
+    return failures(TABLE, wrong)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(clients)
+
+
+def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return where a conversation that comes back is another, or has a loss."""
+
+    def wrong(name: str) -> str:
+        messages = recorded[name]
+        expected = [
+            {key: message[key] for key in message if (message["role"], key) != ("tool", "name")}
+            for message in messages
+        ]
+        found = written(*read(messages).messages), write(read(expected), OPENAI)[1]
+        return unequal((expected, ()), found)
+
+    return failures(recorded, wrong)
+
+
+def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
     """A recorded conversation comes back as it was, the tools' names on results aside."""
-    recorded = [
-        {key: message[key] for key in message if (message["role"], key) != ("tool", "name")}
-        for message in RECORDED[name]
-    ]
-    assert (recorded, ()) == (
-        written(*read(RECORDED[name]).messages),
-        write(read(recorded), OPENAI)[1],
-    )
+    assert [] == changed(recorded)
 
 
-@needs_recorded
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_accepted(name: str) -> None:
+@typed
+@pytest.mark.slow
+def test_recorded_accepted(recordings: Prompts) -> None:
     """What is written of a recorded conversation, up to its last answer, is accepted."""
-    messages = read(RECORDED[name]).messages
-    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
-    check_openai(write(whole(messages[: last + 1]), OPENAI)[0])
+    assert [] == refused(all_answered(recordings), OPENAI, check)
 
 
 # The property.
@@ -1141,8 +1159,11 @@ def test_form_of_plain_text() -> None:
     assert read({"messages": [], "response_format": {"type": "text"}}).output is None
 
 
+@typed
 def test_sdk_objects() -> None:
     """The messages and calls of a response may be put among recorded ones, as they came."""
+    from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
+
     call = ChatCompletionMessageFunctionToolCall.model_validate(function("a"))
     said = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
     plain = {"role": "assistant", "content": None, "tool_calls": [function("a")]}

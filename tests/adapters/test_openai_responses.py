@@ -7,7 +7,6 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types.responses import Response
 from pydantic import ValidationError
 
 from promptdsl import (
@@ -39,20 +38,21 @@ from tests.adapters.conversations import (
     PDF,
     PNG,
     PROMPTS,
-    RECORDED,
     SEARCH,
     WAV,
     answer,
     call,
     marked,
     media,
-    needs_recorded,
     say,
     whole,
 )
-from tests.adapters.openai_responses_check import check_openai_responses, send_openai_responses
+from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.openai_responses_check import check_openai_responses, openai_responses_rules
+from tests.adapters.recorder import Clients
 from tests.adapters.strategies import joined, rounds_of, turns_of
-from tests.internals import EMPTY, Kind, Role, facts_for, openai_chat
+from tests.folding import failures, unequal
+from tests.internals import EMPTY, Kind, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
 from tests.internals import write_openai_responses as write
@@ -62,9 +62,10 @@ OLDER = attrs.evolve(facts_for(None, "openai_responses"), instructions=False)
 NEITHER = facts_for("o1-mini", "openai_responses")
 BARE = ModelFacts(provider="openai_responses", forced_tools=False)
 # A block no type of this version knows is sent as it came, so no checker knows it either.
-KNOWN = [name for name in PROMPTS if name != "unknown blocks"]
+KNOWN = {name: prompt for name, prompt in PROMPTS.items() if name != "unknown blocks"}
 FACTS = {"able": ABLE, "older": OLDER, "o1-mini": NEITHER, "bare": BARE}
 
+typed = pytest.mark.sdk("openai")
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
@@ -120,49 +121,71 @@ def reply(id: str, *parts: Any, **keys: Any) -> dict[str, Any]:
 # Every conversation.
 
 
+@typed
 @every_target
-@pytest.mark.parametrize("name", KNOWN)
-def test_accepted(name: str, facts: ModelFacts) -> None:
+def test_accepted(facts: ModelFacts) -> None:
     """Every prompt is written as the SDK's types and the service's rules ask."""
-    check_openai_responses(write(PROMPTS[name], facts)[0], facts)
+    assert [] == refused(KNOWN, facts, check_openai_responses)
 
 
 @every_target
-@pytest.mark.parametrize("name", PROMPTS)
-def test_law(name: str, facts: ModelFacts) -> None:
-    """What is written, read and written again is the same bytes."""
-    payload, _ = write(PROMPTS[name], facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every prompt is written as the service's rules ask."""
+    assert [] == refused(KNOWN, facts, openai_responses_rules)
 
 
-@pytest.mark.parametrize("name", PROMPTS)
-def test_sent(name: str) -> None:
-    """The real client sends the payload unchanged."""
-    payload, _ = write(PROMPTS[name], ABLE)
-    assert {"model": "gpt-5.6-sol", **payload} == send_openai_responses(payload)
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any prompt, read and written again is the same bytes."""
+    assert [] == unlawful(PROMPTS, facts, json.dumps)
 
 
-@needs_recorded
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded(name: str) -> None:
-    """A recorded conversation, up to its last answered turn, is accepted and keeps the law."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    last = max(i for i, m in enumerate(messages) if m.role != "assistant")
-    payload, _ = write(whole(messages[: last + 1]), ABLE)
-    check_openai_responses(payload, ABLE)
-    assert json.dumps(payload) == json.dumps(write(read(payload), ABLE)[0])
+def changed_on_its_way(clients: Clients) -> list[str]:
+    """Return where the body that the client sends is not the payload."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(PROMPTS[name], ABLE)
+        return unequal({"model": "gpt-5.6-sol", **payload}, clients.openai_responses(payload))
+
+    return failures(PROMPTS, wrong)
 
 
-@needs_recorded
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_text(name: str) -> None:
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(clients)
+
+
+@pytest.mark.slow
+def test_recorded(recordings: Prompts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), ABLE, json.dumps)
+
+
+@typed
+@pytest.mark.slow
+def test_recorded_accepted(recordings: Prompts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), ABLE, check_openai_responses)
+
+
+def changed_texts(recordings: Prompts) -> list[str]:
+    """Return where the texts on the wire are not those of a recorded conversation."""
+
+    def wrong(name: str) -> str:
+        messages = recordings[name].messages
+        blocks = [block for message in messages for block in message.content]
+        inner = [getattr(block, "content", (block,)) for block in blocks]
+        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+        wire = [item.get("content", item.get("output")) for item in sent(*messages)]
+        return unequal(texts, [part for part in wire if part])
+
+    return failures(recordings, wrong)
+
+
+def test_recorded_text(recordings: Prompts) -> None:
     """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    messages = openai_chat.read(RECORDED[name]).messages
-    blocks = [block for message in messages for block in message.content]
-    inner = [getattr(block, "content", (block,)) for block in blocks]
-    texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
-    wire = [item.get("content", item.get("output")) for item in sent(*messages)]
-    assert texts == [part for part in wire if part]
+    assert [] == changed_texts(recordings)
 
 
 # Properties.
@@ -314,11 +337,16 @@ def test_ids_stay_apart(ids: list[str]) -> None:
     assert (len(ids), made[: len(ids)]) == (len(set(made)), made[len(ids) :])
 
 
+@pytest.mark.parametrize(
+    "check", [openai_responses_rules, pytest.param(check_openai_responses, marks=typed)]
+)
 @given(turns=_turns, facts=st.sampled_from([*FACTS.values()]))
-def test_accepted_for_any_conversation(turns: list[tuple[Message, ...]], facts: ModelFacts) -> None:
+def test_accepted_for_any_conversation(
+    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
+) -> None:
     """Any conversation whose calls are answered is accepted."""
     payload, _ = write(whole([say("system", "Be brief."), *joined(turns)]), facts)
-    check_openai_responses(payload, facts)
+    check(payload, facts)
 
 
 @given(turns=_turns)
@@ -1273,8 +1301,8 @@ def test_mark_read_again() -> None:
 # Responses.
 
 
-def response(*items: Any, **more: Any) -> Response:
-    """Return a response as the client returns it."""
+def response(*items: Any, **more: Any) -> dict[str, Any]:
+    """Return the body of a response."""
     given: dict[str, Any] = {
         "id": "resp_1",
         "object": "response",
@@ -1283,7 +1311,14 @@ def response(*items: Any, **more: Any) -> Response:
         "tools": [],
     }
     given |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
-    return Response.model_validate({**given, "output": [*items], **more})
+    return {**given, "output": [*items], **more}
+
+
+def typed_response(body: dict[str, Any]) -> Any:
+    """Return a response as the client returns it."""
+    from openai.types.responses import Response
+
+    return Response.model_validate(body)
 
 
 USAGE = {
@@ -1296,52 +1331,66 @@ USAGE = {
 ANSWERED = (thought("rs_1", "Hm.", encrypted_content="ZW5j"), reply("msg_1", spoken("Rain.")))
 
 
+COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1}
+
+
+def sent_back(found: object) -> tuple[Any, ...]:
+    """Return what a response counted, why it ended, and how it is sent back."""
+    message = read_response(found)
+    return (message.token_usage, message.finish_reason, sent(message))
+
+
+def test_response() -> None:
+    """A response is one message, with what was counted, that is sent back as it came."""
+    assert (COUNTED, "stop", [*ANSWERED]) == sent_back(response(*ANSWERED, usage=USAGE))
+
+
+@typed
 @pytest.mark.parametrize(
-    "found",
-    [
-        response(*ANSWERED, usage=USAGE),
-        response(*ANSWERED, usage=USAGE).to_dict(),
-        response(*ANSWERED, usage=USAGE).model_dump(),
-    ],
+    "dumped",
+    [lambda found: found, lambda found: found.to_dict(), lambda found: found.model_dump()],
     ids=["object", "to_dict", "model_dump"],
 )
-def test_response(found: object) -> None:
-    """A response is one message, with what was counted, that is sent back as it came."""
-    message = read_response(found)
-    counted = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1}
-    assert (counted, "stop", [*ANSWERED]) == (
-        message.token_usage,
-        message.finish_reason,
-        sent(message),
-    )
+def test_response_of_the_sdk(dumped: Any) -> None:
+    """So is the SDK's own object, and what it dumps."""
+    found = typed_response(response(*ANSWERED, usage=USAGE))
+    assert (COUNTED, "stop", [*ANSWERED]) == sent_back(dumped(found))
 
 
-@pytest.mark.parametrize(
-    ("found", "reason"),
-    [
-        (response(use("a")), "tool_use"),
-        (response(reply("msg_1", {"type": "refusal", "refusal": "No."})), "refused"),
-        (
-            response(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
-            "length",
-        ),
-        (
-            response(status="incomplete", incomplete_details={"reason": "content_filter"}),
-            "filtered",
-        ),
-        (response(status="incomplete"), "incomplete"),
-        (response(status="failed"), "failed"),
-        (response(status=None), None),
-    ],
-)
-def test_finish_reason(found: Response, reason: str | None) -> None:
+ENDED: list[tuple[dict[str, Any], str | None]] = [
+    (response(use("a")), "tool_use"),
+    (response(reply("msg_1", {"type": "refusal", "refusal": "No."})), "refused"),
+    (
+        response(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+        "length",
+    ),
+    (
+        response(status="incomplete", incomplete_details={"reason": "content_filter"}),
+        "filtered",
+    ),
+    (response(status="incomplete"), "incomplete"),
+    (response(status="failed"), "failed"),
+    (response(status=None), None),
+]
+
+
+@pytest.mark.parametrize(("found", "reason"), ENDED)
+def test_finish_reason(found: dict[str, Any], reason: str | None) -> None:
     """Why a model stopped is told in words of ours, another word is kept."""
     assert reason == read_response(found).finish_reason
 
 
+@typed
+@pytest.mark.parametrize(("found", "reason"), ENDED)
+def test_finish_reason_of_the_sdk(found: dict[str, Any], reason: str | None) -> None:
+    """It is told of the SDK's own object, too."""
+    assert reason == read_response(typed_response(found)).finish_reason
+
+
+@typed
 def test_response_objects_among_items() -> None:
     """The items of a response may be put among recorded ones, as the client returned them."""
-    items = [turn("user", "a"), *response(*ANSWERED).output]
+    items = [turn("user", "a"), *typed_response(response(*ANSWERED)).output]
     assert [turn("user", "a"), *ANSWERED] == sent(*recorded(*items))
 
 
@@ -1357,6 +1406,7 @@ def test_no_response(data: object) -> None:
 # The check itself.
 
 
+@typed
 @pytest.mark.parametrize(
     "items",
     [

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from promptdsl import ModelFacts
-from tests.adapters.recorder import send_anthropic, send_openai
+from tests.adapters.recorder import Clients
 from tests.adapters.sdk_check import check_anthropic, check_openai
+
+pytestmark = pytest.mark.sdk("anthropic", "openai")
 
 ABLE = ModelFacts(instructions=True, cache_marks=True)
 PLAIN = ModelFacts(prefill=True)
@@ -308,9 +310,9 @@ def test_bad_for_a_model(payload: dict[str, Any]) -> None:
         check_anthropic(payload, PLAIN)
 
 
-def test_recorder() -> None:
+def test_recorder(clients: Clients) -> None:
     """The recorder keeps what each client sends, and both clients can read its reply."""
-    sent = send_openai(chat(ASK)), send_anthropic(claude(say("user")))
+    sent = clients.openai(chat(ASK)), clients.anthropic(claude(say("user")))
     assert (
         {"model": "gpt-5.6-sol", **chat(ASK)},
         {"model": "claude-opus-5-5", "max_tokens": 1, **claude(say("user"))},

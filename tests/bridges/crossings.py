@@ -25,7 +25,7 @@ from promptdsl import (
     VideoBlock,
     render,
 )
-from tests.adapters.conversations import LONG_ID, PNG, RECORDED
+from tests.adapters.conversations import LONG_ID, PNG
 from tests.internals import Written
 
 
@@ -37,9 +37,9 @@ def rendered(messages: Iterable[Message], provider: str | None = None) -> Render
     return attrs.evolve(some, messages=sent.messages, sent=sent, written=written, losses=())
 
 
-def recorded(name: str) -> Rendered:
-    """Return a real conversation, rendered for no target."""
-    return render(History.from_openai(RECORDED[name]), transformation={"tool_pairing": "fill"})
+def as_rendered(messages: Any) -> Rendered:
+    """Return a recorded conversation, rendered for no target."""
+    return render(History.from_openai(messages), transformation={"tool_pairing": "fill"})
 
 
 def texts(messages: Sequence[Message]) -> set[str]:

@@ -4,6 +4,9 @@ from typing import Any
 
 import attrs
 import pytest
+
+pytest.importorskip("langchain_core", reason="needs langchain-core")
+
 from langchain_core.messages import (
     AIMessage,
     HumanMessage,
@@ -41,6 +44,8 @@ from promptdsl.bridges.langchain import from_langchain, to_langchain
 from tests.adapters.conversations import PNG, answer, call, media, say
 from tests.bridges.crossings import rendered
 from tests.renders import named_losses
+
+pytestmark = pytest.mark.sdk("langchain_core")
 
 
 def written(*messages: Message) -> Any:

@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+
+pytest.importorskip("mcp", reason="needs mcp")
+
 from mcp.types import (
     Annotations,
     AudioContent,
@@ -36,6 +39,8 @@ from promptdsl.bridges.mcp import from_mcp, to_mcp
 from tests.adapters.conversations import answer, call, media, say
 from tests.bridges.crossings import rendered
 from tests.renders import named_losses
+
+pytestmark = pytest.mark.sdk("mcp")
 
 
 def spoken(role: Any, text: str) -> PromptMessage:

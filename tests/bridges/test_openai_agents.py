@@ -1,17 +1,28 @@
 """OpenAI Agents SDK, there and back."""
 
+from typing import Any
+
 import pytest
 
 from promptdsl import DataError, System, Timeline, Tool, User, render
 from promptdsl.bridges.openai_agents import from_openai_agents, to_openai_agents
 from tests.adapters.conversations import CONVERSATIONS
-from tests.adapters.openai_responses_check import check_openai_responses
+from tests.adapters.openai_responses_check import check_openai_responses, openai_responses_rules
 from tests.bridges.crossings import rendered
+from tests.folding import failures
 from tests.internals import facts_for
 from tests.renders import named_losses
 
 # A block no type of this version knows is sent as it came, so no checker knows it either.
 KNOWN = [name for name in CONVERSATIONS if name != "unknown blocks"]
+
+every_check = pytest.mark.parametrize(
+    "check",
+    [
+        openai_responses_rules,
+        pytest.param(check_openai_responses, marks=pytest.mark.sdk("openai")),
+    ],
+)
 
 
 def test_a_conversation() -> None:
@@ -37,11 +48,21 @@ def test_text_alone() -> None:
     assert [("system", "Be brief."), ("user", "Hi.")] == [(m.role, m.plain) for m in found]
 
 
-@pytest.mark.parametrize("name", KNOWN)
-def test_accepted(name: str) -> None:
+def refused(check: Any) -> list[str]:
+    """Return what a check says of conversations as input items."""
+    facts = facts_for(None, "openai_responses")
+
+    def wrong(name: str) -> None:
+        items = to_openai_agents(rendered(CONVERSATIONS[name], "openai_responses")).messages
+        check({"input": items}, facts)
+
+    return failures(KNOWN, wrong)
+
+
+@every_check
+def test_accepted(check: Any) -> None:
     """Every conversation is written as the SDK's types and the service's rules ask."""
-    items = to_openai_agents(rendered(CONVERSATIONS[name], "openai_responses")).messages
-    check_openai_responses({"input": items}, facts_for(None, "openai_responses"))
+    assert [] == refused(check)
 
 
 def test_no_items() -> None:

@@ -4,6 +4,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
+pytest.importorskip("pydantic_ai", reason="needs pydantic-ai")
+
 from pydantic_ai.messages import (
     BinaryContent,
     CachePoint,
@@ -52,6 +55,8 @@ from promptdsl.bridges.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.adapters.conversations import answer, call, media, say
 from tests.bridges.crossings import rendered
 from tests.renders import named_losses
+
+pytestmark = pytest.mark.sdk("pydantic_ai")
 
 TIME: Any = {"timestamp": datetime(1970, 1, 1, tzinfo=UTC)}
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import BudgetError, Developer, Event, FirstFit, Rendered, Text, Timeline, render
-from tests.adapters.every_target import check
+from tests.adapters.every_target import every_check
 from tests.fitting.descriptions import (
     K,
     Part,
@@ -173,9 +173,15 @@ def test_nothing_moves(case: tuple[Part, Room, Rendered]) -> None:
     assert short_form(render(built(kept)).messages) == short_form(rendered.messages)
 
 
+@every_check
 @examples(50)
-@given(kept_of(), st.sampled_from(["openai", "openai_responses", "anthropic", "gemini", "bedrock"]))
-def test_what_is_sent_is_taken(case: tuple[Part, Room, Rendered], provider: str) -> None:
+@given(
+    case=kept_of(),
+    provider=st.sampled_from(["openai", "openai_responses", "anthropic", "gemini", "bedrock"]),
+)
+def test_what_is_sent_is_taken(
+    check: Any, case: tuple[Part, Room, Rendered], provider: str
+) -> None:
     """After every cut there is a request that its target takes."""
     tree, found, _ = case
     sent = fitted(tree, found, provider=provider)

@@ -33,7 +33,7 @@ from promptdsl import (
     UserAction,
     render,
 )
-from tests.adapters.sdk_check import check_anthropic, check_openai
+from tests.adapters.every_target import every_check
 from tests.errors import this_line
 from tests.internals import INTERRUPTED, pair
 from tests.renders import ShortForm, comes_to, did_nothing, timeline_of
@@ -193,12 +193,15 @@ def test_ids_are_mended(ids: list[str], expected: list[str]) -> None:
     assert expected == [block["id"] for block in blocks if block["type"] == "tool_use"]
 
 
-@given(st.lists(st.sampled_from(["a", "a_2", "a.2", "b", "é", "x" * 70]), min_size=1, max_size=8))
-def test_a_new_id_depends_on_earlier_turns_only(ids: list[str]) -> None:
+@every_check
+@given(
+    ids=st.lists(st.sampled_from(["a", "a_2", "a.2", "b", "é", "x" * 70]), min_size=1, max_size=8)
+)
+def test_a_new_id_depends_on_earlier_turns_only(check: Any, ids: list[str]) -> None:
     """Any run of calls is sent with ids that later calls do not change."""
     tree = [User("u"), *(turn for id in ids for turn in (calls(id), result(id)))]
     whole: Any = render(Timeline(*tree), model="claude-opus-5-5")
-    check_anthropic(whole.payload(), whole.facts)
+    check(whole.payload(), whole.facts)
     part: Any = render(Timeline(*tree[:-2]), model="claude-opus-5-5")
     assert part.payload()["messages"] == whole.payload()["messages"][: len(tree) - 2]
 
@@ -476,34 +479,34 @@ def written(step: str, ids: Any) -> list[Node]:
     return made[step]
 
 
-@given(STEPS, MODES)
-def test_any_conversation_is_repaired(steps: list[tuple[str, Any]], mode: str) -> None:
+@every_check
+@given(steps=STEPS, mode=MODES)
+def test_any_conversation_is_repaired(check: Any, steps: list[tuple[str, Any]], mode: str) -> None:
     """Whatever the calls and results of a conversation, both targets take what is repaired."""
     tree = timeline_of(User("first"), *(turn for step in steps for turn in written(*step)))
     mended = {"tool_pairing": mode}
-    check_openai(render(tree, provider="openai", transformation=mended).payload())
+    chat = render(tree, provider="openai", transformation=mended)
+    check(chat.payload(), chat.facts)
     claude = render(tree, model="claude-opus-5-5", transformation=mended)
-    check_anthropic(claude.payload(), claude.facts)
+    check(claude.payload(), claude.facts)
 
 
-@given(STEPS)
-def test_any_conversation_pairs_or_is_refused(steps: list[tuple[str, Any]]) -> None:
+@every_check
+@given(steps=STEPS)
+def test_any_conversation_pairs_or_is_refused(check: Any, steps: list[tuple[str, Any]]) -> None:
     """A conversation is refused as it stands, or both targets take it as soon as nothing waits."""
     tree = timeline_of(User("first"), *(turn for step in steps for turn in written(*step)))
-    assert outcome(tree, "openai") == outcome(tree, "anthropic")
+    assert outcome(tree, "openai", check) == outcome(tree, "anthropic", check)
 
 
-def outcome(tree: Node, target: Literal["openai", "anthropic"]) -> str:
+def outcome(tree: Node, target: Literal["openai", "anthropic"], check: Any) -> str:
     """Return what comes of a conversation: the name of an error, or nothing when it is taken."""
     try:
         rendered = render(tree, provider=target)
         payload = rendered.payload()
     except PromptError as error:
         return type(error).__name__
-    if target == "openai":
-        check_openai(payload)
-    else:
-        check_anthropic(payload, rendered.facts)
+    check(payload, rendered.facts)
     return ""
 
 

@@ -22,7 +22,8 @@ from tests.adapters.conversations import (
     media,
     say,
 )
-from tests.adapters.every_target import FACTS, as_json, write
+from tests.adapters.every_target import FACTS, write
+from tests.adapters.laws import as_json
 from tests.adapters.strategies import joined, rounds_of, turns_of
 from tests.internals import Memory, Recall, Request, Span, Written
 from tests.internals import targets_module as targets

@@ -1,0 +1,36 @@
+"""One test for many cases: what fails is named, and a case that fails hides no other."""
+
+from collections.abc import Callable, Iterable
+
+LONGEST = 600
+"""How many characters of what is wrong with one case are shown."""
+
+
+def failures(names: Iterable[str], wrong: Callable[[str], object]) -> list[str]:
+    """Return by name what ``wrong`` says of it, if it says anything, and its errors."""
+    return [f"{name}: {said[:LONGEST]}" for name in names if (said := _said(wrong, name))]
+
+
+def _said(wrong: Callable[[str], object], name: str) -> str:
+    try:
+        found = wrong(name)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return str(found) if found else ""
+
+
+def unequal(expected: object, found: object) -> str:
+    """Return where two values differ, as text from a little before it; nothing if they are equal.
+
+    Values that are unequal and look the same are told by their types.
+    """
+    if expected == found:
+        return ""
+    one, two = (value if isinstance(value, str) else repr(value) for value in (expected, found))
+    pairs = zip(one, two, strict=False)
+    first = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+    begin = max(first - 40, 0)
+    return (
+        f"at {first}: {one[begin : first + 120]!r} is expected, not {two[begin : first + 120]!r}"
+        f" ({type(expected).__name__}, {type(found).__name__})"
+    )

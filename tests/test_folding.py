@@ -1,0 +1,45 @@
+"""Folded tests: what fails is found, named and hides nothing."""
+
+import pytest
+
+from tests.folding import failures, unequal
+
+
+def wrong(name: str) -> object:
+    """Return what is wrong with a case, which is told by its name."""
+    if name.startswith("raise"):
+        raise ValueError(name)
+    return {"right": None, "none": [], "list": ["x"], "text": "y"}[name]
+
+
+def test_failures() -> None:
+    """Each case that fails is named with what is wrong, errors among them."""
+    names = ["right", "raise one", "none", "list", "raise two", "text", "unknown"]
+    assert [
+        "raise one: ValueError: raise one",
+        "list: ['x']",
+        "raise two: ValueError: raise two",
+        "text: y",
+        "unknown: KeyError: 'unknown'",
+    ] == failures(names, wrong)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "told"),
+    [
+        ("abc", "abc", ""),
+        ([1, 2], [1, 2], ""),
+        ("abc", "abd", "at 2: 'abc' is expected, not 'abd' (str, str)"),
+        ("ab", "abc", "at 2: 'ab' is expected, not 'abc' (str, str)"),
+        ([1], [2], "at 1: '[1]' is expected, not '[2]' (list, list)"),
+        (float("nan"), float("nan"), "at 3: 'nan' is expected, not 'nan' (float, float)"),
+        (
+            "x" * 99 + "a",
+            "x" * 99 + "b",
+            f"at 99: '{'x' * 40}a' is expected, not '{'x' * 40}b' (str, str)",
+        ),
+    ],
+)
+def test_unequal(expected: object, found: object, told: str) -> None:
+    """What differs is told from a little before the place, and equal values tell nothing."""
+    assert told == unequal(expected, found)
