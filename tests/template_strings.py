@@ -3,12 +3,13 @@
 ``tests/python314`` holds that the package sees no difference between the two.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
 
-class Interpolation(NamedTuple):
+@attrs.frozen(eq=False)
+class Interpolation:
     """The shape of ``string.templatelib.Interpolation``."""
 
     value: Any
@@ -17,7 +18,7 @@ class Interpolation(NamedTuple):
     format_spec: str = ""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Template:
     """The shape of ``string.templatelib.Template``."""
 
