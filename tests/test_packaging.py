@@ -28,7 +28,7 @@ import sys
 opened = []
 sys.addaudithook(lambda event, args: event == "open" and opened.append(str(args[0])))
 {SAY}
-print(*[name for name in opened if name.endswith(".j2")])
+print(*[name for name in opened if name.endswith(("templates", ".j2"))])
 """
 
 
@@ -78,10 +78,10 @@ def test_an_installed_wheel_is_what_runs(installed: Path, tmp_path: Path) -> Non
 
 def test_an_installed_wheel_holds_the_templates(installed: Path, tmp_path: Path) -> None:
     """A template that an installed wheel reads is its own, as in the source tree to the byte."""
-    template = installed / "promptdsl" / "templates" / TEMPLATE
+    folder = installed / "promptdsl" / "templates"
     found = _run(sys.executable, "-c", OPENED, cwd=tmp_path, PYTHONPATH=str(installed))
-    assert f"{SAID}{template}\n" == found
-    assert (ROOT / "templates" / TEMPLATE).read_bytes() == template.read_bytes()
+    assert f"{SAID}{folder} user_action.md.j2\n" == found
+    assert (ROOT / "templates" / TEMPLATE).read_bytes() == (folder / TEMPLATE).read_bytes()
 
 
 def test_an_installed_wheel_renders(installed: Path, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_an_editable_install_uses_the_source_tree(editable: Path, tmp_path: Path
 def test_an_editable_install_finds_the_templates(editable: Path, tmp_path: Path) -> None:
     """An editable install reads the templates of the source tree, not a copy of them."""
     found = _run(editable, "-c", OPENED, cwd=tmp_path)
-    assert f"{SAID}{ROOT / 'templates' / TEMPLATE}\n" == found
+    assert f"{SAID}{ROOT / 'templates'} user_action.md.j2\n" == found
 
 
 def test_an_editable_install_renders(editable: Path, tmp_path: Path) -> None:
