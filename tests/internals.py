@@ -6,6 +6,7 @@ module, only the imports here change. A claim about behaviour enters by the fron
 """
 
 from promptdsl import cli as cli_module
+from promptdsl import errors as errors_module
 from promptdsl import files as files_module
 from promptdsl import models as models_module
 from promptdsl import nodes as nodes_module
@@ -301,6 +302,7 @@ __all__ = [
     "entry_tokens",
     "equip",
     "equipment_of",
+    "errors_module",
     "event_environment",
     "event_text",
     "facts_for",
