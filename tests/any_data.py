@@ -38,7 +38,7 @@ class Liar(str):
         return "FORGED"
 
 
-def nested(depth: int) -> Any:
+def deep_list(depth: int) -> Any:
     """Return a list in a list in a list."""
     value: Any = []
     for _ in range(depth):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 Work = Callable[[], Any]
 
 
-def outcome(work: Work) -> Any:
+def ending(work: Work) -> Any:
     """Return what a function returns, or the error it raises, whichever that is."""
     try:
         return work()
@@ -31,7 +31,7 @@ class Home(Protocol):
 
 def awaited(work: Work) -> Any:
     """Return the outcome of a function outside of any task."""
-    found = outcome(work)
+    found = ending(work)
     return asyncio.run(found) if inspect.iscoroutine(found) else found
 
 
@@ -76,7 +76,7 @@ class Task:
     async def _serve(self) -> None:
         while True:
             work, done = await self.orders.get()
-            found = outcome(work)
+            found = ending(work)
             done.set_result(await found if inspect.isawaitable(found) else found)
 
     def run(self, work: Work) -> Any:
@@ -101,7 +101,7 @@ async def in_new_task(work: Work) -> Any:
 
     async def task() -> Any:
         await asyncio.sleep(0)
-        return outcome(work)
+        return ending(work)
 
     return await asyncio.create_task(task())
 
@@ -114,7 +114,7 @@ async def gathered(work: Work) -> Any:
 
 async def to_thread(work: Work) -> Any:
     """Return the outcome of a function that ``asyncio.to_thread`` runs."""
-    return await asyncio.to_thread(outcome, work)
+    return await asyncio.to_thread(ending, work)
 
 
 def in_copied_context(work: Work) -> Any:
@@ -129,7 +129,7 @@ def in_bare_thread(work: Work) -> Any:
 
 def _in_thread(work: Work, context: contextvars.Context) -> Any:
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(context.run(outcome, work)))
+    thread = threading.Thread(target=lambda: found.append(context.run(ending, work)))
     thread.start()
     thread.join()
     return found[0]

@@ -5,7 +5,10 @@ module, only the imports here change. A claim about behaviour enters by the fron
 ``promptdsl``, ``promptdsl.tokens``, ``promptdsl.bridges`` or ``promptdsl.cli``, and not here.
 """
 
+from promptdsl import cli as cli_module
+from promptdsl import errors as errors_module
 from promptdsl import files as files_module
+from promptdsl import models as models_module
 from promptdsl import nodes as nodes_module
 from promptdsl import recordings as recordings_module
 from promptdsl import targets as targets_module
@@ -278,6 +281,7 @@ __all__ = [
     "check_shape",
     "check_url",
     "check_variables",
+    "cli_module",
     "closed",
     "code_fences",
     "common",
@@ -298,6 +302,7 @@ __all__ = [
     "entry_tokens",
     "equip",
     "equipment_of",
+    "errors_module",
     "event_environment",
     "event_text",
     "facts_for",
@@ -339,6 +344,7 @@ __all__ = [
     "media_type_of",
     "merge",
     "message_tokens",
+    "models_module",
     "narrate",
     "nearest",
     "neutralised",

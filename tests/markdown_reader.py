@@ -11,7 +11,7 @@ LINES = {
 UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
 
 
-def kinds(above: str, line: str) -> list[str]:
+def _kinds(above: str, line: str) -> list[str]:
     """Return what a line is, under the line above it: a heading, a rule, a fence or none."""
     start = CONTAINERS.match(line)
     rest = line[start.end() :] if start else line
@@ -28,5 +28,5 @@ def skeleton(text: str) -> list[str]:
     return [
         kind
         for above, line in zip(["", *lines], lines, strict=False)
-        for kind in kinds(above, line)
+        for kind in _kinds(above, line)
     ]

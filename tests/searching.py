@@ -1,6 +1,10 @@
 """How long properties search: one table of profiles, and the share of it that a test asks for."""
 
-from hypothesis import HealthCheck, Phase, settings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
 
 EXAMPLES = {"fast": 15, "all": 100, "random": 100, "mutants": 25}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
@@ -34,3 +38,40 @@ def examples(count: int) -> settings:
     In the fast profile it tries the same share of them as every other property, three at least.
     """
     return settings(max_examples=max(count * settings.default.max_examples // 100, 3))
+
+
+def outcomes(judge: Callable[[Any], str], good: Any, anything: st.SearchStrategy[Any]) -> set[str]:
+    """Return all that a function says of good data, of any, and of good data that was spoiled."""
+    found = set()
+
+    @example(good)
+    @given(anything | spoiled(good, anything))
+    def search(data: Any) -> None:
+        found.add(judge(data))
+
+    search()
+    return found
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, good: Any, anything: st.SearchStrategy[Any]) -> Any:
+    """Draw good data, or what it is with anything in the place of one value, or of all."""
+    place = draw(st.sampled_from([*_places(good), None]))
+    return good if place is None else _with(good, place, draw(anything))
+
+
+def _places(data: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every value of plain data, that to the whole first."""
+    yield ()
+    values = enumerate(data) if isinstance(data, list) else ()
+    for key, value in data.items() if isinstance(data, dict) else values:
+        yield from ((key, *way) for way in _places(value))
+
+
+def _with(data: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """Return plain data with another value in a place."""
+    if not place:
+        return value
+    copied = data.copy()
+    copied[place[0]] = _with(data[place[0]], place[1:], value)
+    return copied

@@ -336,13 +336,36 @@ OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
+EVENTS = ("user_action", "state_change", "system_event", "text")
+FENCES: dict[Any, Delimiter] = {
+    None: Delimiter("none", "", ""),
+    "Note: ": Delimiter("prefix", "Note: ", ""),
+    ("<did>", "</did>"): Delimiter("pair", "<did>", "</did>"),
+}
+"""What the delimiters of ``OPTIONS`` mean."""
+
+
+def said_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what options say of each key."""
+    fences = {key: FENCES[value] for key, value in options.get("delimiters", {}).items()}
+    roles = {f"role_mapping.{key}": v for key, v in options.get("role_mapping", {}).items()}
+    events = {f"delimiters.event.{event}": fences.get("event") for event in EVENTS}
+    others = {key: options.get(key) for key in ("format", "merge_consecutive", "tool_pairing")}
+    said = {**roles, **events, "delimiters.ephemeral": fences.get("ephemeral"), **others}
+    return {key: value for key, value in said.items() if value is not None}
+
+
 @given(st.lists(OPTIONS, max_size=5))
 def test_any_layers_are_updates(layers: list[dict[str, Any]]) -> None:
     """For any layers the last one that sets a key is the one that holds."""
-    named = [(str(number), config(options)) for number, options in enumerate(layers)]
     expected: dict[str, tuple[Any, str]] = {
         key: (value, "library") for key, value in LIBRARY.items()
-    } | {key: (value, name) for name, layer in named for key, value in layer.settings}
+    } | {
+        key: (value, str(number))
+        for number, options in enumerate(layers)
+        for key, value in said_of(options).items()
+    }
+    named = [(str(number), config(options)) for number, options in enumerate(layers)]
     assert expected == resolve(named).explain()
 
 

@@ -47,7 +47,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised
-from tests.internals import nearest
+from tests.internals import errors_module, nearest
 
 FAMILY = [
     BudgetError,
@@ -78,7 +78,7 @@ def test_the_family_is_whole() -> None:
     """The family above is all there is, and all of it is public."""
     defined = [
         value
-        for value in vars(promptdsl.errors).values()
+        for value in vars(errors_module).values()
         if inspect.isclass(value) and issubclass(value, PromptError)
     ]
     assert {PromptError, *FAMILY} == set(defined)

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import promptdsl.models
 from promptdsl import (
     ChatTemplate,
     ContentError,
@@ -24,10 +23,10 @@ from promptdsl import (
     TargetError,
     register_model,
 )
-from tests.internals import Facts, TokenFactors, facts_for
+from tests.internals import Facts, TokenFactors, facts_for, models_module
 
 TABLES: dict[str, Any] = tomllib.loads(
-    Path(promptdsl.models.__file__).with_name("models.toml").read_text("utf-8")
+    Path(models_module.__file__).with_name("models.toml").read_text("utf-8")
 )
 ENTRIES = {
     **{f"provider {name}": entry for name, entry in TABLES["providers"].items()},

@@ -12,26 +12,26 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.internals import templates_root
-
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = "events/user_action.md.j2"
 
 LOCATE = "import promptdsl; print(promptdsl.__file__)"
-SHOW = f"""
-import sys
-from promptdsl.library import templates_root
-
-sys.stdout.write((templates_root() / {TEMPLATE!r}).read_text("utf-8"))
-"""
 SAY = """
-from promptdsl.library import event_text
+from promptdsl import Event, UserAction, render
 
-print(event_text("user_action", {"action": "left", "target": None, "actor": None, "details": ()}))
+print(render(Event(UserAction("left"))).messages[0].plain)
 """
-ROOT_OF_TEMPLATES = "from promptdsl.library import templates_root; print(templates_root())"
+SAID = '<event type="user_action">\nUser left\n</event>\n'
+OPENED = f"""
+import sys
+
+opened = []
+sys.addaudithook(lambda event, args: event == "open" and opened.append(str(args[0])))
+{SAY}
+print(*[name for name in opened if name.endswith(("templates", ".j2"))])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -79,15 +79,17 @@ def test_an_installed_wheel_is_what_runs(installed: Path, tmp_path: Path) -> Non
 
 
 def test_an_installed_wheel_holds_the_templates(installed: Path, tmp_path: Path) -> None:
-    """A template printed from an installed wheel is the one of the source tree, to the byte."""
-    shown = _run(sys.executable, "-c", SHOW, cwd=tmp_path, PYTHONPATH=str(installed))
-    assert (templates_root() / TEMPLATE).read_text("utf-8") == shown
+    """A template that an installed wheel reads is its own, as in the source tree to the byte."""
+    folder = installed / "promptdsl" / "templates"
+    found = _run(sys.executable, "-c", OPENED, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert f"{SAID}{folder} user_action.md.j2\n" == found
+    assert (ROOT / "templates" / TEMPLATE).read_bytes() == (folder / TEMPLATE).read_bytes()
 
 
 def test_an_installed_wheel_renders(installed: Path, tmp_path: Path) -> None:
     """A template is rendered from an installed wheel."""
     said = _run(sys.executable, "-c", SAY, cwd=tmp_path, PYTHONPATH=str(installed))
-    assert "User left\n" == said
+    assert SAID == said
 
 
 def test_an_editable_install_uses_the_source_tree(editable: Path, tmp_path: Path) -> None:
@@ -98,13 +100,13 @@ def test_an_editable_install_uses_the_source_tree(editable: Path, tmp_path: Path
 
 def test_an_editable_install_finds_the_templates(editable: Path, tmp_path: Path) -> None:
     """An editable install reads the templates of the source tree, not a copy of them."""
-    found = _run(editable, "-c", ROOT_OF_TEMPLATES, cwd=tmp_path)
-    assert f"{ROOT / 'templates'}\n" == found
+    found = _run(editable, "-c", OPENED, cwd=tmp_path)
+    assert f"{SAID}{ROOT / 'templates'} user_action.md.j2\n" == found
 
 
 def test_an_editable_install_renders(editable: Path, tmp_path: Path) -> None:
     """A template is rendered from an editable install."""
-    assert "User left\n" == _run(editable, "-c", SAY, cwd=tmp_path)
+    assert SAID == _run(editable, "-c", SAY, cwd=tmp_path)
 
 
 def test_a_wheel_holds_the_package_alone(wheel: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from inspect import currentframe
 from itertools import pairwise
@@ -779,7 +780,7 @@ def test_instructions_for_openai(provider: str, role: str) -> None:
     st.sampled_from([NATIVE, FENCED]),
 )
 def test_instructions_are_never_moved(turns: list[str], model: str) -> None:
-    """Behind the first turn of a conversation, what is sent is in the order of the messages."""
+    """Behind the first turn all is sent as it was written, what is for the end last."""
     made: dict[str, Any] = {
         "user": User,
         "assistant": Assistant,
@@ -789,19 +790,17 @@ def test_instructions_are_never_moved(turns: list[str], model: str) -> None:
         "flow": Ephemeral,
     }
     written = [made[turn](f"({number})") for number, turn in enumerate(turns)]
-    rendered = render(Timeline(User("u"), *written), model=model)
-    texts = [block["text"] for m in rendered.payload()["messages"] for block in m["content"]]
-    inner = [text.split("\n")[1] if "\n" in text else text for text in texts]
-    assert inner == [
-        block.text.split("\n")[1] if "\n" in block.text else block.text  # type: ignore[union-attr]
-        for message in rendered.messages
-        for block in message.content
-    ]
+    payload: Any = render(Timeline(User("(u)"), *written), model=model).payload()
+    texts = [block["text"] for message in payload["messages"] for block in message["content"]]
+    in_place = [f"({number})" for number, turn in enumerate(turns) if turn != "end"]
+    at_the_end = [f"({number})" for number, turn in enumerate(turns) if turn == "end"]
+    assert ["(u)", *in_place, *at_the_end] == re.findall(r"\(\w+\)", "\n".join(texts))
 
 
 def test_a_result_is_a_rendered() -> None:
-    """Rendering gives a Rendered."""
-    assert isinstance(render(User("u")), Rendered)
+    """Rendering gives a Rendered, which holds the messages."""
+    rendered = render(User("u"))
+    assert (Rendered, (Message("user", "u"),)) == (type(rendered), rendered.messages)
 
 
 def test_a_wrong_transformation_names_the_line_of_the_render() -> None:

@@ -515,11 +515,10 @@ def test_without_the_library_that_reads_docstrings() -> None:
     code = (
         "import sys\n"
         "sys.modules['docstring_parser'] = None\n"
-        "from promptdsl.errors import ContentError\n"
-        "from promptdsl.signatures import signature_of\n"
+        "from promptdsl import ContentError, Tool\n"
         "def search(): 'Search.'\n"
         "try:\n"
-        "    signature_of(search)\n"
+        "    Tool(search)\n"
         "except ContentError as error:\n"
         "    print(error.what, error.fix, sep='\\n')\n"
     )

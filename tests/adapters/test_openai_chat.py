@@ -60,6 +60,7 @@ from tests.internals import Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
+from tests.searching import outcomes
 
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
 COMPATIBLE = facts_for(None, "openai_compatible")
@@ -1221,10 +1222,12 @@ _json = st.recursive(
 )
 
 
-@given(data=st.lists(_json, max_size=3))
-def test_any_data_is_read_or_refused(data: list[object]) -> None:
+def test_any_data_is_read_or_refused() -> None:
     """Any data is read or is a :class:`DataError`, and never another error."""
-    assert _outcome(data) in ("read", "refused")
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "a"}]}
+    good = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    assert {"read", "refused"} == outcomes(_outcome, good, _json | st.lists(_json, max_size=3))
 
 
 def _outcome(data: object) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import promptdsl.cli
 from promptdsl.cli import main
 from tests.cli.conftest import LINES, Command
+from tests.internals import cli_module
 
 GREETING_TEXT = "[system]\nBe brief.\n\n[user]\nHello.\n"
 HEAVY = ("asyncio", "jinja2", "pydantic", "pytest", "rich", "tiktoken")
@@ -210,7 +210,7 @@ def test_the_command_enters_by_the_front_door() -> None:
     """The command imports nothing of the package but its public names."""
     modules = [
         node.module
-        for file in Path(promptdsl.cli.__file__).parent.glob("*.py")
+        for file in Path(cli_module.__file__).parent.glob("*.py")
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("promptdsl")
     ]

@@ -70,7 +70,7 @@ from promptdsl import (
 from tests.components.failing import Failed, failed, refusal
 from tests.errors import lines_of, raised
 from tests.internals import CACHE, DEFAULTS, walk
-from tests.renders import said
+from tests.renders import ShortForm, comes_to, said
 
 HERE = CacheBreakpoint()
 PRIORITY = "write a number: the higher, the longer it is kept"
@@ -211,19 +211,39 @@ def test_a_block_that_raises_leaves_nothing(write: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "write",
+    ("write", "expected"),
     [
-        lambda: System(FirstFit(Section("a", "x"), Section("a", "y"))),
-        lambda: System(FirstFit(Fragment(Section("a", "x")), Group(Section("a", "y")))),
-        lambda: System(FirstFit(Section("a", "x"), FirstFit(Section("a", "y"), Section("b", "z")))),
-        lambda: System(FirstFit(Section("a", "x"), Section("b", "y")), Section("c", "z")),
-        lambda: Timeline(FirstFit(User("a", id="a"), User("b", id="a"))),
-        lambda: Fragment(FirstFit(Section("a", "x")), Section("a", "y")),
+        (lambda: System(FirstFit(Section("a", "x"), Section("a", "y"))), ("system", "x")),
+        (
+            lambda: System(FirstFit(Fragment(Section("a", "x")), Group(Section("a", "y")))),
+            ("system", "x"),
+        ),
+        (
+            lambda: System(
+                FirstFit(Section("a", "x"), FirstFit(Section("a", "y"), Section("b", "z")))
+            ),
+            ("system", "x"),
+        ),
+        (
+            lambda: System(FirstFit(Section("a", "x"), Section("b", "y")), Section("c", "z")),
+            ("system", "x\n\nz"),
+        ),
+        (lambda: FirstFit(User("a", id="a"), User("b", id="a")), ("user", "a")),
     ],
 )
-def test_forms_share_ids(write: Callable[[], Node]) -> None:
+def test_forms_share_ids(write: Callable[[], Node], expected: ShortForm) -> None:
     """Forms of one part may have one id: only one of them is sent."""
     assert write() == write()
+    assert [expected] == comes_to(write())
+
+
+def test_ids_in_a_fragment() -> None:
+    """Parts beside each other in a fragment have ids of their own where it stands."""
+
+    def write() -> None:
+        System(Fragment(FirstFit(Section("a", "x")), Section("a", "y")))
+
+    assert "the id 'a' is used twice in one System" == raised(PlacementError, write).what
 
 
 @pytest.mark.parametrize(
@@ -346,25 +366,67 @@ def test_refused_places(write: Callable[[], object], what: str) -> None:
     assert what == raised(PlacementError, write).what
 
 
+CALLED = Assistant(ToolUse("t", {}, id="1"))
+CALL: ShortForm = ("assistant", ("call", "1", "t"))
+RESULT: ShortForm = ("tool", ("result", "1", "a"))
+
+
 @pytest.mark.parametrize(
-    "write",
+    ("write", "expected"),
     [
-        lambda: Timeline(Group(User("a"), Assistant("b")), FirstFit(User("a"), History([]))),
-        lambda: Timeline(FirstFit(Section("s", "a"), Group(Section("s", "b"), User("c")))),
-        lambda: Timeline(Reserve(5), User("a", Reserve(5)), System(Section("s", Reserve(0)))),
-        lambda: Grounding("g", Limit(5, "a"), Reserve(3), FirstFit("a", "b"), Group("c")),
-        lambda: User(FirstFit(Image.from_file_id("f"), "a picture")),
-        lambda: Event(Group(UserAction("a")), FirstFit(UserAction("b"), Limit(5, "c"))),
-        lambda: Turn("tool", Group(ToolResult("1", "a"))),
-        lambda: ToolMessage("1", Limit(5, "a", keep="ends")),
-        lambda: List("a", Limit(5, "b"), FirstFit(Item("c"), Item("d"))),
-        lambda: Quote(Limit(5, "a")),
-        lambda: Assistant(Limit(5, "a"), Group(ToolUse("t", {}, id="1"))),
+        (
+            lambda: Fragment(Group(User("a"), Assistant("b")), FirstFit(User("a"), History([]))),
+            [("user", "a"), ("assistant", "b"), ("user", "a")],
+        ),
+        (
+            lambda: FirstFit(Section("s", "a"), Group(Section("s", "b"), User("c"))),
+            [("system", "a")],
+        ),
+        (
+            lambda: Fragment(Reserve(5), User("a", Reserve(5)), System(Section("s", Reserve(0)))),
+            [("user", "a")],
+        ),
+        (
+            lambda: Grounding("g", Limit(5, "a"), Reserve(3), FirstFit("a", "b"), Group("c")),
+            [("user", "<context>\na\n\na\n\nc\n</context>")],
+        ),
+        (
+            lambda: User(FirstFit(Image.from_file_id("f"), "a picture")),
+            [("user", {"type": "image", "source": {"type": "file_id", "file_id": "f"}})],
+        ),
+        (
+            lambda: Event(Group(UserAction("a")), FirstFit(UserAction("b"), Limit(5, "c"))),
+            [
+                (
+                    "user",
+                    '<event type="user_action">\nUser a\n</event>\n\n'
+                    '<event type="user_action">\nUser b\n</event>',
+                )
+            ],
+        ),
+        (
+            lambda: Fragment(CALLED, Turn("tool", Group(ToolResult("1", "a")))),
+            [CALL, RESULT],
+        ),
+        (
+            lambda: Fragment(CALLED, ToolMessage("1", Limit(5, "a", keep="ends"))),
+            [CALL, RESULT],
+        ),
+        (
+            lambda: System(List("a", Limit(5, "b"), FirstFit(Item("c"), Item("d")))),
+            [("system", "- a\n- b\n- c")],
+        ),
+        (lambda: System(Quote(Limit(5, "a"))), [("system", "> a")]),
+        (
+            lambda: Assistant(Limit(5, "a"), Group(ToolUse("t", {}, id="1"))),
+            [("assistant", "a", ("call", "1", "t"))],
+        ),
     ],
 )
-def test_places(write: Callable[[], Node]) -> None:
-    """They stand wherever what they hold may stand."""
+def test_places(write: Callable[[], Node], expected: list[ShortForm]) -> None:
+    """They stand wherever what they hold may stand, and say what they hold."""
     assert write() == write()
+    assert expected == comes_to(write())
 
 
 # What is sent without a budget.

@@ -965,14 +965,14 @@ def test_a_component_in_another_task() -> None:
     async def main() -> Node:
         with System("a") as block:
             with pytest.raises(ScopeError, match="this persona is written in task"):
-                await asyncio.create_task(_awaited(persona))
+                await asyncio.create_task(_called_and_awaited(persona))
             Text("z")
         return block
 
     assert [("system", ["a\n\nz"])] == said(asyncio.run(main()))
 
 
-async def _awaited(write: Callable[..., Any]) -> Any:
+async def _called_and_awaited(write: Callable[..., Any]) -> Any:
     return write("x")
 
 

@@ -58,7 +58,7 @@ def shown(tree: Part, present: Words) -> list[str]:
 
 
 def _titled(part: Part, present: Words) -> bool:
-    return part.kind == "section" and part.weight > 0 and bool(_said(part) & present)
+    return part.kind == "section" and part.weight > 0 and bool(_words_of(part) & present)
 
 
 # How much there is.
@@ -78,7 +78,7 @@ def leaves(part: Part) -> Words:
     return frozenset[str]().union(*map(leaves, inner))
 
 
-def _said(part: Part) -> Words:
+def _words_of(part: Part) -> Words:
     """Return all words of a part, of every form."""
     return frozenset(one.word for one in below(part) if one.kind in ("words", "call"))
 

@@ -119,18 +119,18 @@ def test_a_field_left_out_is_named(kind: str, fields: dict[str, object], missing
         event_text(kind, given)
 
 
-COUNT_READS = f"""
+COUNT_READS = """
 import sys
-from promptdsl.library import event_text
+from promptdsl import Event, SystemEvent, UserAction, render
 
 opened = []
 sys.addaudithook(
     lambda event, args: event == "open" and opened.append(str(args[0])),
 )
-event_text("user_action", {USER_ACTION})
-event_text("user_action", {USER_ACTION})
-event_text("system_event", {SYSTEM_EVENT})
-event_text("user_action", {USER_ACTION})
+render(Event(UserAction("clicked")))
+render(Event(UserAction("left"), UserAction("came back")))
+render(Event(SystemEvent("disk full")))
+render(Event(UserAction("left")))
 print([name.rpartition("/")[2] for name in opened if name.endswith(".j2")])
 """
 

@@ -23,13 +23,12 @@ def test_templates_stand_in_one_folder() -> None:
 
 
 LOST = """
-from promptdsl.errors import TemplateError
-from promptdsl.library import templates_root
+from promptdsl import Event, TemplateError, UserAction, render
 
 try:
-    templates_root()
+    render(Event(UserAction("left")))
 except TemplateError as error:
-    print(error)
+    print(error.what, error.fix, sep="\\n")
 """
 
 
@@ -40,7 +39,7 @@ def test_templates_that_are_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-c", LOST]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (
-        f"no templates in {package} nor beside it\n  install promptdsl again: files are missing\n"
+        f"no templates in {package} nor beside it\ninstall promptdsl again: files are missing\n"
     ) == done.stdout
 
 

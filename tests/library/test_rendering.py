@@ -206,18 +206,20 @@ def test_ten_thousand_levels() -> None:
 
 ALONE = """
 import sys
-import promptdsl.library
-from promptdsl.library import TemplateSource, check_variables, register_templates, template_pieces
-check_variables({"x": [1]}), TemplateSource.from_text("{{ x }}"), register_templates(".")
+from promptdsl import Developer, Template, register_templates, render
+
+register_templates(sys.argv[1])
+part = Developer(Template("a.md", x="a"))
 print("jinja2" in sys.modules)
-template_pieces(TemplateSource.from_text("{{ x }}"), {"x": "a"})
+render(part)
 print("jinja2" in sys.modules)
 """
 
 
-def test_jinja_waits() -> None:
+def test_jinja_waits(tmp_path: Path) -> None:
     """Jinja is imported when the first template is rendered, and not before."""
-    command = [sys.executable, "-c", ALONE]
+    put(tmp_path, a="{{ x }}")
+    command = [sys.executable, "-c", ALONE, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "False\nTrue\n" == done.stdout
 
@@ -225,15 +227,15 @@ def test_jinja_waits() -> None:
 WATCHED = """
 import sys
 from pathlib import Path
-from promptdsl.library import TemplateSource, register_templates, template_pieces
+from promptdsl import Developer, Template, register_templates, render
 
 folder = sys.argv[1]
 register_templates(folder)
-template_pieces(TemplateSource.of("warm.md"), {"x": "a"})
+render(Developer(Template("warm.md", x="a")))
 seen = []
 watched = ("open", "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "import")
 sys.addaudithook(lambda event, args: event.startswith(watched) and seen.append((event, args[0])))
-template_pieces(TemplateSource.of("a.md"), {"x": "import os", "y": folder})
+render(Developer(Template("a.md", x="import os", y=folder)))
 print([name for event, name in seen if event == "open" and name in ("a.md", "b.md")])
 print([event for event, _ in seen if event not in ("open", "import")])
 print([name for event, name in seen if event == "open" and str(name).endswith((".py", ".pyc"))])

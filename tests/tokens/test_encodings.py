@@ -75,9 +75,9 @@ def test_the_published_hashes_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPa
 HELD = """
 import hashlib, os, sys
 import tiktoken
-from promptdsl.tokens.encodings import encoding
+from tests.internals import encoding_named
 held = tiktoken.get_encoding("cl100k_base")
-print(encoding("cl100k_base") is held)
+print(encoding_named("cl100k_base") is held)
 """
 
 
@@ -87,11 +87,11 @@ def test_what_tiktoken_holds_is_taken(published: Path) -> None:
 
 
 CACHED = """
-from promptdsl.tokens import downloads, encodings
+from tests.internals import COMING_ALONG, downloads_module, encoding_named
 site = "https://openaipublic.blob.core.windows.net/encodings"
-rules = encodings.COMING_ALONG.pop("cl100k_base")
-downloads.FILES["cl100k_base"] = {f"{site}/cl100k_base.tiktoken": DIGEST}
-print(encodings.encoding("cl100k_base").encode("Hello, world"))
+COMING_ALONG.pop("cl100k_base")
+downloads_module.FILES["cl100k_base"] = {f"{site}/cl100k_base.tiktoken": DIGEST}
+print(encoding_named("cl100k_base").encode("Hello, world"))
 """
 
 
