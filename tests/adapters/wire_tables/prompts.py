@@ -126,11 +126,14 @@ def answered(*blocks: Any) -> Callable[[], Any]:
     return said(Message("assistant", blocks), Message("user", "Go on"))
 
 
-def called(*results: Any, arguments: str = '{"query": "cats"}') -> Callable[[], Any]:
-    """Return what writes a call of a tool that there is, and this answer to it."""
+def called(
+    *results: Any, arguments: str = '{"query": "cats"}', beside: Any = None
+) -> Callable[[], Any]:
+    """Return what writes a call of a tool that there is, this answer to it, and what follows."""
+    more = () if beside is None else (Message("user", ("Go on", beside)),)
     call = Message("assistant", (ToolUseBlock("call_1", "find", arguments),))
     return lambda: Prompt(
-        (Message("user", "Hi"), call, *(Message("tool", (one,)) for one in results)), (FIND,)
+        (Message("user", "Hi"), call, *(Message("tool", (one,)) for one in results), *more), (FIND,)
     )
 
 
@@ -181,6 +184,7 @@ SERVER = ToolDefinition(
 PNG, GIF, PDF = "iVBORw0KGgo=", "R0lGODlhAQABAAAAACw=", "JVBERi0xLjQ="
 WAV, MP4, TEXT = "UklGRgAAAABXQVZF", "AAAAGGZ0eXBtcDQy", "Q2F0cyBwdXJyLg=="
 DOT = media(ImageBlock, "base64", PNG, "image/png")
+DOCUMENT = media(DocumentBlock, "base64", PDF, "application/pdf")
 
 TOOLS = {
     "a function": Case(offered(ToolDefinition("find", "Searches.", OPEN))),
@@ -314,7 +318,7 @@ MEDIA = {
         asked("Listen", media(AudioBlock, "url", "https://example.com/a.mp3"))
     ),
     "a document in base64": Case(
-        asked("Read", media(DocumentBlock, "base64", PDF, "application/pdf")),
+        asked("Read", DOCUMENT),
         targets=(*MAIN, "openai, gpt-4", "bedrock, amazon.nova-lite"),
     ),
     "a document with a title": Case(
@@ -326,7 +330,16 @@ MEDIA = {
     ),
     "a document by its file id": Case(asked("Read", media(DocumentBlock, "file_id", "file_1"))),
     "a document in S3": Case(asked("Read", media(DocumentBlock, "s3", "s3://cats/a.pdf"))),
-    "a document alone": Case(asked(media(DocumentBlock, "base64", PDF, "application/pdf"))),
+    "a document with a cache mark and a detail": Case(
+        asked(
+            "Read",
+            media(
+                DocumentBlock, "base64", PDF, "application/pdf", detail="original", cache="default"
+            ),
+        ),
+        targets=(*MAIN, "bedrock, amazon.nova-lite"),
+    ),
+    "a document alone": Case(asked(DOCUMENT)),
     "a film": Case(
         asked("Watch", media(VideoBlock, "base64", MP4, "video/mp4")),
         targets=(*MAIN, "bedrock, amazon.nova-lite"),
