@@ -581,6 +581,35 @@ BLOCKS = {
             (OWN["openai"],),
         )
     ),
+    "reasoning of Responses, and nothing behind it": Case(
+        answered(
+            ReasoningBlock("Hm.", origin="openai_responses", extra={"id": "rs_1"}),
+        ),
+        targets=("openai_responses",),
+    ),
+    "an item of Responses twice": Case(
+        answered(*[UnknownBlock({"type": "item_reference", "id": "ws_1"}, "openai_responses")] * 2),
+        targets=("openai_responses",),
+    ),
+    "a search result of Anthropic in an answer": Case(
+        answered(
+            UnknownBlock(
+                {
+                    "type": "search_result",
+                    "source": "https://example.com",
+                    "title": "Cats",
+                    "content": [{"type": "text", "text": "Cats purr."}],
+                },
+                "anthropic",
+            ),
+            "Yes",
+        ),
+        targets=("anthropic",),
+    ),
+    "a document beside a result": Case(
+        called(ToolResultBlock("call_1", "One"), beside=DOCUMENT),
+        targets=("bedrock", "bedrock, llama", "anthropic"),
+    ),
     "a spoken answer": Case(
         answered(TextBlock("Meow.", extra={"audio": {"id": "audio_1"}})),
         targets=(*MAIN, "openai, no model"),
