@@ -5,8 +5,9 @@ and all providers that get the same stand in one line: ``"openai = openai_compat
 
 ``wire_tables/prompts.py`` names the cases and the targets. Under ``written`` stands the payload,
 and under ``lost`` the kind and the subject of every loss; under ``read`` what ``read_payload``
-makes of that payload, its messages as ``{role: content}``. ``$base64`` are bytes. ``readings.json``
-and ``replies.json`` are payloads and responses that others made, with what is read of them.
+makes of that payload, its messages as ``{role: content}``. ``$base64`` are bytes. Only ``tools``
+and ``tool_choice`` show the tools. ``readings.json`` and ``replies.json`` are payloads and
+responses that others made, with what is read of them.
 
 Nothing writes these files. Who changes what is sent changes the table by hand: a test that fails
 shows the lines that differ, and each new line is to be judged by the provider's own rules.
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import Rendered
+from promptdsl import Message, Rendered
 from tests.adapters.wire_tables.prompts import FILES, MAIN
 from tests.adapters.wire_tables.tables import (
     case_ids,
@@ -66,7 +67,7 @@ def test_replied(id: str) -> None:
     """A response is read as the table says of each provider."""
     rows = table("replies")[named(id)[1]]
     expected = {provider: row["read"] for provider, row in rows.items()}
-    actual = {provider: reply(row["given"]) for provider, row in rows.items()}
+    actual = {provider: reply(row) for provider, row in rows.items()}
     assert shown(expected) == shown(actual), difference(expected, actual)
 
 
@@ -131,3 +132,72 @@ def _untyped(type: Any, given: list[Any]) -> list[Any]:
         except ValueError:
             refused.append(one)
     return refused
+
+
+TEXT = '{"name": "Oslo"}'
+PARSED: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "openai.types.chat",
+        "ParsedChatCompletion",
+        {
+            **{"id": "chatcmpl_1", "object": "chat.completion", "created": 0, "model": "gpt-5"},
+            "choices": [
+                {
+                    **{"index": 0, "finish_reason": "stop", "logprobs": None},
+                    "message": {"role": "assistant", "content": TEXT, "parsed": {"name": "Oslo"}},
+                }
+            ],
+        },
+    ),
+    (
+        "openai.types.responses",
+        "ParsedResponse",
+        {
+            **{"id": "resp_1", "object": "response", "created_at": 0, "model": "gpt-5"},
+            **{"status": "completed", "tools": [], "tool_choice": "auto"},
+            "parallel_tool_calls": True,
+            "output": [
+                {
+                    **{"type": "message", "id": "msg_1", "role": "assistant"},
+                    "status": "completed",
+                    "content": [
+                        {
+                            **{"type": "output_text", "text": TEXT, "annotations": []},
+                            "parsed": {"name": "Oslo"},
+                        }
+                    ],
+                }
+            ],
+        },
+    ),
+    (
+        "anthropic.types",
+        "ParsedMessage",
+        {
+            **{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5"},
+            **{"stop_reason": "end_turn", "stop_sequence": None},
+            "content": [{"type": "text", "text": TEXT, "parsed_output": {"name": "Oslo"}}],
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        },
+    ),
+]
+"""What an SDK parsed the answer to: its module, its type, and the response as data."""
+
+
+@pytest.mark.sdk
+@pytest.mark.parametrize(("module", "type", "data"), PARSED)
+def test_parsed(module: str, type: str, data: dict[str, Any]) -> None:
+    """What an SDK parsed the answer to is the structured output of its message."""
+    kind = getattr(pytest.importorskip(module), type)[dict[str, str]]
+    assert {"name": "Oslo"} == Message.from_response(kind.model_validate(data)).structured_output
+
+
+@pytest.mark.sdk
+def test_parsed_by_gemini() -> None:
+    """What Google's SDK parsed the answer to is the structured output of its message."""
+    types = pytest.importorskip("google.genai.types")
+    response = types.GenerateContentResponse.model_validate(
+        table("replies")["an answer in a form"]["gemini"]["given"]
+    )
+    response.parsed = {"name": "Oslo"}
+    assert {"name": "Oslo"} == Message.from_response(response).structured_output

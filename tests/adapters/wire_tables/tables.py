@@ -103,12 +103,13 @@ def reading(payload: Any, provider: str) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value not in (None, [])}
 
 
-def reply(response: Any) -> dict[str, Any]:
-    """Return what is read of a response as data, or the error."""
+def reply(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is read of a response as data, or the error; ``structured`` asks for a form."""
     try:
-        return message_data(Message.from_response(response))
+        said = Message.from_response(row["given"], structured=row.get("structured", False))
     except PromptError as error:
         return _refused(error)
+    return message_data(said)
 
 
 def message_data(message: Message) -> dict[str, Any]:
