@@ -12,6 +12,7 @@ from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.encoding import title
 from promptdsl.json_text import thawed
 from promptdsl.losses import LossKind
+from promptdsl.wire.foreign import lose_keys
 from promptdsl.wire.names import call_id, result_id
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import arguments_of, utf8
@@ -54,13 +55,18 @@ def _unsaid(request: Templated, block: Any) -> None:
 
 
 def _text(request: Templated, block: TextBlock) -> Param | None:
-    _lose_mark(request, block)
+    _lose_hints(request, block)
     return {"type": "text", "text": utf8(block.text)} if block.text else None
 
 
 def _lose_mark(request: Templated, block: Any) -> None:
     if block.cache is not None:
         request.lose("hint", "cache mark", "a template has none")
+
+
+def _lose_hints(request: Templated, block: Any) -> None:
+    _lose_mark(request, block)
+    lose_keys(request, block, "a template")
 
 
 def _media(request: Templated, block: b.MediaBlock) -> Param | None:
@@ -105,7 +111,7 @@ def _call(request: Templated, block: ToolUseBlock) -> Param | None:
     if request.message.role != "assistant":
         _unsaid(request, block)
         return None
-    _lose_mark(request, block)
+    _lose_hints(request, block)
     name = mended_name(request, utf8(block.name))
     if not request.abilities.calls:
         return _fenced(request, "tool_use", name, utf8(block.arguments))
@@ -122,7 +128,7 @@ def _result(request: Templated, block: ToolResultBlock) -> Param | None:
     if request.message.role not in ("tool", "user"):
         _unsaid(request, block)
         return None
-    _lose_mark(request, block)
+    _lose_hints(request, block)
     text = _result_text(request, block)
     if not request.abilities.calls or block.tool_use_id not in request.calls:
         return _fenced(request, "tool_result", utf8(block.name or ""), text)
@@ -134,10 +140,11 @@ def _result_text(request: Templated, block: ToolResultBlock) -> str:
     texts: list[str] = []
     for inner in block.content:
         if type(inner) is TextBlock:
-            _lose_mark(request, inner)
+            _lose_hints(request, inner)
             texts += [utf8(inner.text)] if inner.text else []
         else:
             request.lose("content", f"{inner.type} block", "a template's result is text alone")
+            _lose_mark(request, inner)
     if not block.is_error:
         return "\n\n".join(texts)
     request.lose("hint", "the error flag of a result", "a template has none: the text says it")
@@ -156,5 +163,5 @@ _WRITERS: Mapping[type, Callable[[Templated, Any], Param | None]] = {
     ToolResultBlock: _result,
     b.ReasoningBlock: _reasoning,
     b.UnknownBlock: _unknown,
-    **dict.fromkeys((b.ImageBlock, b.AudioBlock, b.VideoBlock), _media),
+    **dict.fromkeys((b.ImageBlock, b.AudioBlock, b.VideoBlock, b.DocumentBlock), _media),
 }
