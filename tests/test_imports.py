@@ -27,8 +27,12 @@ render(timeline).messages
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param("import promptdsl", id="package"),
-        pytest.param(f"from promptdsl import {README_NAMES}", id="names of the first example"),
+        pytest.param("import promptdsl", id="package", marks=pytest.mark.slow),
+        pytest.param(
+            f"from promptdsl import {README_NAMES}",
+            id="names of the first example",
+            marks=pytest.mark.slow,
+        ),
         pytest.param("from promptdsl import *", id="every public name"),
         pytest.param(RENDERED, id="a render without templates"),
     ],

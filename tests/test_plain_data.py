@@ -19,7 +19,9 @@ from tests.errors import raised
 from tests.internals import FrozenDict, FrozenList, frozen, thawed
 from tests.internals import plain_data as plain
 
-DEEP = 10_000
+every_depth = pytest.mark.parametrize(
+    "depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)]
+)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -47,10 +49,10 @@ class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
     ONE = "one"
 
 
-def nested(innermost: Any = "end") -> dict[str, Any]:
+def nested(depth: int, innermost: Any = "end") -> dict[str, Any]:
     """Return dictionaries and lists in each other."""
     value: Any = {"a": innermost}
-    for _ in range(DEEP // 2):
+    for _ in range(depth // 2):
         value = {"a": [value]}
     return dict(value)
 
@@ -92,22 +94,25 @@ def test_json_writes_it(value: Any) -> None:
     assert json.dumps(value) == json.dumps(plain(value, "x"))
 
 
-def test_deep_data_is_compared() -> None:
+@every_depth
+def test_deep_data_is_compared(depth: int) -> None:
     """A difference at the very bottom is found, from either side."""
-    one, same, other = frozen(nested()), frozen(nested()), frozen(nested("other"))
+    one, same, other = frozen(nested(depth)), frozen(nested(depth)), frozen(nested(depth, "other"))
     assert (True, False, False, True) == (one == same, one != same, one == other, one != other)
-    assert (True, True) == (one == nested(), nested() == one)
+    assert (True, True) == (one == nested(depth), nested(depth) == one)
 
 
-def test_deep_data_is_printed() -> None:
+@every_depth
+def test_deep_data_is_printed(depth: int) -> None:
     """What is printed closes as much as it opens."""
-    text = repr(frozen(nested()))
-    assert (DEEP // 2 + 1, DEEP // 2, "'end'") == (text.count("}"), text.count("["), "'end'")
+    text = repr(frozen(nested(depth)))
+    assert (depth // 2 + 1, depth // 2, "'end'") == (text.count("}"), text.count("["), "'end'")
 
 
-def test_deep_data_is_saved() -> None:
-    """Data 10,000 levels deep is saved and copied."""
-    data = frozen(nested())
+@every_depth
+def test_deep_data_is_saved(depth: int) -> None:
+    """Data very many levels deep is saved and copied."""
+    data = frozen(nested(depth))
     assert data == pickle.loads(pickle.dumps(data)) == copy.deepcopy(data)
 
 
@@ -163,7 +168,7 @@ def test_what_json_cannot_say(value: Any, what: str) -> None:
 
 def test_the_path_to_a_deep_value_is_short() -> None:
     """Of a path of many levels, the middle is left out."""
-    error = raised(DataError, lambda: plain(nested(b""), "data"))
+    error = raised(DataError, lambda: plain(nested(2_000, b""), "data"))
     place = "data.a[0].a[0].a...[0].a[0].a[0].a"
     assert f"{place!r} is not a JSON value: bytes" == error.what
 
@@ -186,11 +191,12 @@ def test_two_keys_that_are_one_string(make: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("freeze", [frozen, lambda value: plain(value, "x"), thawed])
-def test_circles(freeze: Callable[[Any], Any]) -> None:
+@every_depth
+def test_circles(freeze: Callable[[Any], Any], depth: int) -> None:
     """Data that holds itself is refused, however long the way round is."""
     start: dict[str, Any] = {}
     value: Any = start
-    for _ in range(DEEP):
+    for _ in range(depth):
         value = [value]
     start["a"] = value
     assert "data that holds itself" == raised(DataError, lambda: freeze(start)).what

@@ -238,7 +238,9 @@ SORTED = """\
 """
 
 
-@pytest.mark.parametrize("seed", ["1", "2", "3"])
+@pytest.mark.parametrize(
+    "seed", ["1", *(pytest.param(seed, marks=pytest.mark.slow) for seed in "23")]
+)
 def test_sets_have_one_order(seed: str) -> None:
     """Sets in a default are in the same order whatever the hash seed is, however deep."""
     run = subprocess.run(

@@ -34,7 +34,6 @@ from promptdsl import (
 )
 from tests.renders import said
 
-DEEP = 10_000
 GENEROUS = 4
 """How much more than ten times as long ten times as much may take: what is quadratic takes ten."""
 
@@ -222,22 +221,24 @@ def test_very_many_included_parts_are_one_turn(many: int) -> None:
 # Deep.
 
 
-def test_detached_nests_deep() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_detached_nests_deep(depth: int) -> None:
     """``detached()`` in ``detached()`` ends where it began, however deep."""
     with System() as block:
         with ExitStack() as places:
-            for _ in range(DEEP):
+            for _ in range(depth):
                 places.enter_context(detached())
         Text("x")
     assert System(Text("x")) == block
 
 
-def test_deep_blocks_closed_out_of_order_leave_nothing() -> None:
-    """Closing the outermost of ten thousand open blocks ends all of them."""
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_blocks_closed_out_of_order_leave_nothing(depth: int) -> None:
+    """Closing the outermost of very many open blocks ends all of them."""
     with Timeline() as tree:
         outer = System("x")
         outer.__enter__()
-        for number in range(DEEP):
+        for number in range(depth):
             Section(f"s{number}").__enter__()
         with suppress(ScopeError):
             outer.__exit__(None, None, None)
@@ -245,9 +246,10 @@ def test_deep_blocks_closed_out_of_order_leave_nothing() -> None:
     assert Timeline(User("q")) == tree
 
 
-def test_deep_trees_have_an_outline() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_trees_have_an_outline(depth: int) -> None:
     """Every section of a deep prompt is a line."""
     part = Section("s", "x")
-    for _ in range(DEEP):
+    for _ in range(depth):
         part = Section("s", part)
-    assert render(System(part)).outline().count("\n") >= DEEP
+    assert render(System(part)).outline().count("\n") >= depth

@@ -191,7 +191,7 @@ STRUCK = "\x1b[9msection 'hours'\x1b[29m"
     ("variables", "struck"),
     [
         ({"TERM": "xterm"}, True),
-        ({"TERM": "dumb"}, False),
+        pytest.param({"TERM": "dumb"}, False, marks=pytest.mark.slow),
         ({"TERM": "xterm", "NO_COLOR": "1"}, False),
     ],
 )

@@ -974,9 +974,10 @@ def _unmarked(part: Any) -> Any:
     return Section(part.options.id, "", *map(_unmarked, part.content), title=part.title)
 
 
-def test_deep_marks() -> None:
-    """Breakpoints at the start of ten thousand sections in each other are one mark."""
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_marks(depth: int) -> None:
+    """Breakpoints at the start of very many sections in each other are one mark."""
     part: Any = Text("b")
-    for level in range(10_000):
+    for level in range(depth):
         part = Section(f"s{level}", CacheBreakpoint(), part)
     assert [("system", "a|default", "b")] == marks(System("a", part))

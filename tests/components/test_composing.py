@@ -1478,15 +1478,14 @@ def test_a_component_knows_its_line() -> None:
 
 # Deep, wide, kept.
 
-DEEP = 10_000
 
-
-def test_components_ten_thousand_deep() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_components_very_deep(depth: int) -> None:
     """Components with children inside each other build, render, compare, print and copy."""
 
     def nested() -> System:
         with System() as block, ExitStack() as blocks:
-            for _ in range(DEEP):
+            for _ in range(depth):
                 blocks.enter_context(bare())
             Text("end")
         return block
@@ -1494,13 +1493,14 @@ def test_components_ten_thousand_deep() -> None:
     tree = nested()
     assert (True, [("system", ["end"])]) == (tree == nested(), said(tree))
     assert tree == pickle.loads(pickle.dumps(tree))
-    assert repr(tree).count("bare(") == DEEP
+    assert repr(tree).count("bare(") == depth
 
 
-def test_overrides_ten_thousand_deep() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_overrides_very_deep(depth: int) -> None:
     """Overrides inside each other are looked up, compared, printed and saved without recursion."""
     with ExitStack() as blocks:
-        for _ in range(DEEP):
+        for _ in range(depth):
             blocks.enter_context(override({"persona": other}))
         blocks.enter_context(override({"back": numbered_back}))
         one_lazy, two = Lazy(_nothing), Lazy(_nothing)

@@ -71,7 +71,9 @@ def run(name: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", PRINTING)
+@pytest.mark.parametrize(
+    "name", [PRINTING[0], *(pytest.param(name, marks=pytest.mark.slow) for name in PRINTING[1:])]
+)
 def test_it_runs_as_a_script(name: str) -> None:
     """An example prints its payload and its outline, in any locale."""
     payload, _, outline = run(name).partition("\n\n")
@@ -81,6 +83,7 @@ def test_it_runs_as_a_script(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_long_chat_measures_this(snapshot: SnapshotAssertion) -> None:
     """What a step of the cut comes to is what the snapshot says."""
     printed = run("long_chat").replace(f"{ROOT}{os.sep}", "")

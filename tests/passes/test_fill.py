@@ -106,13 +106,14 @@ def test_ids_are_checked_where_something_was_filled() -> None:
     assert (str(second.source), str(first.source)) == error.at
 
 
-def test_a_deep_tree_is_filled_in_one_round() -> None:
-    """Lazies ten thousand levels deep, one on each, are asked for at once."""
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_deep_tree_is_filled_in_one_round(depth: int) -> None:
+    """Lazies very many levels deep, one on each, are asked for at once."""
     part: Any = Text("end")
-    for number in range(10_000):
+    for number in range(depth):
         part = Section(f"s{number}", LAZY, part)
-    _, [waiting] = asked(User(part), [None] * 10_000)
-    assert (10_000, 2) == (len(waiting), len(waiting[-1].holders))
+    _, [waiting] = asked(User(part), [None] * depth)
+    assert (depth, 2) == (len(waiting), len(waiting[-1].holders))
 
 
 def test_lazies_that_return_lazies_without_end() -> None:
