@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
 
-from tests.mutants.changes import expressions, statements
+from tests.mutants.changes import expressions, is_cast, statements
 from tests.mutants.patterns import TOKEN, of_class, of_pattern
 from tests.mutants.rooms import module_name
 
@@ -152,14 +152,10 @@ def _inside(
         if isinstance(value, ast.AST):
             yield from _inside(node, key, None, around)
         elif isinstance(value, list):
-            start = 1 if _is_cast(node) and key == "args" else 0
+            start = 1 if is_cast(node) and key == "args" else 0
             for at, each in enumerate(value):
                 if at >= start and isinstance(each, ast.AST) and not _is_docstring(node, at, each):
                     yield from _inside(node, key, at, around)
-
-
-def _is_cast(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast"
 
 
 def _is_docstring(owner: ast.AST, place: int, node: ast.AST) -> bool:
