@@ -233,14 +233,20 @@ def _of_table(node: ast.AST) -> Iterator[ast.AST]:
             for place in range(len(entries) - 1 if isinstance(entries[0], ast.Tuple) else 0):
                 pair = entries[place : place + 2]
                 rest = [*entries[:place], *reversed(pair), *entries[place + 2 :]]
-                yield ast.Tuple(rest, ast.Load())
+                if _differ(*pair):
+                    yield ast.Tuple(rest, ast.Load())
         case ast.Dict(keys, [_, _, *_] as values):
             for place in range(len(values) - 1):
                 pair = values[place : place + 2]
-                yield ast.Dict(keys, [*values[:place], *reversed(pair), *values[place + 2 :]])
+                if _differ(*pair):
+                    yield ast.Dict(keys, [*values[:place], *reversed(pair), *values[place + 2 :]])
         case ast.Constant(value=str(text)):
             for place in range(len(text)):
                 yield ast.Constant(f"{text[:place]}\ufffd{text[place + 1 :]}")
+
+
+def _differ(one: ast.AST, other: ast.AST) -> bool:
+    return ast.dump(one) != ast.dump(other)
 
 
 def _pattern(value: ast.AST, name: str, parts: Parts) -> Text | None:
