@@ -97,8 +97,9 @@ class Delimiter:
         )
 
 
-_TAG = re.compile(r"\s*<([A-Za-z_][A-Za-z0-9_.-]*)(?:\s[^<>]*)?>\s*")
-_CLOSING_TAG = re.compile(r"\s*</([A-Za-z_][A-Za-z0-9_.-]*)\s*>\s*")
+_NAME = "[A-Za-z_][A-Za-z0-9_.-]*"
+_TAG = re.compile(rf"\s*<({_NAME})(?:\s[^<>]*)?>\s*")
+_CLOSING_TAG = re.compile(rf"\s*</({_NAME})\s*>\s*")
 
 
 @functools.lru_cache(maxsize=128)

@@ -3,7 +3,6 @@
 import json
 import pickle
 from collections.abc import Callable, Mapping
-from inspect import currentframe
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import Block, ConfigError, MessageTransformationConfig, TextBlock
+from promptdsl import (
+    Block,
+    ConfigError,
+    MessageTransformationConfig,
+    TextBlock,
+    Timeline,
+    User,
+    render,
+)
+from tests.errors import raised, this_line
 from tests.internals import (
     EPHEMERAL_DELIMITER,
     EVENT_DELIMITER,
@@ -447,6 +455,12 @@ def test_the_same_layers_give_the_same_object() -> None:
     )
 
 
+def test_a_layer_that_sets_nothing() -> None:
+    """A layer that is ``None`` is no layer: without it the object is the same one."""
+    layers = [("render", {"format": "xml"})]
+    assert resolve(layers) is resolve([("Timeline", None), *layers])
+
+
 def test_a_function_that_cannot_be_hashed() -> None:
     """A format function that cannot be hashed is used like any other."""
     function = Unhashable()
@@ -465,6 +479,63 @@ def test_an_explanation_is_fresh() -> None:
 def test_a_configuration_can_be_pickled(value: object) -> None:
     """A configuration, resolved or not, survives pickling."""
     assert value == pickle.loads(pickle.dumps(value))
+
+
+# Transformations.
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"format": "xml"},
+        MessageTransformationConfig(format="xml"),
+        answering({"format": "xml"}),
+        answering(MessageTransformationConfig(format="xml")),
+    ],
+)
+def test_what_a_transformation_is(given: Any) -> None:
+    """A transformation is a mapping, a configuration, or a function that returns one of these."""
+    tree = Timeline(User("u"), transformation=given)
+    assert (("xml", "Timeline"), ("xml", "render")) == (
+        render(tree).explain()["format"],
+        render(tree, transformation=given).explain()["format"],
+    )
+
+
+@pytest.mark.parametrize("given", [None, {}, MessageTransformationConfig(), answering(None)])
+def test_a_transformation_that_sets_nothing(given: Any) -> None:
+    """A transformation may set nothing: the layers below hold."""
+    tree = Timeline(User("u"), transformation=given)
+    assert {"library"} == {
+        layer for _, layer in render(tree, transformation=given).explain().values()
+    }
+
+
+NONE_OF_THEM = "a transformation is a configuration, a mapping or a function, not "
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3, NONE_OF_THEM + "3"),
+        (True, NONE_OF_THEM + "True"),
+        ("xml", NONE_OF_THEM + "'xml'"),
+        ([("format", "xml")], NONE_OF_THEM + "[('format', 'xml')]"),
+        ({1: "xml"}, NONE_OF_THEM + "{1: 'xml'}"),
+        ({"formt": "xml"}, "unknown key 'formt' in a configuration\n  did you mean 'format'?"),
+        ({"format": "md"}, "unknown format 'md'\n  known: markdown, xml"),
+        ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1"),
+    ],
+)
+def test_what_is_no_transformation(given: Any, message: str) -> None:
+    """What is no transformation is an error at the line of the Timeline, or of the render."""
+    own = raised(ConfigError, lambda: Timeline(User("u"), transformation=given))
+    asked = raised(ConfigError, lambda: render(User("u"), transformation=given))
+    line = this_line()
+    assert (f"{__file__}:{line - 2}: {message}", f"{__file__}:{line - 1}: {message}") == (
+        str(own),
+        str(asked),
+    )
 
 
 # Delimiters.
@@ -507,6 +578,62 @@ def test_what_reads_as_a_tag(
     assert (name, is_tag, literals) == (delimiter.tag_name, delimiter.is_tag, delimiter.literals)
 
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+SIGNS = [*map(chr, range(128)), "\u00aa", "\u00e9", "\u0660", "\u212a"]
+
+
+def signs_in(name: str) -> tuple[str, str]:
+    """Return the signs that may stand in a name, as an opening tag has it and as a pair has it."""
+    given = [(sign, name.format(sign)) for sign in SIGNS]
+    pairs = [(sign, name, Delimiter("pair", f"<{name}>", f"</{name}>")) for sign, name in given]
+    return (
+        "".join(sign for sign, name, pair in pairs if pair.tag_name == name),
+        "".join(sign for sign, name, pair in pairs if pair.is_tag),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "signs"),
+    [("{}", LETTERS), ("{}b", LETTERS), ("a{}b", f"-.0123456789{LETTERS}")],
+)
+def test_the_name_of_a_tag(name: str, signs: str) -> None:
+    """A tag's name is ASCII letters, digits, dots, hyphens and underscores behind a letter."""
+    assert (signs, signs) == signs_in(name)
+
+
+@pytest.mark.parametrize(
+    ("open", "close", "name", "is_tag"),
+    [
+        ("<a>", "</a>", "a", True),
+        ("\n <a>\t", "\n </a>\t", "a", True),
+        ("<a b='1' c=\"2\">", "</a \n>", "a", True),
+        ("<a\nb>", "</a>", "a", True),
+        ("<a >", "</a>", "a", True),
+        ("<a/>", "</a>", None, False),
+        ("<a b='>'>", "</a>", None, False),
+        ("<a b='<'>", "</a>", None, False),
+        ("< a>", "</a>", None, False),
+        ("<>", "</>", None, False),
+        ("<a>x", "</a>", None, False),
+        ("x<a>", "</a>", None, False),
+        ("<a", "</a>", None, False),
+        ("a>", "</a>", None, False),
+        ("<a>", "</A>", "a", False),
+        ("<a>", "</ a>", "a", False),
+        ("<a>", "</a b>", "a", False),
+        ("<a>", "<a>", "a", False),
+        ("<a>", "x</a>", "a", False),
+        ("<a>", "</a>x", "a", False),
+        ("<a>", "</a", "a", False),
+        ("<a>", "/a>", "a", False),
+    ],
+)
+def test_a_pair_of_tags(open: str, close: str, name: str | None, is_tag: bool) -> None:
+    """An opening tag may have attributes, a closing one blanks; blanks may stand around both."""
+    pair = Delimiter("pair", open, close)
+    assert (name, is_tag) == (pair.tag_name, pair.is_tag)
+
+
 OWN = frozenset({"developer", "event", "context", "untrusted", "grounding"})
 
 
@@ -535,6 +662,23 @@ def test_fences_of_an_unhashable_configuration() -> None:
 
 # Errors.
 
+
+class Anything:
+    """A value that says it equals whatever it is compared with."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, _: object) -> bool:
+        """Return that it is equal."""
+        return True
+
+    def __repr__(self) -> str:
+        """Return its name."""
+        return "ANYTHING"
+
+
+ANYTHING = Anything()
+NO_FENCE = "write a pair of texts, one text as a prefix, or None for no fence"
 BAD: list[tuple[dict[str, Any], str]] = [
     (
         {"rolemapping": {}},
@@ -583,6 +727,16 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"format": "md"}, "unknown format 'md'\n  known: markdown, xml"),
     ({"format": ["xml"]}, "unknown format ['xml']\n  did you mean 'xml'?"),
     ({"tool_pairing": "fil"}, "unknown tool_pairing 'fil'\n  did you mean 'fill'?"),
+    (
+        {"delimiters": {"ephemeral": {"text": "Note: "}}},
+        "delimiters.ephemeral is no delimiter: {'text': 'Note: '}\n  " + NO_FENCE,
+    ),
+    ({"delimiters": {"event": ""}}, "delimiters.event is no delimiter: ''\n  " + NO_FENCE),
+    (
+        {"delimiters": {"event": {"text": 1}}},
+        "delimiters.event.text is no delimiter: 1\n  " + NO_FENCE,
+    ),
+    ({"format": ANYTHING}, "unknown format ANYTHING\n  known: markdown, xml"),
     ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1"),
     ({"guard_conversation": None}, "guard_conversation is True or False, not None"),
 ]
@@ -594,7 +748,7 @@ def test_a_mistake_names_its_line(options: dict[str, Any], message: str) -> None
     """An unknown key or value is an error at the author's line, with the nearest known name."""
     with pytest.raises(ConfigError) as caught:
         MessageTransformationConfig(**options)
-    line = currentframe().f_lineno - 1
+    line = this_line() - 1
     assert f"{__file__}:{line}: {message}" == str(caught.value)
 
 
@@ -624,6 +778,47 @@ def test_what_is_no_delimiter_of_a_type(written: Any) -> None:
     assert f"delimiters.event.text is no delimiter: {written!r}" == caught.value.what
 
 
+BLANK = "is blank, or no valid text\n  choose one that can be seen, such as '[[event'"
+REFERENCE = (
+    "reads as part of a character reference\n  choose one with other characters, such as '[[event'"
+)
+
+
+@pytest.mark.parametrize("path", ["event", "ephemeral"])
+@pytest.mark.parametrize(
+    ("written", "end", "why"),
+    [
+        (" \n", " \n", BLANK),
+        ((" ", "]]"), " ", BLANK),
+        (("[[", "\n"), "\n", BLANK),
+        ("\ud800", "\ud800", BLANK),
+        (("\ud800", "]]"), "\ud800", BLANK),
+        (("[[", "\ud800"), "\ud800", BLANK),
+        (("<e x='\ud800'>", "</e>"), "<e x='\ud800'>", BLANK),
+        ("amp", "amp", REFERENCE),
+        ((" 12", "]]"), " 12", REFERENCE),
+        (("[[", "lt"), "lt", REFERENCE),
+        (("[[", "a&b"), "a&b", REFERENCE),
+        (("<e x='&amp;'>", "[end]"), "<e x='&amp;'>", REFERENCE),
+        ("<e x='&amp;'>", "<e x='&amp;'>", REFERENCE),
+    ],
+)
+def test_a_delimiter_that_guards_nothing(path: str, written: Any, end: str, why: str) -> None:
+    """Both ends of a delimiter are texts that can be kept out of what stands between them."""
+    options: Any = {path: written}
+    error = raised(ConfigError, lambda: MessageTransformationConfig(delimiters=options))
+    line = this_line() - 1
+    assert f"{__file__}:{line}: the delimiter {end!r} {why}" == str(error)
+
+
+@pytest.mark.parametrize("path", ["event", "ephemeral"])
+def test_a_reference_in_a_tag(path: str) -> None:
+    """A character reference may stand in an attribute: what guards a tag is its name."""
+    written = ("<e x='&amp;'>", "</e>")
+    found = resolve([("render", {"delimiters": {path: written}})]).delimiters
+    assert Delimiter("pair", *written) in found.all
+
+
 @pytest.mark.parametrize("layer", [[], "xml", 3, True])
 def test_what_is_no_layer(layer: Any) -> None:
     """A layer is a configuration, a mapping, a function or nothing."""
@@ -644,7 +839,7 @@ def test_what_is_no_answer(answer: Any) -> None:
 
 def test_a_function_with_a_mistake_names_its_line() -> None:
     """What a function returns is checked, and the error names the line of the function."""
-    line = currentframe().f_lineno + 2
+    line = this_line() + 2
 
     def transformation(_model: str | None, _provider: str | None) -> dict[str, Any]:
         return {"formt": "xml"}

@@ -131,12 +131,21 @@ def _constants(value: object) -> Iterator[ast.AST]:
 
 
 def _calls(node: ast.Call) -> Iterator[ast.AST]:
-    """Yield a call without each named argument, and with ``None`` for each other one."""
-    for place, argument in enumerate(node.args):
+    """Yield a call without each named argument, and with ``None`` for each other one.
+
+    A type that is cast to stays: it does nothing.
+    """
+    first = 1 if is_cast(node) else 0
+    for place, argument in enumerate(node.args[first:], first):
         if not isinstance(argument, ast.Starred) and not _is_none(argument):
             yield ast.Call(node.func, _with(node.args, place, ast.Constant(None)), node.keywords)
     for place in range(len(node.keywords)):
         yield ast.Call(node.func, node.args, _without(node.keywords, place))
+
+
+def is_cast(node: ast.AST) -> bool:
+    """Return whether a node casts a value to a type."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast"
 
 
 def _negated(test: ast.expr) -> ast.expr:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
 
-from tests.mutants.changes import expressions, statements
+from tests.mutants.changes import expressions, is_cast, statements
 from tests.mutants.patterns import TOKEN, of_class, of_pattern
 from tests.mutants.rooms import module_name
 
@@ -152,14 +152,10 @@ def _inside(
         if isinstance(value, ast.AST):
             yield from _inside(node, key, None, around)
         elif isinstance(value, list):
-            start = 1 if _is_cast(node) and key == "args" else 0
+            start = 1 if is_cast(node) and key == "args" else 0
             for at, each in enumerate(value):
                 if at >= start and isinstance(each, ast.AST) and not _is_docstring(node, at, each):
                     yield from _inside(node, key, at, around)
-
-
-def _is_cast(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast"
 
 
 def _is_docstring(owner: ast.AST, place: int, node: ast.AST) -> bool:
@@ -237,14 +233,20 @@ def _of_table(node: ast.AST) -> Iterator[ast.AST]:
             for place in range(len(entries) - 1 if isinstance(entries[0], ast.Tuple) else 0):
                 pair = entries[place : place + 2]
                 rest = [*entries[:place], *reversed(pair), *entries[place + 2 :]]
-                yield ast.Tuple(rest, ast.Load())
+                if _differ(*pair):
+                    yield ast.Tuple(rest, ast.Load())
         case ast.Dict(keys, [_, _, *_] as values):
             for place in range(len(values) - 1):
                 pair = values[place : place + 2]
-                yield ast.Dict(keys, [*values[:place], *reversed(pair), *values[place + 2 :]])
+                if _differ(*pair):
+                    yield ast.Dict(keys, [*values[:place], *reversed(pair), *values[place + 2 :]])
         case ast.Constant(value=str(text)):
             for place in range(len(text)):
                 yield ast.Constant(f"{text[:place]}\ufffd{text[place + 1 :]}")
+
+
+def _differ(one: ast.AST, other: ast.AST) -> bool:
+    return ast.dump(one) != ast.dump(other)
 
 
 def _pattern(value: ast.AST, name: str, parts: Parts) -> Text | None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from math import frexp
 from mmap import mmap
 from pathlib import Path
 from types import FunctionType
@@ -23,6 +24,8 @@ from tests.mutants.tracing import Traced, quieten, run, traced
 SURVIVED, KILLED, NO_MODULE = range(3)
 SECONDS = 30.0
 """How long the tests that are tried on one mutant take, traced and without it, together."""
+QUICK = 0.05
+"""How many seconds a test takes that is as good as any quicker one."""
 MEMORY = 4 << 30
 """How many bytes a mutant may take beside those that are there already."""
 
@@ -41,7 +44,7 @@ class Rounds:
     """A pytest plug-in that collects once, and then runs tests in a fork for each mutant.
 
     ``ended`` holds the mutants by outcome. The tests that noticed the last mutants of a function
-    are tried first on the next one; the others quick ones first, from every file in turn.
+    are tried first on the next one; of the others quick ones, from every file in turn.
     """
 
     def __init__(self, files: Sequence[Path], wanted: Sequence[Mutant], jobs: int) -> None:
@@ -141,12 +144,14 @@ def mutants_of(files: Sequence[Path]) -> list[Mutant]:
 
 
 def _order(items: Sequence[pytest.Item], found: Traced) -> dict[int, int]:
-    """Return the place of each test: quick ones first, each file in its turn."""
-    by_file: dict[str, list[int]] = defaultdict(list)
+    """Return the place of each test: quick ones first, of those alike each file in its turn."""
+    alike: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for index in sorted(found.seconds, key=found.seconds.__getitem__):
-        by_file[str(items[index].path)].append(index)
-    turns = chain.from_iterable(zip_longest(*by_file.values()))
-    return {index: place for place, index in enumerate(i for i in turns if i is not None)}
+        steps = frexp(max(found.seconds[index], QUICK))[1]
+        alike[steps][str(items[index].path)].append(index)
+    turns = (zip_longest(*by_file.values()) for _, by_file in sorted(alike.items()))
+    wanted = chain.from_iterable(chain.from_iterable(turns))
+    return {index: place for place, index in enumerate(i for i in wanted if i is not None)}
 
 
 def _users(files: Sequence[str]) -> dict[Place, set[tuple[str, int]]]:
