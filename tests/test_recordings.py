@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,14 +10,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptdsl import (
+    Assistant,
+    Event,
     Grounding,
     History,
     Message,
+    Node,
+    PromptError,
     Rendered,
     System,
     SystemEventBlock,
     TextBlock,
     Timeline,
+    ToolMessage,
+    ToolResultBlock,
+    ToolUse,
     ToolUseBlock,
     User,
     render,
@@ -24,6 +32,8 @@ from promptdsl import (
 from tests.internals import Recording, recalled, recorded_before
 from tests.internals import read_module as reading
 from tests.internals import recordings_module as remembering
+from tests.renders import ShortForm, short_form
+from tests.searching import examples
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +110,144 @@ def test_an_edited_conversation(messages: list[Message], place: int) -> None:
     rendered(messages, "1", **request)
     edited = [*messages[:place], Message("user", "edited"), *messages[place + 1 :]]
     assert told(rendered(fresh(edited), "2", **request)) == told(rendered(edited, "2", **request))
+
+
+# At every seam, in every place.
+
+
+def call(*ids: str) -> Message:
+    """Return a message of calls."""
+    return Message("assistant", [ToolUseBlock(id, "find", "{}") for id in ids])
+
+
+def found(id: str) -> ToolResultBlock:
+    """Return the result of a call."""
+    return ToolResultBlock(id, (TextBlock("found"),))
+
+
+SEAMS: dict[str, Message] = {
+    "question": Message("user", "And why?"),
+    "question of Ann": Message("user", "And why?", name="Ann"),
+    "nothing": Message("user", []),
+    "answer": Message("assistant", "So it is."),
+    "call": call("c"),
+    "two calls": call("c", "d"),
+    "result": Message("tool", [found("c")]),
+    "user's result": Message("user", [found("c")]),
+    "result and words": Message("user", [found("c"), TextBlock("And now?")]),
+    "instruction": Message("developer", "Be brief."),
+    "rule": Message("system", "Be kind."),
+    "rule of another time": Message("system", "Be kind.", kind="event"),
+    "event": Message("event", [SystemEventBlock("restarted")]),
+    "request": Message("ephemeral", "It is noon."),
+    "said before a request": Message("user", "And why?", kind="trailed"),
+    "data": Message("user", [{"type": "json", "value": {"a": 1}}]),
+    "half a character": Message("user", "h\ud800"),
+}
+"""Every kind of message that another one may follow."""
+
+OPENINGS = (
+    (Message("user", "Hello."), Message("assistant", "Hello!")),
+    (Message("system", "Be wise."), Message("user", "Hello.")),
+    (),
+)
+
+Scene = tuple[Callable[[History], list[Node]], dict[str, Any]]
+FILL = {"tool_pairing": "fill"}
+PRUNE = {"tool_pairing": "prune"}
+SCENES: list[Scene] = [
+    (lambda history: [history], {}),
+    (lambda history: [System("s"), User("u"), history, User("v")], {"transformation": FILL}),
+    (lambda history: [history, Grounding("g", "x")], {"transformation": PRUNE}),
+    (lambda history: [history, Event("e"), Assistant("a")], {"provider": "openai"}),
+    (lambda history: [Assistant(ToolUse("find", {}, id="c")), history], {"transformation": FILL}),
+    (lambda history: [history, ToolMessage("c", "found")], {}),
+    (lambda history: [history, User("v")], {"transformation": {"merge_consecutive": False}}),
+    (lambda history: [history], {"budget": 12, "counter": len, "transformation": PRUNE}),
+]
+"""What stands around a recording, and how it is rendered."""
+
+
+def recording(messages: tuple[Message, ...]) -> History:
+    """Return a recording, always written on this line."""
+    return History(messages, step=1)
+
+
+def outcome(history: History, scene: Scene) -> object:
+    """Return what a scene comes to: messages with their sources and losses, or an error."""
+    around, request = scene
+    try:
+        result = render(Timeline(*around(history)), **request)
+    except PromptError as error:
+        return type(error), str(error)
+    places = [[(o.address, o.id) for o in message.sources] for message in result.messages]
+    return told(result), places
+
+
+def growths(one: Message, two: Message) -> Iterator[tuple[Message, ...]]:
+    """Yield the turns of a conversation as it grows, is cut, edited, and grows again."""
+    question, answer = Message("user", "And why?"), Message("assistant", "So it is.")
+    yield ()
+    yield (one,)
+    yield (one, two)
+    yield (one, two, question)
+    yield (one, two)
+    yield (two,)
+    yield (one, two, answer, answer)
+
+
+@settings(examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(OPENINGS),
+    st.sampled_from([*SEAMS.values()]),
+    st.sampled_from([*SEAMS.values()]),
+    st.lists(st.sampled_from(SCENES), min_size=1, max_size=2),
+)
+def test_any_seam(
+    opening: tuple[Message, ...], one: Message, two: Message, scenes: list[Scene]
+) -> None:
+    """Whatever a recording grows by, is cut to or edited to, nothing old is left in its render."""
+    first, (one, two) = fresh([*opening]), fresh([one, two])
+    for turns in growths(one, two):
+        known = recording((*first, *turns))
+        anew = [recording(tuple(fresh([*first, *turns]))) for _ in scenes]
+        assert list(map(outcome, anew, scenes)) == [outcome(known, scene) for scene in scenes]
+
+
+ANN = {"name": "Ann"}
+
+
+@pytest.mark.parametrize(
+    ("last", "added", "expected"),
+    [
+        (Message("assistant", "a"), Message("assistant", "b"), [("assistant", "a", "b")]),
+        (Message("user", "a"), Message("user", "b"), [("user", "a", "b")]),
+        (Message("developer", "a"), Message("developer", "b"), [("developer", "a", "b")]),
+        (Message("system", "a"), Message("system", "b"), [("developer", "a", "b")]),
+        (Message("user", "a", **ANN), Message("user", "b", **ANN), [("user", "a", "b")]),
+        (Message("user", "a"), Message("user", "b", **ANN), [("user", "a"), ("user", "b")]),
+        (
+            Message("developer", "a"),
+            Message("system", "b"),
+            [("developer", "a"), ("developer", "b")],
+        ),
+        (
+            Message("assistant", "a"),
+            call("c"),
+            [("assistant", "a", ("call", "c", "find"))],
+        ),
+        (Message("assistant", "a"), Message("user", "b"), [("assistant", "a"), ("user", "b")]),
+    ],
+)
+def test_a_message_behind_the_last_one(
+    last: Message, added: Message, expected: list[ShortForm]
+) -> None:
+    """What a conversation grows by joins the message before it as it does in a new one."""
+    messages = [Message("user", "u"), call("x"), Message("tool", [found("x")]), last]
+    for count in (3, 4):
+        rendered(messages[:count], "1")
+    grown = render(History([*messages, added])).messages
+    assert expected == short_form(grown)[3:]
 
 
 def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

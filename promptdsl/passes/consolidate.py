@@ -6,9 +6,8 @@ from promptdsl.blocks import CodeBlock, JsonBlock, TextBlock
 from promptdsl.encoding import json_text
 from promptdsl.messages import LEADING, Message
 from promptdsl.nodes import Code, Consolidated, Json, Media, Recorded, Turn, Verbatim
-from promptdsl.rewriting import cut, unique_ids, with_content
+from promptdsl.rewriting import covering, cut, unique_ids, with_content
 from promptdsl.tree import (
-    CACHE,
     MEDIA,
     RECORDED,
     SECTION,
@@ -70,13 +69,10 @@ def _consolidated(parts: list[Node], root: Node) -> Node:
         item for part in parts for item in (part.content if part.mask & SYSTEM else (part,))
     )
     unique_ids(root, siblings)
-    below = 0
-    for part in parts:
-        below |= part.mask
     return make(
         Consolidated,
         tuple(parts),
-        mask=bits(TURN | SYSTEM, below),
+        mask=bits(TURN | SYSTEM, covering(tuple(parts))),
         at=parts[0].at,
         role="system",
         kind="written",
@@ -94,9 +90,7 @@ def _split(node: Recorded) -> tuple[list[Node], list[Node]]:
 
 def _turn(message: Any, node: Recorded) -> Node:
     content = tuple(_item(block, node) for block in message.content)
-    mask = bits(TURN | SYSTEM, bits(TEXT))
-    if any(getattr(block, "cache", None) for block in message.content):
-        mask |= CACHE
+    mask = bits(TURN | SYSTEM, covering(content))
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
     return make(
         Turn, content, mask=mask, at=node.at, options=options, role="system", kind="recorded"

@@ -8,7 +8,7 @@ import attrs
 from promptdsl.errors import PlacementError
 from promptdsl.losses import Loss
 from promptdsl.messages import Message
-from promptdsl.nodes import CacheBreakpoint, Output, Recorded, Root, Tool, ToolTurn
+from promptdsl.nodes import CacheBreakpoint, Output, Recorded, Root, Tool
 from promptdsl.page import longer, marked
 from promptdsl.prompts import OutputSchema, ToolDefinition
 from promptdsl.rewriting import replace, says_something, with_content
@@ -102,8 +102,7 @@ def _mark_last(content: list[Any], node: CacheBreakpoint) -> bool:
 
 
 def _is_sent(turn: Node) -> bool:
-    results = turn.mask & RESULT << SHIFT
-    return bool(results) or isinstance(turn, ToolTurn) or says_something(turn)
+    return bool(turn.mask & RESULT << SHIFT) or says_something(turn)
 
 
 def _marked_turn(turn: Node, node: CacheBreakpoint) -> Node:

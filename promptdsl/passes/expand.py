@@ -1,7 +1,7 @@
 """Expand: what only holds others, fragments and groups among the turns, gives way to its parts."""
 
 from promptdsl.dissolving import dissolved, dissolved_in_turn
-from promptdsl.nodes import CacheBreakpoint, Note, Recorded, ToolTurn, Turn
+from promptdsl.nodes import CacheBreakpoint, Note, Recorded, Turn
 from promptdsl.rewriting import says_something, with_content
 from promptdsl.tree import (
     DEVELOPER,
@@ -40,7 +40,7 @@ def _emptied(turn: Node) -> list[Node]:
     What is empty but has a title or a cache breakpoint stays, so that it is noticed.
     """
     turn = with_content(turn, dissolved_in_turn(turn))
-    silent = isinstance(turn, Turn) and turn.role != "system" and not isinstance(turn, ToolTurn)
+    silent = isinstance(turn, Turn) and turn.role != "system"
     if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
         return [turn]
     return [turn] if any(_is_noticed(part) for part, _ in walk(turn)) else []

@@ -89,9 +89,8 @@ def _is_known_apart(run: Recorded) -> bool:
 
 
 def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
-    # The one system message of a prompt, whose kind is written, merges with nothing.
-    leading = turn.role == "system" and turn.kind in ("written", "recorded")
-    apart = not merges or turn.role == "tool" or leading
+    apart = not merges or turn.role == "tool"
+    # So nothing joins the one system message of a prompt, which is written or recorded.
     kind = turn.kind if turn.role in ("developer", "system") else None
     return (turn.role, name, kind, object() if apart else None)
 

@@ -236,7 +236,7 @@ def mask_of(messages: list[Message]) -> int:
     """Return the mask of a run of recorded messages: has it calls, results, instructions."""
     surface = 0
     for message in messages:
-        surface |= _ROLE_BITS.get(message.role, 0)
+        surface |= _ROLE_BITS[message.role]
     return bits(RECORDED, surface << SHIFT)
 
 

@@ -7,7 +7,7 @@ import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import process_time
 from types import FrameType
 from typing import Any
 
@@ -20,8 +20,8 @@ Line = tuple[str, int]
 class Traced:
     """What is known of tests, each by its index.
 
-    ``tests`` are the indexes of those that run a line, ``seconds`` how long each takes while it is
-    traced, ``failed`` those that fail without a mistake being made.
+    ``tests`` are the indexes of those that run a line, ``seconds`` how long each keeps a processor
+    while it is traced, ``failed`` those that fail without a mistake being made.
     """
 
     tests: dict[Line, "array[int]"] = field(default_factory=dict)
@@ -78,11 +78,11 @@ def _traced(items: Sequence[pytest.Item], indexes: Sequence[int], files: frozens
     for place, index in enumerate(indexes):
         following = items[indexes[place + 1]] if place + 1 < len(indexes) else None
         lines.clear()
-        start = perf_counter()
+        start = process_time()
         sys.settrace(trace)
         failed = run(items[index], following)
         sys.settrace(None)
-        found.seconds[index] = perf_counter() - start
+        found.seconds[index] = process_time() - start
         if failed:
             found.failed.append(index)
             continue
