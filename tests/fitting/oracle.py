@@ -1,7 +1,7 @@
 """What a budget keeps, worked out the slow way: one removal after the other, all weighed each time.
 
 This is section 1 of the rules on budgets, taken literally, on prompts that are described as data.
-It knows nothing of nodes, frames and prefix sums.
+It knows nothing of nodes and prefix sums, and of frames only how many tokens they are.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,10 @@ from tests.fitting.descriptions import K, Part, below
 Words = frozenset[str]
 Turns = tuple[Part, ...]
 TURNS = ("user", "assistant", "tool", "developer", "event")
+FRAMED = frozenset({*TURNS, "ephemeral", "grounding"})
+"""What is a message of its own; all system content is one, which is there anyway."""
+FRAME = 3
+"""The tokens around a message, and those that an answer begins with."""
 
 
 @attrs.frozen
@@ -65,9 +69,34 @@ def _titled(part: Part, present: Words) -> bool:
 
 
 def size(tree: Part, present: Words) -> int:
-    """Return the tokens of the words that are there, and of the titles above them."""
+    """Return the tokens of the words that are there, of their titles and of their turns' frames."""
     seen = [part for part in below(tree) if part.word in present or _titled(part, present)]
-    return sum(part.weight for part in seen) * K
+    framed = [part for part in below(tree) if part.kind in FRAMED and _said(part) & present]
+    return sum(part.weight for part in seen) * K + len(framed) * FRAME
+
+
+def sent(tree: Part, present: Words) -> int:
+    """Return the tokens of a request: of what is there, and of what is around all messages."""
+    told = any(part.kind in ("system", "section") for part in _among_turns(tree))
+    return size(tree, present) + FRAME + told * FRAME
+
+
+def _among_turns(part: Part) -> Iterator[Part]:
+    for inner in part.parts:
+        yield inner
+        if inner.kind in ("fragment", "group", "first_fit", "history"):
+            yield from _among_turns(inner)
+
+
+def sizes(tree: Part, back: int) -> list[int]:
+    """Return the tokens of a request as it shrinks, by what is gone up to there.
+
+    The ``back``-th last of it is back again.
+    """
+    order = removals(tree)
+    gone = [[*range(count)] for count in range(len(order) + 1)]
+    left = [one[: len(one) - back] + one[len(one) - back + 1 :] if back else one for one in gone]
+    return [sent(tree, _present(tree, order, one)) for one in left]
 
 
 def leaves(part: Part) -> Words:
@@ -91,7 +120,7 @@ def _present(tree: Part, order: list[Removal], gone: list[int]) -> Words:
 
 
 def _fits(tree: Part, order: list[Removal], gone: list[int], limit: int) -> bool:
-    return size(tree, _present(tree, order, gone)) <= limit
+    return sent(tree, _present(tree, order, gone)) <= limit
 
 
 # In which order it goes.

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fitting.descriptions import K, Part, weigh
+from tests.fitting.descriptions import Part
 from tests.fitting.fitted import dropped_tokens, fitted, heard, in_order
 from tests.fitting.oracle import kept, leaves, size
-from tests.fitting.trees import Room, conversations, rooms, trees
+from tests.fitting.trees import Room, conversations, exact_rooms, rooms, trees
 from tests.searching import examples
 
 
@@ -17,6 +17,9 @@ def budgeted(prompts: st.SearchStrategy[Part]) -> st.SearchStrategy[tuple[Part, 
 
 ANY = budgeted(trees())
 LONG = budgeted(conversations())
+EXACT = (trees() | conversations()).flatmap(
+    lambda tree: st.tuples(st.just(tree), exact_rooms(tree))
+)
 
 
 @examples(250)
@@ -35,15 +38,24 @@ def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
+@examples(250)
+@given(EXACT)
+def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
+    """What is sent may be all there is room for, and not a token more."""
+    tree, room = case
+    found = fitted(tree, room, transformation={"merge_consecutive": False})
+    assert kept(tree, room.limit, room.step) == in_order(heard(found))
+
+
 @examples(60)
 @given(ANY)
 def test_what_is_dropped(case: tuple[Part, Room]) -> None:
-    """The tokens of what was dropped, frames aside, are those of the words that are missing."""
+    """The tokens of what was dropped are those of all that is missing, frames and titles too."""
     tree, room = case
     found = fitted(tree, room)
     expected = kept(tree, room.limit, room.step)
-    missing = size(tree, leaves(tree)) - sum(map(weigh, expected or []))
-    assert expected is None or missing == dropped_tokens(found) // K * K  # type: ignore[arg-type]
+    missing = size(tree, leaves(tree)) - size(tree, frozenset(expected or []))
+    assert expected is None or missing == dropped_tokens(found)
 
 
 @examples(60)

@@ -31,8 +31,8 @@ from tests.fitting.descriptions import (
     weigh,
     words,
 )
-from tests.fitting.oracle import kept, leaves, removals, shown, size
-from tests.fitting.trees import Room, room, rooms, trees
+from tests.fitting.oracle import kept, leaves, removals, sent, shown, size
+from tests.fitting.trees import Room, exact_rooms, room, rooms, trees
 from tests.searching import examples
 
 ASKED = user(words(1))
@@ -42,13 +42,13 @@ def stays(limit: int, *parts: Part, step: int = 0) -> Any:
     """Return the places, among the words in document order, of those that stay."""
     tree = numbered(timeline(*parts))
     every = [one.word for one in below(tree) if one.kind in ("words", "call")]
-    found = kept(tree, limit * K, step * K)
+    found = kept(tree, limit * K + K // 2, step * K)
     return None if found is None else [every.index(word) for word in found if word in every]
 
 
 def titles(limit: int, *parts: Part) -> list[int]:
     """Return the weights of the titles that stay."""
-    found = kept(numbered(timeline(*parts)), limit * K, 0) or []
+    found = kept(numbered(timeline(*parts)), limit * K + K // 2, 0) or []
     return [weigh(word) // K for word in found if word[0] == "t"]
 
 
@@ -64,7 +64,7 @@ def rounds(*weights: int) -> list[Part]:
 
 
 def test_what_fits_stays() -> None:
-    """Nothing goes when all fits, and it fits to the token."""
+    """Nothing goes when all fits."""
     parts = [system(words(2), priority=1), ASKED]
     assert [[0, 1], [1]] == [stays(3, *parts), stays(2, *parts)]
 
@@ -299,9 +299,27 @@ def test_rooms(limit: int) -> None:
 
 
 def test_sizes() -> None:
-    """A prompt weighs what its words and titles do, of forms the first."""
+    """A prompt weighs what its words, titles and frames do, of forms the first."""
     tree = numbered(timeline(user(first_fit(words(5), words(2)), section(words(1), weight=3))))
-    assert 9 * K == size(tree, leaves(tree))
+    assert 9 * K + 3 == size(tree, leaves(tree))
+
+
+def test_to_the_token() -> None:
+    """What meets a limit exactly fits, with the frames of a turn, the system text and the reply."""
+    tree = numbered(timeline(system(words(2), priority=1), developer(words(1), priority=2), ASKED))
+    words_kept = [len(kept(tree, limit, 0) or []) for limit in (4_012, 4_011, 2_012, 2_011, 1_009)]
+    assert [3, 2, 2, 1, 1] == words_kept
+    assert kept(tree, 1_008, 0) is None
+
+
+@examples(50)
+@given(trees(), st.data())
+def test_frames(tree: Part, data: st.DataObject) -> None:
+    """A prompt has as many tokens as it is told to have, frames included."""
+    request: dict[str, Any] = {"counter": weigh, "transformation": {"merge_consecutive": False}}
+    assert sent(tree, leaves(tree)) == render(built(tree), **request).tokens.total
+    found: Room = data.draw(exact_rooms(tree))
+    assert 0 == found.step % K
 
 
 def test_requests_and_fragments() -> None:

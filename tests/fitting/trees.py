@@ -31,7 +31,7 @@ from tests.fitting.descriptions import (
     user,
     words,
 )
-from tests.fitting.oracle import leaves, size
+from tests.fitting.oracle import leaves, size, sizes
 
 Parts: TypeAlias = tuple[Part, ...]
 
@@ -277,3 +277,19 @@ def rooms(tree: Part) -> st.SearchStrategy[Room]:
     """Return budgets for a tree, from none to more than enough."""
     whole = size(tree, leaves(tree)) // K
     return st.builds(room, st.integers(0, whole + 1), st.sampled_from([0, 0, 0, 1, 3]))
+
+
+def exact_room(limit: int, more: int = 0) -> Room:
+    """Return a budget that leaves so many tokens, not one more for a frame."""
+    budget = 8 * K * (limit // (8 * K) + 1 + more)
+    return Room(budget, budget - limit)
+
+
+def exact_rooms(tree: Part) -> st.SearchStrategy[Room]:
+    """Return budgets that a part of a tree meets to the token, or misses by one.
+
+    The part is what is left after some removals, often with one of the last of them back again.
+    """
+    met = [limit for back in (0, 1, 2, 3) for limit in sizes(tree, back)]
+    near = st.builds(int.__add__, st.sampled_from(met), st.sampled_from([0, 0, -1, 1]))
+    return st.builds(exact_room, near, st.sampled_from([0, 0, 1, 3]))
