@@ -71,7 +71,7 @@ def _titled(part: Part, present: Words) -> bool:
 def size(tree: Part, present: Words) -> int:
     """Return the tokens of the words that are there, of their titles and of their turns' frames."""
     seen = [part for part in below(tree) if part.word in present or _titled(part, present)]
-    framed = [part for part in below(tree) if part.kind in FRAMED and _said(part) & present]
+    framed = [part for part in below(tree) if part.kind in FRAMED and _words_of(part) & present]
     return sum(part.weight for part in seen) * K + len(framed) * FRAME
 
 
