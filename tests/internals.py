@@ -102,7 +102,6 @@ from promptdsl.library.filters import FILTERS, TESTS
 from promptdsl.library.folders import TemplateFile, read_template, registered, templates_root
 from promptdsl.library.pieces import Rope
 from promptdsl.library.source import check_name
-from promptdsl.lower import lower
 from promptdsl.media.pixels import HEADER, described, image_size
 from promptdsl.media.reading import (
     MAX_BYTES,
@@ -123,16 +122,12 @@ from promptdsl.nodes import Limit as LimitNode
 from promptdsl.nodes import Section as SectionNode
 from promptdsl.page import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
 from promptdsl.passes import read as read_module
-from promptdsl.passes.consolidate import consolidate
 from promptdsl.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.passes.fill import Waiting, fill
-from promptdsl.passes.merge import merge
 from promptdsl.passes.narrate import narrate
 from promptdsl.passes.pair import INTERRUPTED, pair
-from promptdsl.passes.place import place
 from promptdsl.passes.read import mask_of
 from promptdsl.passes.read import read as read_pass
-from promptdsl.passes.select import select
 from promptdsl.plain_data import FrozenDict, FrozenList, frozen, thawed
 from promptdsl.plain_data import plain as plain_data
 from promptdsl.recordings import Recording, recorded_before
@@ -285,7 +280,6 @@ __all__ = [
     "closed",
     "code_fences",
     "common",
-    "consolidate",
     "contents",
     "control_tokens",
     "controls",
@@ -335,14 +329,12 @@ __all__ = [
     "literal_fences",
     "located",
     "lost_marks",
-    "lower",
     "make",
     "mapping",
     "margin",
     "marked",
     "mask_of",
     "media_type_of",
-    "merge",
     "message_tokens",
     "models_module",
     "narrate",
@@ -367,7 +359,6 @@ __all__ = [
     "piece_environment",
     "pieces",
     "pixels",
-    "place",
     "plain_data",
     "probed",
     "publish",
@@ -399,7 +390,6 @@ __all__ = [
     "replace",
     "request",
     "resolve",
-    "select",
     "shared_by",
     "shared_tokens",
     "signature_of",

@@ -39,7 +39,6 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.internals import MARKDOWN, lower, resolve
 from tests.renders import comes_to, timeline_of
 
 PNG = bytes.fromhex(
@@ -299,8 +298,7 @@ def test_any_texts_are_kept(part: Any, texts: list[str]) -> None:
 
 
 def test_lower_takes_a_tree() -> None:
-    """Lower turns a finished tree into messages and losses."""
-    tree = Timeline(User("u"), Assistant("a\ud800"))
-    said_, losses = lower(tree, forms={"markdown": MARKDOWN}, config=resolve([]))
-    assert (Message("user", "u"), Message("assistant", "a\ufffd")) == said_
-    assert [("content", "assistant[0]")] == [(loss.kind, loss.path) for loss in losses]
+    """A tree is turned into messages and losses."""
+    rendered = render(Timeline(User("u"), Assistant("a\ud800")))
+    assert (Message("user", "u"), Message("assistant", "a\ufffd")) == rendered.messages
+    assert [("content", "assistant[0]")] == [(loss.kind, loss.path) for loss in rendered.losses]

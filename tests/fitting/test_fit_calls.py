@@ -27,7 +27,6 @@ from promptdsl import (
     render,
 )
 from tests.fitting.cases import capitals, fit, left, talk
-from tests.internals import facts_for
 from tests.renders import timeline_of
 
 
@@ -161,7 +160,7 @@ def test_reasoning_that_is_sent_takes_room() -> None:
 
 def test_bound_reasoning_goes_at_once() -> None:
     """Where reasoning goes with the first thing dropped, nothing else has to go."""
-    assert facts_for(None, "anthropic").binds_reasoning
+    assert render(User("Q"), provider="anthropic").facts.binds_reasoning
     history = History(thoughts("anthropic", "signed"), step=0)
     found = fit(40, history, User("Q"), provider="anthropic")
     assert "ASK ANSWER " * 5 + "Q" == capitals(found.messages).replace("THOUGHT ", "")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import TemplateError, register_templates
-from tests.internals import TemplateSource, template_pieces
+from promptdsl import System, Template, TemplateError, register_templates, render
 from tests.library.rendered import fault, file_fault, put
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}
@@ -175,8 +174,8 @@ def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
     """An error in a file that was given by its path names the path."""
     path = put(tmp_path, a="\n{{ x }}") / "a.md"
     with pytest.raises(TemplateError) as caught:
-        template_pieces(TemplateSource.of(path), {})
-    assert f"template {str(path)!r}, line 2: 'x' is undefined" == str(caught.value).split("\n")[0]
+        render(System(Template(path)))
+    assert f"template {str(path)!r}, line 2: 'x' is undefined" == caught.value.what
 
 
 DEEP = "it goes too deep\n  look for what calls, includes or extends itself without end"

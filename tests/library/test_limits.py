@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import TemplateError, register_templates
-from tests.internals import event_text
+from promptdsl import Event, TemplateError, UserAction, register_templates, render
 from tests.library.rendered import fault, in_full, pieces
 
 TEXT = "10,000,000 characters of text"
@@ -180,6 +179,6 @@ def test_event_texts_are_bounded(tmp_path: Path) -> None:
     file = tmp_path / "events" / "user_action.md.j2"
     file.write_text("{% for i in range(999999) %}{{ target }}{% endfor %}")
     with register_templates(tmp_path), pytest.raises(TemplateError) as caught:
-        event_text("user_action", {"target": "x" * 99})
+        render(Event(UserAction("clicked", target="x" * 99)))
     expected = f"template 'events/user_action.md.j2', line 1: it comes to more than {TEXT}"
     assert f"{expected}\n  have it do less" == str(caught.value)

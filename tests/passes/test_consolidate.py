@@ -27,8 +27,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.internals import consolidate
-from tests.renders import comes_to, did_nothing
+from tests.renders import comes_to, did_nothing, stage
 
 
 @pytest.mark.parametrize(
@@ -283,10 +282,10 @@ def test_nothing_to_do(tree: Timeline) -> None:
 def test_a_turn_alone_is_moved_as_it_is() -> None:
     """One system turn behind the conversation becomes the first child, the same object."""
     tree = Timeline(User("u"), System("s"))
-    assert tree.content[1] is consolidate(tree).content[0]
+    assert tree.content[1] is stage("consolidate", tree).content[0]
 
 
 def test_done_twice() -> None:
     """What is consolidated is consolidated: a second time changes nothing."""
-    once = consolidate(Timeline(User("u"), System("a"), Section("s", Value("b"))))
-    assert once is consolidate(once)
+    once = stage("consolidate", Timeline(User("u"), System("a"), Section("s", Value("b"))))
+    assert once is stage("consolidate", once)

@@ -27,8 +27,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.internals import merge
-from tests.renders import comes_to, did_nothing, timeline_of
+from tests.renders import comes_to, did_nothing, stage, timeline_of
 
 
 def recorded(*roles: str) -> History:
@@ -312,4 +311,4 @@ def test_switched_off_it_does_nothing() -> None:
 def test_other_turns_stay_as_they_are() -> None:
     """A turn without a neighbour of its role is the same object afterwards."""
     tree = Timeline(User("a"), User("b"), Assistant("c"))
-    assert tree.content[2] is merge(tree, enabled=True).content[1]
+    assert tree.content[2] is stage("merge", tree).content[1]

@@ -32,8 +32,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.internals import place, resolve
-from tests.renders import ShortForm, comes_to, did_nothing, only_text
+from tests.renders import ShortForm, comes_to, did_nothing, only_text, stage
 
 APART = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
 
@@ -583,4 +582,4 @@ def test_nothing_to_do(tree: Timeline) -> None:
 def test_other_turns_stay_as_they_are() -> None:
     """A turn that is not moved is the same object afterwards."""
     tree = Timeline(Ephemeral("x", position="end"), User("u"))
-    assert tree.content[1] is place(tree, config=resolve([])).content[0]
+    assert tree.content[1] is stage("place", tree).content[0]

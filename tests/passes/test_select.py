@@ -18,8 +18,7 @@ from promptdsl import (
     User,
     UserAction,
 )
-from tests.internals import select
-from tests.renders import comes_to, did_nothing
+from tests.renders import comes_to, did_nothing, stage
 
 
 def meant(audience: str) -> Timeline:
@@ -40,7 +39,7 @@ def meant(audience: str) -> Timeline:
 @pytest.mark.parametrize(("audience", "other"), [("model", "people"), ("people", "model")])
 def test_what_is_for_others_is_left_out(audience: str, other: str) -> None:
     """Every turn meant for another audience is left out, and no other turn."""
-    assert Timeline(User("always")) == select(meant(other), audience=audience)
+    assert Timeline(User("always")) == stage("select", meant(other), audience=audience)
 
 
 @pytest.mark.parametrize("audience", ["model", "people"])
@@ -48,7 +47,7 @@ def test_what_is_for_others_is_left_out(audience: str, other: str) -> None:
 def test_what_is_for_us_stays(audience: str, meaning: str) -> None:
     """What is meant for all, or for this audience, stays as it was written."""
     tree = meant("all" if meaning == "all" else audience)
-    assert tree == select(tree, audience=audience)
+    assert tree == stage("select", tree, audience=audience)
 
 
 def test_parts_are_left_out_one_by_one() -> None:
@@ -111,4 +110,4 @@ def test_nothing_to_do(audience: str) -> None:
 def test_what_stays_is_the_same_object() -> None:
     """A turn that a selection does not touch is the same object afterwards."""
     tree = Timeline(User("u"), Note("n"))
-    assert tree.content[0] is select(tree, audience="model").content[0]
+    assert tree.content[0] is stage("select", tree, audience="model").content[0]
