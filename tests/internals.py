@@ -12,7 +12,6 @@ from promptdsl import models as models_module
 from promptdsl import nodes as nodes_module
 from promptdsl import recordings as recordings_module
 from promptdsl import targets as targets_module
-from promptdsl.adapters import openai_chat
 from promptdsl.adapters.anthropic import read as read_anthropic
 from promptdsl.adapters.anthropic import write as write_anthropic
 from promptdsl.adapters.bedrock import read as read_bedrock
@@ -347,7 +346,6 @@ __all__ = [
     "of_path",
     "of_url",
     "one_line",
-    "openai_chat",
     "outline",
     "output_tokens",
     "pack",

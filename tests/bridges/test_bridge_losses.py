@@ -1,5 +1,6 @@
 """What a library has no word for is told: a loss for each thing that does not come along."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -14,14 +15,14 @@ from promptdsl import (
     render,
 )
 
-pytestmark = pytest.mark.sdk
+pytestmark = pytest.mark.sdk("langchain_core", "pydantic_ai")
 
 SEARCH = ToolDefinition("search", raw={"type": "web_search"}, origin="openai_responses")
 
 
 def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()) -> list[Any]:
     """Return the losses of a conversation with this answer on its way to a library."""
-    bridge = pytest.importorskip(f"promptdsl.bridges.{library}")
+    bridge = import_module(f"promptdsl.bridges.{library}")
     messages = (Message("user", "Hi"), Message("assistant", answer), Message("user", "Go on"))
     crossed = getattr(bridge, f"to_{library}")(render(Prompt(messages, tools)))
     return [(loss.kind, loss.what) for loss in crossed.losses]
@@ -29,7 +30,7 @@ def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()
 
 def read(library: str, *messages: Any) -> list[Any]:
     """Return the losses of messages of a library on their way back."""
-    bridge = pytest.importorskip(f"promptdsl.bridges.{library}")
+    bridge = import_module(f"promptdsl.bridges.{library}")
     return [(loss.kind, loss.what) for loss in getattr(bridge, f"from_{library}")(messages).losses]
 
 
@@ -71,7 +72,7 @@ def test_fields_of_a_call() -> None:
 
 def test_citations() -> None:
     """The citations of a text of Pydantic AI are not read."""
-    ai = pytest.importorskip("pydantic_ai.messages")
+    ai = import_module("pydantic_ai.messages")
     source = ai.WebCitationSource("https://example.com")
     cited = ai.TextPart("Yes", citations=[ai.Citation([source])])
     assert [("hint", "citations of a text")] == read("pydantic_ai", ai.ModelResponse([cited]))
@@ -79,7 +80,7 @@ def test_citations() -> None:
 
 def test_a_part_that_is_not_known() -> None:
     """A part of a request of Pydantic AI that has no form here is lost with its kind."""
-    ai = pytest.importorskip("pydantic_ai.messages")
+    ai = import_module("pydantic_ai.messages")
     later = ai.InstructionDeltaPart(id=None, content="Be brief.")
     request = ai.ModelRequest([ai.UserPromptPart("Hi"), later])
     assert [("content", "a part of kind 'instruction-delta'")] == read("pydantic_ai", request)

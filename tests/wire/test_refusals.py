@@ -22,7 +22,7 @@ def refused(provider: str, data: object) -> tuple[str, str]:
     return error.what, error.fix
 
 
-def said(part: object) -> list[Any]:
+def by_user(part: object) -> list[Any]:
     """Return the messages of a user who said one part."""
     return [{"role": "user", "content": [part]}]
 
@@ -91,7 +91,7 @@ def test_a_part_of_another_provider(
     provider: str, part: dict[str, Any], what: str, fix: str
 ) -> None:
     """A part that another provider has is refused, with the history that reads it."""
-    assert (what.format(repr(part["type"])), fix) == refused(provider, said(part))
+    assert (what.format(repr(part["type"])), fix) == refused(provider, by_user(part))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_part_of_another_provider(
 def test_a_part_with_the_name_of_another(provider: str, type: str) -> None:
     """A part that has only its type in common with another provider's may be a new one here."""
     part = {"type": type, "news": 1}
-    assert [("user", "recorded", (UnknownBlock(part, provider),))] == kinds(provider, said(part))
+    assert [("user", "recorded", (UnknownBlock(part, provider),))] == kinds(provider, by_user(part))
 
 
 @pytest.mark.parametrize("type", [["image_url"], None, 7])
@@ -114,7 +114,7 @@ def test_a_type_that_is_no_name(type: object) -> None:
     assert (
         f"messages[0]: content[0]: 'type' is a string, not {type.__class__.__name__}",
         "",
-    ) == refused("anthropic", said({"type": type, "image_url": {}}))
+    ) == refused("anthropic", by_user({"type": type, "image_url": {}}))
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
@@ -173,7 +173,7 @@ class Unsayable(BaseModel):
             "messages[0]: unknown 'role' 'tool'",
             "one of user, assistant, system",
         ),
-        (said(3), "messages[0]: content[0]: a dictionary is needed, not int", ""),
+        (by_user(3), "messages[0]: content[0]: a dictionary is needed, not int", ""),
     ],
 )
 def test_what_is_no_message(provider: str, data: Any, what: str, fix: str) -> None:

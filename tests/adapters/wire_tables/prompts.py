@@ -107,7 +107,7 @@ class Case(NamedTuple):
     tools: bool = False
 
 
-def said(*messages: Mapping[str, Any] | Message) -> Callable[[], Any]:
+def greeted(*messages: Mapping[str, Any] | Message) -> Callable[[], Any]:
     """Return what writes these messages as they are, behind a greeting."""
     return lambda: Prompt((Message("user", "Hi"), *map(_message, messages)))
 
@@ -123,7 +123,7 @@ def asked(*blocks: Any) -> Callable[[], Any]:
 
 def answered(*blocks: Any) -> Callable[[], Any]:
     """Return what writes a turn of a model between two of a user."""
-    return said(Message("assistant", blocks), Message("user", "Go on"))
+    return greeted(Message("assistant", blocks), Message("user", "Go on"))
 
 
 def called(
@@ -366,7 +366,7 @@ _NOTED = {
 BLOCKS = {
     "text": Case(asked("Hi")),
     "several texts": Case(asked("One", "Two")),
-    "text of white space": Case(said(Message("assistant", " "), Message("user", ("", "Go on")))),
+    "text of white space": Case(greeted(Message("assistant", " "), Message("user", ("", "Go on")))),
     "a lone surrogate in text": Case(asked("a\ud800b")),
     "JSON and code": Case(
         lambda: Timeline(User("Look:", Json({"a": [1, None]}), Code("x = 1", language="python")))
