@@ -25,8 +25,9 @@ help:
 demo: .venv/.demo
 	$(BIN)/python examples/support_agent.py
 
-# Idle workers take tests from busy ones: no test leans on another.
-PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+# Idle workers take tests from busy ones: no test leans on another. Compiled tests are kept, whatever
+# the environment says: to compile them in every worker takes as long again as to collect them.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test: .venv/.test
 	$(PYTEST) -m 'not slow and not sdk' --hypothesis-profile=fast $(ARGS)

@@ -8,10 +8,10 @@ LONGEST = 600
 
 def failures(names: Iterable[str], wrong: Callable[[str], object]) -> list[str]:
     """Return by name what ``wrong`` says of it, if it says anything, and its errors."""
-    return [f"{name}: {said[:LONGEST]}" for name in names if (said := _said(wrong, name))]
+    return [f"{name}: {said[:LONGEST]}" for name in names if (said := _named(wrong, name))]
 
 
-def _said(wrong: Callable[[str], object], name: str) -> str:
+def _named(wrong: Callable[[str], object], name: str) -> str:
     try:
         found = wrong(name)
     except Exception as error:
