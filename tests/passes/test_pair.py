@@ -16,10 +16,12 @@ from promptdsl import (
     History,
     Message,
     Node,
+    Origin,
     PairingError,
     PendingToolCalls,
     PromptError,
     Section,
+    Source,
     System,
     TextBlock,
     Timeline,
@@ -505,6 +507,18 @@ def outcome(tree: Node, target: Literal["openai", "anthropic"]) -> str:
     else:
         check_anthropic(payload, rendered.facts)
     return ""
+
+
+def test_a_filled_result_stands_where_its_call_does() -> None:
+    """The result that is put in has the line of the turn that calls, and its own address."""
+    first = this_line() + 1
+    tree = Timeline(
+        Assistant(ToolUse("look_up", {}, id="a")),
+        User("u"),
+    )
+    filled = render(tree, transformation={"tool_pairing": "fill"}).messages[1]
+    assert (Origin("tool[0]", Source(__file__, first + 1)),) == filled.sources
+    assert ("tool", "written") == (filled.role, filled.kind)
 
 
 # The pass.

@@ -158,6 +158,29 @@ def test_it_remembers_its_role(history: History) -> None:
     )
 
 
+def test_kinds_of_recorded_instructions() -> None:
+    """What was written is recorded when it comes back; an event or a request stays what it was."""
+    kinds: list[Any] = ["written", "recorded", "recorded_system", "event", "request", "mixed"]
+    said = [Message(role, "x", kind=kind) for role in ("developer", "system") for kind in kinds]  # type: ignore[arg-type]
+    found = render(
+        History([Message("user", "u"), *said]), transformation={"merge_consecutive": False}
+    ).messages
+    assert [
+        ("developer", "recorded"),
+        ("developer", "recorded"),
+        ("developer", "recorded_system"),
+        ("developer", "event"),
+        ("developer", "request"),
+        ("developer", "mixed"),
+        ("developer", "recorded_system"),
+        ("developer", "recorded_system"),
+        ("system", "recorded_system"),
+        ("system", "event"),
+        ("system", "request"),
+        ("system", "mixed"),
+    ] == [(message.role, message.kind) for message in found[1:]]
+
+
 def test_a_developer_turn_ends_the_leading_run() -> None:
     """A system message behind a recorded developer turn is no leading one."""
     history = History([Message("developer", "d"), Message("system", "s"), Message("user", "u")])
