@@ -35,14 +35,16 @@ from promptdsl import (
 from tests.internals import bits, covering, label, tree_module, walk
 
 PICTURE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+CODE = {"type": "code", "text": "x = 1"}
+DATA = {"type": "json", "value": 1}
 TREE = Timeline(
     Tool(name="t"),
     System("s", Section("a", "x", cache=True)),
     Section("b", Fragment("y", Template.from_string("{{ z }}", z="z"))),
     History(
         [
-            Message("system", ["r", PICTURE, {"type": "json", "value": 1}]),
-            Message("event", [SystemEventBlock("restarted"), PICTURE]),
+            Message("system", ["r", PICTURE, DATA, CODE]),
+            Message("event", [SystemEventBlock("restarted"), PICTURE, CODE, DATA]),
             Message("user", "one"),
             Message("ephemeral", ["now", PICTURE]),
             Message("assistant", [ToolUseBlock("a", "t", "{}")]),
@@ -80,6 +82,18 @@ def test_no_mask_hides_what_stands_below_it(audience: str, pairing: str) -> None
     """Behind every pass, the masks of all nodes tell what stands below them."""
     rendered = render(TREE, audience=audience, transformation={"tool_pairing": pairing})
     assert [] == [(name, found) for name, tree in rendered.stages() if (found := hidden(tree))]
+
+
+def test_every_text_is_told() -> None:
+    """Behind every pass, what is no turn and holds text is told as text."""
+    silent = [
+        (name, node)
+        for name, tree in render(TREE, transformation={"tool_pairing": "fill"}).stages()
+        for node, _ in walk(tree)
+        if label(node) in ("Text", "Value", "Json", "Code", "Verbatim", "Fence", "Template")
+        and not node.mask & tree_module.TEXT
+    ]
+    assert [] == silent
 
 
 NAMES = {
