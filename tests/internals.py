@@ -12,6 +12,7 @@ from promptdsl import models as models_module
 from promptdsl import nodes as nodes_module
 from promptdsl import recordings as recordings_module
 from promptdsl import targets as targets_module
+from promptdsl import tree as tree_module
 from promptdsl.adapters.anthropic import read as read_anthropic
 from promptdsl.adapters.anthropic import write as write_anthropic
 from promptdsl.adapters.bedrock import read as read_bedrock
@@ -131,7 +132,7 @@ from promptdsl.plain_data import FrozenDict, FrozenList, frozen, thawed
 from promptdsl.plain_data import plain as plain_data
 from promptdsl.recordings import Recording, recorded_before
 from promptdsl.reports.requests import certain, common, request, shared_by, shared_tokens
-from promptdsl.rewriting import replace
+from promptdsl.rewriting import covering, replace
 from promptdsl.schemas import check_shape, closed, is_closed, type_schema
 from promptdsl.scope import OPENED
 from promptdsl.signatures import Signature, signature_of
@@ -155,7 +156,19 @@ from promptdsl.tokens.packed import main as packed_main
 from promptdsl.tokens.payloads import Tally, entry_tokens, payload_tokens
 from promptdsl.tokens.remembering import OVERHEAD, Remembered
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
-from promptdsl.tree import CACHE, DEFAULTS, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, label, make, walk
+from promptdsl.tree import (
+    CACHE,
+    DEFAULTS,
+    HOLLOW,
+    NAMED,
+    SHIFT,
+    SPOKEN,
+    TOOL,
+    bits,
+    label,
+    make,
+    walk,
+)
 from promptdsl.trust import Trusted
 from promptdsl.views.outline import outline
 from promptdsl.wire.entries import entry, located, mapping
@@ -261,6 +274,7 @@ __all__ = [
     "attribute",
     "authored_cell",
     "best_boundary",
+    "bits",
     "block_tokens",
     "body",
     "call_function",
@@ -282,6 +296,7 @@ __all__ = [
     "contents",
     "control_tokens",
     "controls",
+    "covering",
     "data_text",
     "dedent_parts",
     "deeper",
@@ -407,6 +422,7 @@ __all__ = [
     "tool_tokens",
     "tool_use_block",
     "tools_frame",
+    "tree_module",
     "type_schema",
     "unpack",
     "visible",

@@ -70,11 +70,7 @@ def _waiting(root: Node) -> list[Waiting]:
 
 def _within(node: Node, holders: tuple[Node, ...]) -> tuple[Node, ...]:
     """Return the holders inside a node; of its own kind it is the innermost one."""
-    return (node, *(one for one in holders if _kind(one) != _kind(node)))
-
-
-def _kind(node: Node) -> tuple[type[Node], object]:
-    return type(node), getattr(node, "role", None)
+    return (node, *(one for one in holders if type(one) is not type(node)))
 
 
 def _filled(root: Node, parts: Sequence[Node | None]) -> Node:

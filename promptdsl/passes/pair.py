@@ -165,7 +165,7 @@ def _place(node: Any, id: str | None = None) -> object:
 
 
 def _unit(node: Any) -> _Unit:
-    role = node.role if isinstance(node, Turn) and node.kind in ("written", "recorded") else None
+    role = node.role if isinstance(node, Turn) and node.kind == "written" else None
     speaks = role == "assistant" or (role == "user" and says_something(node))
     return _Unit(node, calls_of(node), answers_of(node), speaks)
 

@@ -15,8 +15,10 @@ from promptdsl import (
     Fragment,
     History,
     Message,
+    Origin,
     PlacementError,
     Section,
+    Source,
     System,
     Text,
     TextBlock,
@@ -26,7 +28,7 @@ from promptdsl import (
     Value,
     render,
 )
-from tests.errors import this_line
+from tests.errors import raised, this_line
 from tests.renders import comes_to, did_nothing, stage
 
 
@@ -127,6 +129,27 @@ def test_a_picture_in_a_recorded_system_message() -> None:
     assert [("content", "system[0]")] == [
         (loss.kind, loss.path) for loss in render(Timeline(history), provider="openai").losses
     ]
+
+
+def test_what_was_no_rule_is_none_when_it_comes_back() -> None:
+    """An event that was sent as a system message stays a turn where a recording begins with it."""
+    sent = History([Message("system", "restarted", kind="event"), Message("user", "u")])
+    assert [("system", "s"), ("system", "restarted"), ("user", "u")] == comes_to(System("s"), sent)
+    assert [("system", "event"), ("user", "written")] == [
+        (message.role, message.kind) for message in render(sent).messages
+    ]
+
+
+def test_what_a_recorded_system_message_says_of_itself() -> None:
+    """Id, name and metadata of a recorded system message stay, alone and beside others."""
+    said = Message("system", "b", id="x", name="Ann", metadata={"n": 1})
+    history, line = History([said, Message("user", "u")]), this_line()
+    origin = Origin("x", Source(__file__, line), "x", {"n": 1})
+    alone = render(history).messages[0]
+    whole = render(Timeline(System("a"), history)).messages[0]
+    assert ("recorded", "x", "Ann", {"n": 1}) == (alone.kind, alone.id, alone.name, alone.metadata)
+    assert ("written", None, None, {}) == (whole.kind, whole.id, whole.name, whole.metadata)
+    assert ((origin,), origin) == (alone.sources, whole.sources[1])
 
 
 def test_only_a_recorded_system_message() -> None:
@@ -232,9 +255,12 @@ def test_the_same_section_id_twice() -> None:
             Section("rules", "b"),
         ),
     )
-    with pytest.raises(PlacementError, match="the id 'rules' is used twice") as caught:
-        render(tree)
-    assert (f"{__file__}:{first + 3}", f"{__file__}:{first}") == caught.value.at
+    error = raised(PlacementError, lambda: render(tree))
+    assert (
+        "the id 'rules' is used twice in one Timeline",
+        "ids are unique among siblings: rename one of them",
+        (f"{__file__}:{first + 3}", f"{__file__}:{first}"),
+    ) == (error.what, error.fix, error.at)
 
 
 @pytest.mark.parametrize(

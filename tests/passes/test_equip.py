@@ -31,6 +31,7 @@ from promptdsl import (
     Tool,
     ToolDefinition,
     ToolMessage,
+    ToolResult,
     ToolUse,
     User,
     render,
@@ -138,7 +139,12 @@ def test_two_tools_of_one_name() -> None:
         )
 
     error = raised(PlacementError, write)
-    assert ("two tools are called 'a'", lines_of(write, 3, 2)) == (error.what, error.at)
+    fix = 'call one of them otherwise: Tool(..., name="...")'
+    assert ("two tools are called 'a'", fix, lines_of(write, 3, 2)) == (
+        error.what,
+        error.fix,
+        error.at,
+    )
 
 
 def test_two_outputs() -> None:
@@ -151,13 +157,19 @@ def test_two_outputs() -> None:
         )
 
     error = raised(PlacementError, write)
-    assert ("a prompt has one Output", lines_of(write, 3, 2)) == (error.what, error.at)
+    fix = "write one type that holds both"
+    assert ("a prompt has one Output", fix, lines_of(write, 3, 2)) == (
+        error.what,
+        error.fix,
+        error.at,
+    )
 
 
 HERE = CacheBreakpoint()
 HOUR = CacheBreakpoint("1h")
 FIVE = CacheBreakpoint("5m")
 CALLS = Assistant(ToolUse("t", {}, id="1"))
+ANSWER = User(ToolResult("1", "r"))
 
 
 @pytest.mark.parametrize(
@@ -172,6 +184,10 @@ CALLS = Assistant(ToolUse("t", {}, id="1"))
         ((Event("a"), HERE), (marked(Event("a"), True),)),
         ((Ephemeral("a"), HERE), (marked(Ephemeral("a"), True),)),
         ((CALLS, ToolMessage("1"), HERE), (CALLS, marked(ToolMessage("1"), True))),
+        ((CALLS, ANSWER, HERE), (CALLS, marked(ANSWER, True))),
+        ((CALLS, HERE), (marked(CALLS, True),)),
+        ((User("a"), User(""), HERE), (marked(User("a"), True), User(""))),
+        ((User("a"), HERE, User("b"), HERE), (marked(User("a"), True), marked(User("b"), True))),
         (
             (User("a"), User(Section("s", "", title="S")), HERE),
             (marked(User("a"), True), User(Section("s", "", title="S"))),
@@ -235,6 +251,34 @@ def test_lost_marks(content: tuple[Any, ...]) -> None:
     why = "nothing that takes one stands before it"
     expected = [Loss("hint", "a cache breakpoint", why, source=node.source)]
     assert expected == [*lost_marks(equipped(*content, node, User("u")))]
+
+
+THOUGHT = recorded(Message("assistant", [ReasoningBlock("a")]))
+
+
+def test_a_recording_that_takes_no_mark() -> None:
+    """Behind a last block that takes no mark, a breakpoint looks no further among the turns."""
+    tool = Tool(name="t")
+    assert (
+        holding(marked_tool("t", "1h"), content=(User("u"), THOUGHT)),
+        holding(HOUR, content=(User("u"), THOUGHT)),
+    ) == (equipped(tool, User("u"), THOUGHT, HOUR), equipped(User("u"), THOUGHT, HOUR))
+
+
+def test_the_last_of_several_recordings() -> None:
+    """Of several recordings the last one gets the mark, the same object otherwise."""
+    first, last = recorded(Message("user", "a")), recorded(Message("assistant", "b"))
+    marked_last = recorded(Message("assistant", [TextBlock("b", "default")]))
+    found = equipped(first, last, HERE)
+    assert (holding(content=(first, marked_last)), True) == (found, found.content[0] is first)
+
+
+def test_a_recorded_message_keeps_what_else_it_is() -> None:
+    """A recorded message that gets a mark keeps its kind, its name and its metadata."""
+    said = Message("user", "a", kind="trailed", id="x", name="Ann", metadata={"n": 1})
+    [message] = render(Timeline(History([said]), HERE)).messages
+    assert said.replace(content=[TextBlock("a", "default")]) == message
+    assert ("x", "Ann", {"n": 1}) == (message.id, message.name, message.metadata)
 
 
 def test_whole_prompts() -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
+    Ephemeral,
     Event,
     Format,
     Fragment,
@@ -13,15 +15,24 @@ from promptdsl import (
     List,
     Message,
     Node,
+    Note,
+    Origin,
     Section,
+    Source,
     System,
     Template,
+    TextBlock,
     Timeline,
+    ToolResult,
+    ToolUse,
+    Turn,
     User,
     UserAction,
     component,
+    render,
 )
-from tests.renders import comes_to, did_nothing, stage
+from tests.errors import this_line
+from tests.renders import comes_to, did_nothing, losses_of, stage
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -82,6 +93,52 @@ def test_turns_in_a_format_hold_it() -> None:
 def test_turns_that_say_nothing_go(turn: Node) -> None:
     """A turn that holds nothing but what is empty is gone behind the pass."""
     assert Timeline(User("u")) == stage("expand", Timeline(User("u"), turn))
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (User(Fragment(Section("s", "", title="T"))), [("hint", "section 's'")]),
+        (User(Fragment(CacheBreakpoint())), [("hint", "a cache breakpoint")]),
+        (Ephemeral(Fragment(""), title="T"), [("hint", "a request-only turn")]),
+        (User(Fragment("")), []),
+        (User(Fragment(Section("s", ""))), []),
+    ],
+)
+def test_what_is_empty_and_noticed(turn: Node, expected: list[tuple[str, str]]) -> None:
+    """A title or a cache breakpoint in what is empty is a hint; what is merely empty is none."""
+    assert expected == losses_of(turn, User("u"))
+
+
+@pytest.mark.parametrize(
+    ("turn", "left"),
+    [
+        (System(Fragment("")), System("")),
+        (Ephemeral(Group("")), Ephemeral("")),
+        (Section("s", Fragment("")), Section("s", "")),
+        (User(Fragment(ToolResult("a"))), User(ToolResult("a"))),
+        (Turn("tool", Fragment(ToolResult("a"))), Turn("tool", ToolResult("a"))),
+    ],
+)
+def test_what_stays_however_empty(turn: Node, left: Node) -> None:
+    """Results stay, whatever they hold, and so does what is no turn of the conversation."""
+    asked = Assistant(ToolUse("t", {}, id="a"))
+    assert Timeline(asked, left) == stage(
+        "expand", Timeline(asked, turn), transformation={"tool_pairing": "prune"}
+    )
+
+
+def test_a_note_among_turns() -> None:
+    """A note that people read is a recorded developer turn with its line."""
+    note, line = Note("n"), this_line()
+    [message] = render(Timeline(note), audience="people").messages
+    origin = Origin("developer[0]", Source(__file__, line))
+    assert ("developer", "recorded", (TextBlock("n"),), (origin,)) == (
+        message.role,
+        message.kind,
+        message.content,
+        message.sources,
+    )
 
 
 def test_what_was_filled_is_expanded() -> None:

@@ -119,7 +119,11 @@ def test_a_deep_tree_is_filled_in_one_round(depth: int) -> None:
 def test_lazies_that_return_lazies_without_end() -> None:
     """It ends after a hundred rounds, with the line of a lazy."""
     error = raised(ContentError, lambda: fill(User(LAZY), ask=lambda _: [LAZY]))
-    assert ("lazies return lazies, 100 times over", (str(LAZY.source),)) == (error.what, error.at)
+    assert (
+        "lazies return lazies, 100 times over",
+        "return text or a part that is written",
+        (str(LAZY.source),),
+    ) == (error.what, error.fix, error.at)
 
 
 def test_a_hundred_rounds_are_no_error() -> None:

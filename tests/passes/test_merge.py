@@ -27,6 +27,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
+from tests.internals import Recorded
 from tests.renders import comes_to, did_nothing, stage, timeline_of
 
 
@@ -183,6 +184,43 @@ def test_what_is_request_only_in_part() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ("written written", "written"),
+        ("recorded written", "written"),
+        ("event event", "event"),
+        ("request request", "request"),
+        ("mixed mixed", "mixed"),
+        ("trailed trailed", "trailed"),
+        ("recorded_system event", "event"),
+        ("event request", "request"),
+        ("request event", "request"),
+        ("event written", "written"),
+        ("written event", "written"),
+        ("written request", "trailed"),
+        ("request written", "mixed"),
+        ("written request event", "trailed"),
+        ("request written event", "mixed"),
+        ("request written request", "trailed"),
+        ("written request written", "mixed"),
+        ("written trailed", "trailed"),
+        ("trailed written", "mixed"),
+        ("trailed request", "trailed"),
+        ("trailed event", "trailed"),
+        ("written mixed", "mixed"),
+        ("mixed written", "mixed"),
+        ("mixed trailed", "trailed"),
+        ("trailed mixed", "mixed"),
+    ],
+)
+def test_the_kind_of_what_was_several(kinds: str, expected: str) -> None:
+    """A message is request-only as far as what stands last in it is, and said if any of it was."""
+    said: list[Any] = [Message("user", kind, kind=kind) for kind in kinds.split()]  # type: ignore[arg-type]
+    [message] = render(History(said)).messages
+    assert expected == message.kind
+
+
 def test_merging_is_after_role_mapping() -> None:
     """What is mapped elsewhere keeps its neighbours apart."""
     assert [("user", "a"), ("developer", "<event>\nb\n</event>"), ("user", "c")] == comes_to(
@@ -261,6 +299,28 @@ def test_the_recording_never_changes() -> None:
     messages = [Message("user", "a"), Message("user", "b")]
     render(Timeline(History(messages), User("c")))
     assert [(TextBlock("a"),), (TextBlock("b"),)] == [message.content for message in messages]
+
+
+def test_what_stands_between_neighbours_of_a_recording() -> None:
+    """Messages of a recording that merge with none are in one piece, those that do one by one."""
+    history = recorded(*["user", "assistant"] * 2, *["user", "user", "assistant", "user"])
+    tree = Timeline(User("a"), history, Assistant("b"))
+    pieces = [
+        [(piece.start, len(piece.items))] if isinstance(piece, Recorded) else piece.role
+        for piece in stage("merge", tree).content
+    ]
+    assert ["user", [(1, 3)], "user", [(6, 2)], "assistant"] == pieces
+
+
+def test_a_merged_turn_stands_where_its_first_part_does() -> None:
+    """A merged turn has the line of its first part."""
+    first = this_line() + 1
+    tree = Timeline(
+        User("a"),
+        User("b"),
+    )
+    [merged] = stage("merge", tree).content
+    assert Source(__file__, first + 1) == merged.source
 
 
 TURNS = st.lists(st.sampled_from(["user", "assistant", "developer", "event", "recorded"]))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from promptdsl import (
     Value,
     decode,
     render,
+    trusted,
 )
 from tests.errors import this_line
 from tests.hostile import HOSTILE
@@ -203,6 +205,67 @@ def test_a_value_in_the_text_of_an_event() -> None:
     assert "<event>\nPage: &lt;b&gt;\n# kept\n</event>" == only_text(
         Event("Page: ", Value("<b>\n# kept"))
     )
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (
+            lambda mark: UserAction(mark("&a"), target=mark("&b"), actor=mark("&c"), d=mark("&d")),
+            "&c &a: &b\nd: &d",
+        ),
+        (
+            lambda mark: StateChange(
+                mark("&a"), old=mark("&b"), new=mark("&c"), trigger=mark("&d"), e=mark("&e")
+            ),
+            "&a changed: &b -> &c\ntrigger: &d\ne: &e",
+        ),
+        (
+            lambda mark: SystemEvent(mark("&a"), source=mark("&b"), c=mark("&c")),
+            "&b: &a\nc: &c",
+        ),
+    ],
+)
+def test_trusted_fields(write: Callable[[Callable[[str], Any]], Node], expected: str) -> None:
+    """Each field is encoded, and kept as it is where it alone is trusted."""
+    names = [letter for letter in "abcde" if f"&{letter}" in expected]
+    encoded = expected.replace("&", "&amp;")
+    assert [encoded, *(encoded.replace(f"&amp;{name}", f"&{name}") for name in names)] == [
+        inside(only_text(Event(write(partial(trusted_as, name))))) for name in ["", *names]
+    ]
+
+
+def trusted_as(name: str, text: str) -> Any:
+    """Return a text, trusted if it is the one of this name."""
+    return trusted(text) if text == f"&{name}" else text
+
+
+def inside(fenced: str) -> str:
+    """Return what stands between the first and the last line."""
+    return "\n".join(fenced.split("\n")[1:-1])
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (
+            {"type": "user_action", "action": "did", "details": {"a": {"b": [1, None]}}},
+            "User did\na: {&quot;b&quot;: [1, null]}",
+        ),
+        (
+            {"type": "state_change", "key": "k", "from": {"a": None}, "to": ["x", True]},
+            "k changed: {&quot;a&quot;: null} -> [&quot;x&quot;, true]",
+        ),
+        (
+            {"type": "system_event", "event": "e", "data": {"l": ["x", False, None]}},
+            "e\nl: [&quot;x&quot;, false, null]",
+        ),
+    ],
+)
+def test_nested_data_of_a_recorded_event(block: dict[str, Any], expected: str) -> None:
+    """What is nested in the data of a recorded event is JSON of one line."""
+    text = only_text(History([{"role": "event", "content": [block]}]))
+    assert expected == inside(text)
 
 
 # Roles.

@@ -16,10 +16,12 @@ from promptdsl import (
     History,
     Message,
     Node,
+    Origin,
     PairingError,
     PendingToolCalls,
     PromptError,
     Section,
+    Source,
     System,
     TextBlock,
     Timeline,
@@ -34,7 +36,7 @@ from promptdsl import (
     render,
 )
 from tests.adapters.every_target import every_check
-from tests.errors import this_line
+from tests.errors import raised, this_line
 from tests.internals import INTERRUPTED, pair
 from tests.renders import ShortForm, comes_to, did_nothing, timeline_of
 
@@ -270,6 +272,32 @@ def test_what_does_not_pair(content: Content, message: str) -> None:
         render(Timeline(*content))
 
 
+@pytest.mark.parametrize(
+    ("content", "what", "fix"),
+    [
+        (
+            [calls("a", "b"), User("u")],
+            "the call 'a' has no result before the next turn",
+            """answer it: ToolMessage('a', ...), or set tool_pairing="fill" or "prune\"""",
+        ),
+        (
+            [result("x")],
+            "the result 'x' answers no open call",
+            'write it directly behind the turn that calls, or set tool_pairing="prune"',
+        ),
+        (
+            [calls("a", "a")],
+            "the call id 'a' is used twice in one turn",
+            "give each call of a turn an id of its own",
+        ),
+    ],
+)
+def test_what_the_errors_say(content: Content, what: str, fix: str) -> None:
+    """Each error says what is wrong and what to write instead."""
+    error = raised(PairingError, lambda: render(Timeline(*content)))
+    assert (what, fix) == (error.what, error.fix)
+
+
 # Calls that wait for their results.
 
 WAITING: dict[str, Content] = {
@@ -351,6 +379,18 @@ def test_waiting_calls_of_an_id_that_came_back() -> None:
         render(tree, provider="anthropic").payload()
 
 
+# Recorded results, of which some answer no call.
+
+RAIN = TextBlock("rain")
+STRAY = History(
+    [
+        Message(
+            "user", [ToolResultBlock("x", (RAIN,)), ToolResultBlock("a", (RAIN,)), TextBlock("v")]
+        )
+    ]
+)
+STRAYS = History([Message("tool", [ToolResultBlock(id, (RAIN,)) for id in ("x", "a", "a", "y")])])
+
 # fill.
 
 
@@ -391,6 +431,21 @@ def test_waiting_calls_of_an_id_that_came_back() -> None:
         (
             [calls("a"), User(ToolResult("x", "?"), "v")],
             [called("a"), answered("a", *FILLED), ("user", "v")],
+        ),
+        (
+            [calls("a"), STRAY, Assistant("x")],
+            [called("a"), ("user", ("result", "a", "rain"), "v"), ("assistant", "x")],
+        ),
+        ([calls("a"), STRAYS, Assistant("x")], [called("a"), answered("a"), ("assistant", "x")]),
+        (
+            [recorded_calls("a", "b", "c"), result("b"), Event("e"), User("v")],
+            [
+                called("a", "b", "c"),
+                answered("b"),
+                answered("a", *FILLED),
+                answered("c", *FILLED),
+                ("user", "<event>\ne\n</event>", "v"),
+            ],
         ),
         (
             [calls("a"), Event("e"), result("x"), result("a")],
@@ -434,6 +489,15 @@ def test_fill(content: Content, expected: list[ShortForm]) -> None:
         ),
         ([User("u"), calls("a"), User("v"), result("a")], [("user", "u", "v")]),
         ([User("u"), User(ToolResult("x", "?"), "v")], [("user", "u", "v")]),
+        (
+            [calls("a"), STRAY, Assistant("x")],
+            [called("a"), ("user", ("result", "a", "rain"), "v"), ("assistant", "x")],
+        ),
+        ([calls("a"), STRAYS, Assistant("x")], [called("a"), answered("a"), ("assistant", "x")]),
+        (
+            [recorded_calls("a", "b", "c"), result("b"), User("v")],
+            [called("b"), answered("b"), ("user", "v")],
+        ),
     ],
 )
 def test_prune(content: Content, expected: list[ShortForm]) -> None:
@@ -526,6 +590,18 @@ def outcome(tree: Node, target: Literal["openai", "anthropic"], check: Any) -> s
         return type(error).__name__
     check(payload, rendered.facts)
     return ""
+
+
+def test_a_filled_result_stands_where_its_call_does() -> None:
+    """The result that is put in has the line of the turn that calls, and its own address."""
+    first = this_line() + 1
+    tree = Timeline(
+        Assistant(ToolUse("look_up", {}, id="a")),
+        User("u"),
+    )
+    filled = render(tree, transformation={"tool_pairing": "fill"}).messages[1]
+    assert (Origin("tool[0]", Source(__file__, first + 1)),) == filled.sources
+    assert ("tool", "written") == (filled.role, filled.kind)
 
 
 # The pass.

@@ -15,6 +15,7 @@ from promptdsl import (
     History,
     Message,
     Node,
+    PairingError,
     PlacementError,
     Section,
     System,
@@ -31,7 +32,7 @@ from promptdsl import (
     Value,
     render,
 )
-from tests.errors import this_line
+from tests.errors import raised, this_line
 from tests.renders import ShortForm, comes_to, did_nothing, only_text, stage
 
 APART = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
@@ -453,9 +454,12 @@ def test_a_developer_turn_inside_a_batch() -> None:
         Developer("d"),
         ToolMessage("a", "rain"),
     )
-    with pytest.raises(PlacementError, match="a Developer turn stands between") as caught:
-        render(tree)
-    assert (f"{__file__}:{first + 2}", f"{__file__}:{first + 3}") == caught.value.at
+    error = raised(PlacementError, lambda: render(tree))
+    assert (
+        "a Developer turn stands between a tool call and its result",
+        "write it behind the last result of these calls",
+        (f"{__file__}:{first + 2}", f"{__file__}:{first + 3}"),
+    ) == (error.what, error.fix, error.at)
 
 
 @pytest.mark.parametrize(
@@ -470,6 +474,33 @@ def test_a_developer_turn_between_two_results(content: list[Node]) -> None:
     tree = [*content, ToolMessage("a", "1"), left(), Developer("d"), ToolMessage("b", "2")]
     with pytest.raises(PlacementError, match="a Developer turn stands between"):
         render(Timeline(*tree))
+
+
+def test_a_developer_turn_before_a_result_of_no_call() -> None:
+    """A result that answers no call is what is wrong, not the Developer turn before it."""
+    with pytest.raises(PairingError, match="the result 'x' answers no open call"):
+        render(Timeline(call("a"), Developer("d"), ToolMessage("x", "rain")))
+
+
+def test_a_developer_turn_behind_all_results() -> None:
+    """Behind the last result a Developer turn comes after what moved there."""
+    assert [CALLED, ANSWERED, ("developer", LEFT), ("developer", "d"), ("user", "u")] == placed(
+        call("a"), left(), ToolMessage("a", "rain"), Developer("d"), User("u")
+    )
+
+
+def test_an_event_that_comes_back_inside_a_batch() -> None:
+    """An event that was sent as a system message stands behind the results when it comes back."""
+    sent = [
+        Message("user", "u"),
+        Message("assistant", [ToolUseBlock("a", "look_up", "{}")]),
+        Message("system", "restarted", kind="event"),
+        Message("tool", [ToolResultBlock("a", (RAIN,))]),
+        Message("user", "v"),
+    ]
+    assert [("user", "u"), CALLED, ANSWERED, ("system", "restarted"), ("user", "v")] == placed(
+        History(sent)
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from promptdsl import (
     ContentError,
     DataError,
     History,
+    Loss,
     MediaError,
     Message,
     Section,
+    Source,
     System,
     Template,
     Text,
@@ -21,8 +23,9 @@ from promptdsl import (
     Value,
     render,
 )
-from tests.errors import this_line
+from tests.errors import raised, this_line
 from tests.internals import read_pass as read
+from tests.internals import walk
 from tests.renders import comes_to, did_nothing, short_form, stage
 
 PNG = bytes.fromhex(
@@ -158,6 +161,29 @@ def test_it_remembers_its_role(history: History) -> None:
     )
 
 
+def test_kinds_of_recorded_instructions() -> None:
+    """What was written is recorded when it comes back; an event or a request stays what it was."""
+    kinds: list[Any] = ["written", "recorded", "recorded_system", "event", "request", "mixed"]
+    said = [Message(role, "x", kind=kind) for role in ("developer", "system") for kind in kinds]  # type: ignore[arg-type]
+    found = render(
+        History([Message("user", "u"), *said]), transformation={"merge_consecutive": False}
+    ).messages
+    assert [
+        ("developer", "recorded"),
+        ("developer", "recorded"),
+        ("developer", "recorded_system"),
+        ("developer", "event"),
+        ("developer", "request"),
+        ("developer", "mixed"),
+        ("developer", "recorded_system"),
+        ("developer", "recorded_system"),
+        ("system", "recorded_system"),
+        ("system", "event"),
+        ("system", "request"),
+        ("system", "mixed"),
+    ] == [(message.role, message.kind) for message in found[1:]]
+
+
 def test_a_developer_turn_ends_the_leading_run() -> None:
     """A system message behind a recorded developer turn is no leading one."""
     history = History([Message("developer", "d"), Message("system", "s"), Message("user", "u")])
@@ -192,6 +218,60 @@ def test_recorded_text_in_a_fence_is_a_value(role: str, expected: str) -> None:
     assert [("user", expected)] == comes_to(history)
 
 
+@pytest.mark.parametrize("content", ["h\ud800", ["h\ud800"]])
+@pytest.mark.parametrize(("role", "fence"), [("event", "event"), ("ephemeral", "context")])
+def test_what_is_no_character_in_a_fence(role: str, fence: str, content: object) -> None:
+    """A lone surrogate in a fence is a reference, as in any value, and a hint; nothing is lost."""
+    history, line = History([{"role": role, "content": content}]), this_line()
+    found = render(history)
+    assert [("user", f"<{fence}>\nh&#55296;\n</{fence}>")] == short_form(found.messages)
+    what, why = "control characters U+D800", "sent as references"
+    source = Source(__file__, line)
+    assert (Loss("hint", what, why, f"{role}[0]", source),) == found.losses
+
+
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "text", "text": "t"},
+    {"type": "code", "text": "c", "language": "python"},
+    {"type": "json", "value": 1},
+    {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+    {"type": "user_action", "action": "left"},
+]
+
+
+@pytest.mark.parametrize("role", ["event", "ephemeral"])
+def test_what_is_read_has_the_line_of_its_history(role: str) -> None:
+    """A recorded event or request-only turn and all that it holds have the line of the History."""
+    said = {"role": role, "content": BLOCKS[:-1] if role == "ephemeral" else BLOCKS, "id": "x"}
+    history, line = History([said, Message("user", "u")]), this_line()
+    nodes = [node for node, _ in walk(stage("read", Timeline(history)).content[0])]
+    assert [] == [node for node in nodes if node.source != Source(__file__, line)]
+    assert 2 + len(said["content"]) < len(nodes)
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [
+        (
+            "event",
+            (
+                "<event>\nt\n\n```python\nc\n```\n\n1\n</event>",
+                BLOCKS[3],
+                '<event type="user_action">\nUser left\n</event>',
+            ),
+        ),
+        ("ephemeral", ("<context>\nt\n\n```python\nc\n```\n\n1", BLOCKS[3], "</context>")),
+    ],
+)
+def test_every_block_of_a_recorded_fence(role: str, expected: tuple[Any, ...]) -> None:
+    """Text, code, JSON, pictures and event blocks stand in the fences, in their order."""
+    blocks = BLOCKS[:-1] if role == "ephemeral" else BLOCKS
+    said = Message(role, blocks, id="x", name="Ann", metadata={"n": 1})  # type: ignore[arg-type]
+    [message] = render(History([said])).messages
+    assert [("user", *expected)] == short_form((message,))
+    assert ("x", "Ann", {"n": 1}) == (message.id, message.name, message.metadata)
+
+
 def test_recorded_pictures_in_a_fence() -> None:
     """A picture in a recorded request-only message stands between its texts."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
@@ -211,9 +291,19 @@ def test_a_recorded_event_holds_no_calls() -> None:
     """A recorded event with a tool call in it is refused with the line of the History."""
     call = {"type": "tool_use", "id": "a", "name": "t", "input": {}}
     history, written = History([{"role": "event", "content": [call]}]), this_line()
-    with pytest.raises(DataError, match="cannot hold a 'tool_use' block") as caught:
-        render(history)
-    assert (f"{__file__}:{written}",) == caught.value.at
+    error = raised(DataError, lambda: render(history))
+    assert (
+        "a recorded event or ephemeral message cannot hold a 'tool_use' block",
+        "events hold text, events, JSON, code and attachments",
+        (f"{__file__}:{written}",),
+    ) == (error.what, error.fix, error.at)
+
+
+def test_a_recorded_event_holds_no_block_of_another_kind() -> None:
+    """A block of a kind that nobody knows is refused by what it calls itself."""
+    history = History([{"role": "event", "content": [{"type": "hologram"}]}])
+    error = raised(DataError, lambda: render(history))
+    assert "a recorded event or ephemeral message cannot hold a 'hologram' block" == error.what
 
 
 @pytest.mark.parametrize(
@@ -274,8 +364,10 @@ def test_readers_are_handed_in() -> None:
 
 def test_templates_are_text() -> None:
     """A template is one text behind the pass, what its variables put in are values."""
-    tree = Timeline(System("a", Template.from_string("b{{ x }}c", x="<b>")))
-    [_, text] = stage("read", tree).content[0].content
+    template, line = Template.from_string("b{{ x }}c", x="<b>"), this_line()
+    [_, text] = stage("read", Timeline(System("a", template))).content[0].content
+    source = Source(__file__, line)
+    assert (source, source) == (text.source, text.content[1].source)
     assert Text("b", Value("<b>"), "c").content[::2] == text.content[::2]
     assert ("<b>", "x") == (text.content[1].text, text.content[1].label)
 
