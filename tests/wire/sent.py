@@ -9,8 +9,9 @@ PROVIDERS = frozenset(TARGETS)
 
 
 def written(target: str, prompt: Prompt) -> tuple[Any, tuple[Loss, ...]]:
-    """Return payload and losses of a prompt; a target is a provider or a model."""
-    names = (None, target) if target in PROVIDERS else (target, None)
+    """Return payload and losses of a prompt; a target is a provider, a model, or one at another."""
+    provider, _, model = target.partition(" ")
+    names = (model or None, provider) if provider in PROVIDERS else (target, None)
     facts = facts_for(*names)
     return TARGETS[str(facts.provider)].adapter.write(prompt, facts)
 

@@ -422,3 +422,35 @@ def test_an_open_form(target: str, strict: bool, losses: object) -> None:
     output = OutputSchema(OPEN, strict=strict)
     assert losses == lost(target, ASK, output=output)
     assert "strict" not in str(sent(target, ASK, output=output))
+
+
+CLAUDE, PRO, CONVERSE = "claude-opus-5", "gemini-3.1-pro", "bedrock us.anthropic.claude-opus-4-5"
+NAMING = (OPENAI, RESPONSES, CONVERSE)
+
+
+@pytest.mark.parametrize(
+    ("target", "output"),
+    [
+        *(
+            (target, OutputSchema(schema))
+            for target in (CLAUDE, PRO, *NAMING)
+            for schema in ({**CLOSED, "title": "\ud800"}, {**CLOSED, "$defs": {"\ud800": OPEN}})
+        ),
+        *((target, OutputSchema(CLOSED, "n", "\ud800")) for target in NAMING),
+        (CONVERSE, OutputSchema(CLOSED, "\ud800")),
+    ],
+)
+def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
+    """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
+    hint = ("hint", "a lone surrogate in the output schema", "it has no UTF-8 form: U+FFFD is sent")
+    assert hint in lost(target, ASK, output=output)
+    said = str(sent(target, ASK, output=output))
+    assert (True, False) == ("\ufffd" in said, "\ud800" in said)
+
+
+@pytest.mark.parametrize("target", [CLAUDE, PRO, *NAMING])
+def test_a_whole_form(target: str) -> None:
+    """A form of which everything has a UTF-8 form is sent as it is, and tells nothing."""
+    output = OutputSchema({**CLOSED, "title": "\U0001f600"})
+    assert [] == lost(target, ASK, output=output)
+    assert "\U0001f600" in str(sent(target, ASK, output=output))
