@@ -1,16 +1,27 @@
-"""The form of an answer, as OpenAI's two targets name and describe it."""
+"""The form of an answer: its schema, and how OpenAI's two targets name and describe it."""
 
+import json
 import re
 
+from promptdsl.encoding import is_whole
 from promptdsl.json_text import thawed
 from promptdsl.prompts import OutputSchema
 from promptdsl.schemas import is_closed
 from promptdsl.wire.request import Param, Request
-from promptdsl.wire.text import json_copy
+from promptdsl.wire.text import json_copy, utf8
 from promptdsl.wire.tools import OPEN
 
 _LONGEST_NAME = 64
 _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Param:
+    """Return the schema of a form; a lone surrogate in it, or in what is said of it, is a hint."""
+    if not is_whole(json.dumps([*said, thawed(output.schema)], ensure_ascii=False)):
+        why = "it has no UTF-8 form: U+FFFD is sent"
+        request.lose("hint", "a lone surrogate in the output schema", why, subject=output)
+    schema: Param = json_copy(dict(output.schema))
+    return schema
 
 
 def form_param(request: Request, output: OutputSchema) -> Param:
@@ -26,7 +37,6 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     strict = output.strict and is_closed(thawed(output.schema))
     if strict != output.strict:
         request.lose("hint", "strict", OPEN, subject=output)
-    form: Param = {"name": name, "schema": dict(output.schema)}
-    form |= {} if output.description is None else {"description": output.description}
-    copy: Param = json_copy({**form, "strict": True} if strict else form)
-    return copy
+    form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
+    form |= {} if output.description is None else {"description": utf8(output.description)}
+    return {**form, "strict": True} if strict else form

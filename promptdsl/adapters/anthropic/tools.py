@@ -10,6 +10,7 @@ from promptdsl.blocks import optional
 from promptdsl.errors import DataError
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.wire.entries import entry, located_items, mapping
+from promptdsl.wire.forms import form_schema
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param, Request
 from promptdsl.wire.text import json_copy
@@ -57,7 +58,7 @@ def _form(request: Request, output: OutputSchema) -> Param:
     for key, value in said.items():
         if value != getattr(default, key):
             request.lose("hint", f"output {key} {value!r}", "there is none here", subject=output)
-    schema, moved = supported(json_copy(dict(output.schema)))
+    schema, moved = supported(form_schema(request, output))
     for key in moved:
         why = "structured outputs refuse it: said in the description, or closed"
         request.lose("hint", f"{key!r} in the output schema", why, subject=output)

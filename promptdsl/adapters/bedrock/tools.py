@@ -13,6 +13,7 @@ from promptdsl.losses import Loss
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.schemas import is_closed
 from promptdsl.wire.entries import entry, located, mapping
+from promptdsl.wire.forms import form_schema
 from promptdsl.wire.names import tool_name
 from promptdsl.wire.request import Param
 from promptdsl.wire.text import json_copy, utf8
@@ -86,7 +87,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     if output is not None and not request.facts.schema_output:
         request.lose("content", "output schema", "this model takes none", subject=output)
     elif output is not None:
-        settings["outputConfig"] = {"textFormat": _format(output)}
+        settings["outputConfig"] = {"textFormat": _format(request, output)}
         if not output.strict:
             why = "Converse holds every answer to its schema"
             request.lose("hint", "strict=False", why, subject=output)
@@ -108,9 +109,9 @@ def _named(name: str | None) -> Param:
     return {} if name is None else {"name": name}
 
 
-def _format(output: OutputSchema) -> Param:
+def _format(request: Converse, output: OutputSchema) -> Param:
     said = {} if output.description is None else {"description": utf8(output.description)}
-    schema = write_json(json_copy(dict(output.schema)))
+    schema = write_json(form_schema(request, output, output.name, output.description))
     definition = {"schema": schema, "name": utf8(output.name), **said}
     return {"type": "json_schema", "structure": {"jsonSchema": definition}}
 

@@ -1,7 +1,7 @@
 """Which tools have to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from promptdsl.adapters.gemini.schemas import json_schema
 from promptdsl.adapters.gemini.spelling import entries_of
@@ -12,6 +12,7 @@ from promptdsl.json_text import exact
 from promptdsl.losses import Loss
 from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
 from promptdsl.wire.entries import entry, items, mapping
+from promptdsl.wire.forms import form_schema
 from promptdsl.wire.request import Param, Request
 from promptdsl.wire.text import json_copy
 from promptdsl.wire.tools import chosen
@@ -52,7 +53,7 @@ def _form(request: Request, output: OutputSchema) -> Param:
         value = getattr(output, key)
         if value != getattr(default, key):
             request.lose("hint", f"output {key} {value!r}", "there is none here", subject=output)
-    return cast("Param", json_copy(dict(output.schema)))
+    return form_schema(request, output)
 
 
 def read_settings(settings: Mapping[str, Any]) -> Prompt:

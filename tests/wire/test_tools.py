@@ -1,0 +1,456 @@
+"""Tools, the choice of one, the form of an answer, and calls: names, keys and arguments as sent."""
+
+from typing import Any
+
+import pytest
+
+from promptdsl import Message, OutputSchema, Prompt, Source, ToolDefinition
+from tests.adapters.conversations import answer, call, say
+from tests.wire.sent import lost, sent, written
+
+ASK = say("user", "Hi.")
+OPEN = {"type": "object", "properties": {}}
+CLOSED: dict[str, Any] = {
+    "type": "object",
+    "properties": {},
+    "required": [],
+    "additionalProperties": False,
+}
+ANTHROPIC, OPENAI, RESPONSES = "anthropic", "openai", "openai_responses"
+GEMINI, BEDROCK, TEMPLATE = "gemini", "bedrock", "chat_template"
+ALL = (ANTHROPIC, OPENAI, RESPONSES, GEMINI, BEDROCK, TEMPLATE)
+AT = Source("prompt.py", 7)
+
+
+def tool(name: str = "t", schema: Any = CLOSED, **options: Any) -> ToolDefinition:
+    """Return a tool that takes nothing."""
+    return ToolDefinition(name, input_schema=schema, **options)
+
+
+def told(target: str, **request: Any) -> list[tuple[str, str, str, str, Source | None]]:
+    """Return every loss of a request: kind, subject, reason, path and line."""
+    losses = written(target, Prompt((ASK,), **request))[1]
+    return [(loss.kind, loss.what, loss.why, loss.path, loss.source) for loss in losses]
+
+
+# Which tools are sent.
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_a_tool_of_another_provider(target: str) -> None:
+    """A tool that only another provider has is a loss at its line, and the others are sent."""
+    raw = ToolDefinition("s", raw={"type": "x"}, origin="elsewhere", cache="default", at=AT)
+    why = "a tool of elsewhere, which no other provider has"
+    assert [("content", "tool 's'", why, "tools/s", AT)] == told(target, tools=(raw, tool("t")))
+    assert sent(target, ASK, tools=(tool("t"),)) == sent(target, ASK, tools=(raw, tool("t")))
+
+
+@pytest.mark.parametrize(
+    ("target", "raw"),
+    [
+        (ANTHROPIC, {"type": "web_search_20250305", "name": "w"}),
+        (RESPONSES, {"type": "web_search"}),
+    ],
+)
+def test_a_tool_of_the_provider(target: str, raw: dict[str, Any]) -> None:
+    """A tool that only this provider has is sent as it is, in its place."""
+    own = ToolDefinition("w", raw=raw, origin=target)
+    tools = sent(target, ASK, tools=(tool("a"), own, tool("b")))["tools"]
+    assert ("a", raw, "b") == (tools[0]["name"], tools[1], tools[2]["name"])
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        (OPENAI, "there is none behind a tool"),
+        (RESPONSES, "there is none behind a tool"),
+        (GEMINI, "a request has none: caching is implicit, or an object of its own"),
+        (BEDROCK, "this model takes none"),
+        (TEMPLATE, "a template has none"),
+    ],
+)
+def test_marks_behind_tools(target: str, why: str) -> None:
+    """A mark behind a tool is a hint where there may be none, with the line of the tool."""
+    marked = (tool("a", cache="1h", at=AT), tool("b", cache="default"))
+    assert [
+        ("hint", "cache mark", why, "tools/a", AT),
+        ("hint", "cache mark", why, "tools/b", None),
+    ] == told(target, tools=marked)
+    plain = (tool("a"), tool("b"))
+    assert sent(target, ASK, tools=plain) == sent(target, ASK, tools=marked)
+
+
+def test_a_mark_behind_a_tool_of_the_provider() -> None:
+    """A tool that only Anthropic has may have a mark behind it, too."""
+    raw = {"type": "web_search_20250305", "name": "w"}
+    own = ToolDefinition("w", raw=raw, origin=ANTHROPIC, cache="1h")
+    assert [{**raw, "cache_control": {"type": "ephemeral", "ttl": "1h"}}] == sent(
+        ANTHROPIC, ASK, tools=(own,)
+    )["tools"]
+
+
+# Further keys.
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "keys"),
+    [
+        *((origin, origin, ["strict", "k"]) for origin in (ANTHROPIC, OPENAI, RESPONSES, GEMINI)),
+        *((None, target, ["strict", "k"]) for target in (ANTHROPIC, OPENAI, RESPONSES, GEMINI)),
+        *(
+            (origin, target, ["strict"])
+            for origin in (ANTHROPIC, OPENAI, RESPONSES, BEDROCK)
+            for target in (ANTHROPIC, OPENAI, RESPONSES)
+            if origin != target
+        ),
+        *((origin, GEMINI, []) for origin in (ANTHROPIC, OPENAI, RESPONSES, BEDROCK)),
+        *((GEMINI, target, []) for target in (ANTHROPIC, OPENAI, RESPONSES)),
+        (ANTHROPIC, BEDROCK, ["strict"]),
+        (GEMINI, BEDROCK, []),
+    ],
+)
+def test_keys_of_a_tool(origin: str | None, target: str, keys: list[str]) -> None:
+    """A further key goes to its own provider; ``strict`` goes wherever there is one."""
+    given = {"strict": True, "k": 1}
+    keyed = tool("t", extra=given, origin=origin, at=AT)
+    (found,) = _specs(target, sent(target, ASK, tools=(keyed,)))
+    default = {"strict": False} if target == RESPONSES else {}
+    (plain,) = _specs(target, sent(target, ASK, tools=(tool("t"),)))
+    assert default == {key: plain[key] for key in plain if key in given}
+    assert {**default, **{key: given[key] for key in keys}} == {
+        key: found[key] for key in found if key in given
+    }
+    assert [
+        ("hint", f"key {key!r}", f"{target} has none", "tools/t", AT)
+        for key in given
+        if key not in keys
+    ] == told(target, tools=(keyed,))
+
+
+def _specs(target: str, payload: Any) -> list[Any]:
+    """Return what is sent of each tool."""
+    if target == GEMINI:
+        return list(payload["config"]["tools"][0]["function_declarations"])
+    if target == BEDROCK:
+        return [each["toolSpec"] for each in payload["toolConfig"]["tools"]]
+    return [each.get("function", each) for each in payload["tools"]]
+
+
+@pytest.mark.parametrize("target", [OPENAI, RESPONSES])
+def test_a_strict_tool(target: str) -> None:
+    """Where a strict tool has to have a closed schema, an open one is not strict, a hint."""
+    strict = {"strict": True}
+    tools = (
+        tool("a", OPEN, extra=strict, at=AT),
+        ToolDefinition("raw", raw={"type": "x"}, origin="elsewhere"),
+        tool("b", CLOSED, extra=strict),
+        tool("c", OPEN, extra={"strict": False}),
+        tool("d", OPEN, extra={"strict": "yes"}),
+    )
+    specs = _specs(target, sent(target, ASK, tools=tools))
+    assert [False, True, False, "yes"] == [spec["strict"] for spec in specs]
+    why = "the schema is not closed, as strict asks: sent without it"
+    foreign = "a tool of elsewhere, which no other provider has"
+    assert [
+        ("content", "tool 'raw'", foreign, "tools/raw", None),
+        ("hint", "strict", why, "tools/a", AT),
+    ] == told(target, tools=tools)
+
+
+def test_a_strict_tool_of_the_provider() -> None:
+    """What a tool of the provider's own says of strict is sent as it is."""
+    own = ToolDefinition("w", raw={"type": "custom", "strict": True}, origin=RESPONSES)
+    tools = (own, tool("a", OPEN, extra={"strict": True}))
+    found = sent(RESPONSES, ASK, tools=tools)["tools"]
+    assert [True, False] == [each["strict"] for each in found]
+
+
+# The choice.
+
+
+@pytest.mark.parametrize("target", [ANTHROPIC, OPENAI, RESPONSES, GEMINI, BEDROCK])
+@pytest.mark.parametrize(
+    ("choice", "tools", "why"),
+    [
+        ("auto", (), "no tool is sent to choose from"),
+        ("none", (), "no tool is sent to choose from"),
+        ("required", (), "no tool is sent to choose from"),
+        ("t", (), "no tool of this name is sent"),
+        ("u", (tool("t"),), "no tool of this name is sent"),
+    ],
+)
+def test_a_choice_of_nothing(target: str, choice: str, tools: Any, why: str) -> None:
+    """A choice among no tools, or of one that is not sent, is a hint, and is left out."""
+    assert [("hint", f"tool_choice {choice!r}", why, "", None)] == told(
+        target, tools=tools, tool_choice=choice
+    )
+    assert sent(target, ASK, tools=tools) == sent(target, ASK, tools=tools, tool_choice=choice)
+
+
+def test_a_choice_of_a_tool_of_another_provider() -> None:
+    """A tool that is not sent cannot be chosen, nor can any when it is the only one."""
+    raw = ToolDefinition("s", raw={"type": "x"}, origin="elsewhere")
+    foreign = ("content", "tool 's'", "a tool of elsewhere, which no other provider has")
+    assert [foreign, ("hint", "tool_choice 's'", "no tool of this name is sent")] == lost(
+        ANTHROPIC, ASK, tools=(raw, tool("t")), tool_choice="s"
+    )
+    assert [foreign, ("hint", "tool_choice 'auto'", "no tool is sent to choose from")] == lost(
+        ANTHROPIC, ASK, tools=(raw,), tool_choice="auto"
+    )
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent_as", "why"),
+    [
+        ("auto", {"type": "auto"}, []),
+        ("none", {"type": "none"}, []),
+        ("required", None, ["this model refuses to be forced to call"]),
+        ("t", None, ["this model refuses to be forced to call"]),
+    ],
+)
+def test_a_model_that_is_not_forced(choice: str, sent_as: object, why: list[str]) -> None:
+    """A model may refuse to be forced to call; left free, or forbidden to, it is as told."""
+    request: Any = {"tools": (tool("t"),), "tool_choice": choice}
+    assert sent_as == sent("claude-opus-5-5", ASK, **request).get("tool_choice")
+    assert why == [loss[2] for loss in told("claude-opus-5-5", **request)]
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (ANTHROPIC, {"type": "tool", "name": "a_b_2"}),
+        (OPENAI, {"type": "function", "function": {"name": "a_b_2"}}),
+        (RESPONSES, {"type": "function", "name": "a_b_2"}),
+    ],
+)
+def test_a_choice_by_name(target: str, expected: object) -> None:
+    """A tool is chosen by the name it is sent with."""
+    tools = (tool("a.b"), tool("a_b"))
+    assert expected == sent(target, ASK, tools=tools, tool_choice="a.b")["tool_choice"]
+
+
+def test_no_choice() -> None:
+    """Without a choice nothing is said of one."""
+    assert ["messages", "tools"] == [*sent(ANTHROPIC, ASK, tools=(tool("t"),))]
+
+
+# Names.
+
+MENDED = "it has other letters, or is too long or taken: sent as "
+
+
+@pytest.mark.parametrize(
+    ("defined", "called", "expected", "mended"),
+    [
+        (
+            ("a.b", "a_b"),
+            ("a_b", "a.b", "a-b", "a b"),
+            (["a_b_2", "a_b"], ["a_b", "a_b_2", "a-b", "a_b_3"]),
+            [("a.b", "a_b_2", "tools/a.b"), ("a.b", "a_b_2", ""), ("a b", "a_b_3", "")],
+        ),
+        (
+            (),
+            ("a.b", "a b", "a.b"),
+            ([], ["a_b", "a_b_2", "a_b"]),
+            [("a.b", "a_b", ""), ("a b", "a_b_2", ""), ("a.b", "a_b", "")],
+        ),
+        (
+            ("a_b_2", "a_b", "a.b"),
+            (),
+            (["a_b_2", "a_b", "a_b_3"], []),
+            [("a.b", "a_b_3", "tools/a.b")],
+        ),
+        ((), ("", "é"), ([], ["_", "__2"]), [("", "_", ""), ("é", "__2", "")]),
+        (
+            ("x" * 130, "x" * 128),
+            ("x" * 129,),
+            ([f"{'x' * 126}_2", "x" * 128], [f"{'x' * 126}_3"]),
+            [
+                ("x" * 130, f"{'x' * 126}_2", f"tools/{'x' * 130}"),
+                ("x" * 129, f"{'x' * 126}_3", ""),
+            ],
+        ),
+    ],
+)
+def test_names(defined: Any, called: Any, expected: object, mended: Any) -> None:
+    """A name that cannot be sent is mended to one that no tool has, in calls as in its tool."""
+    used = [call(f"c{number}", name, "{}") for number, name in enumerate(called)]
+    said: list[Message] = [say("assistant", *used)] if used else []
+    results = [answer(block.id, "x") for block in used]
+    prompt = Prompt((ASK, *said, *results), tuple(map(tool, defined)))
+    payload, losses = written(ANTHROPIC, prompt)
+    assert expected == (
+        [each["name"] for each in payload.get("tools", [])],
+        [block["name"] for each in payload["messages"][1:2] for block in each["content"]],
+    )
+    assert [("hint", f"tool name {name!r}", MENDED + as_, at) for name, as_, at in mended] == [
+        (loss.kind, loss.what, loss.why, loss.path)
+        for loss in losses
+        if loss.what != "there are no tools"
+    ]
+
+
+SIGNS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+EVERY = "".join(map(chr, range(128))) + "\u00aa\u00e9\u0660\u212a"
+
+
+def test_signs() -> None:
+    """ASCII letters, digits, hyphens and underscores may stand in names and ids, and no others."""
+    tools = tuple(tool(f"{number} {sign}") for number, sign in enumerate(EVERY))
+    calls = [call(f"{number} {sign}") for number, sign in enumerate(EVERY)]
+    forms = [OutputSchema(CLOSED, f"{number} {sign}") for number, sign in enumerate(EVERY)]
+    payload = sent(ANTHROPIC, ASK, say("assistant", *calls), tools=tools)
+    named = [sent(OPENAI, ASK, output=each)["response_format"] for each in forms]
+    expected = [f"{n}_{sign if sign in SIGNS else '_'}" for n, sign in enumerate(EVERY)]
+    assert (expected, expected, expected) == (
+        [each["name"] for each in payload["tools"]],
+        [each["id"] for each in payload["messages"][1]["content"]],
+        [each["json_schema"]["name"] for each in named],
+    )
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected", "losses"),
+    [
+        ('{"a": 1}', {"a": 1}, []),
+        ("", {}, []),
+        (" \n", {}, []),
+        ('{"a": "\\u00e9 é \\ud83d\\ude00"}', {"a": "é é \U0001f600"}, []),
+        *(
+            (text, {"arguments": text}, [("arguments of t", "not a JSON object")])
+            for text in ("[1]", '"x"', "null", "nonsense", '{"a": NaN}')
+        ),
+        ("\ud800", {"arguments": "\ufffd"}, [("arguments of t", "not a JSON object")]),
+        *(
+            (text, {"a": "\ufffd"}, [("a lone surrogate in arguments of t", "it has no UTF-8")])
+            for text in (
+                '{"a": "\ud800"}',
+                '{"a": "\udfff"}',
+                '{"a": "\\ud800"}',
+                '{"a": "\\uDFFF"}',
+            )
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", [ANTHROPIC, BEDROCK])
+def test_arguments(target: str, arguments: str, expected: object, losses: Any) -> None:
+    """Arguments are sent as an object; what is none stands in one as text, which is a hint."""
+    why = {
+        "not a JSON object": "not a JSON object that can be sent: sent as text in one",
+        "it has no UTF-8": "it has no UTF-8 form: U+FFFD is sent",
+    }
+    said = (ASK, say("assistant", call("c", "t", arguments)), answer("c", "x"))
+    (block,) = sent(target, *said, tools=(tool("t"),))["messages"][1]["content"]
+    assert expected == block.get("toolUse", block)["input"]
+    assert [("hint", what, why[reason]) for what, reason in losses] == lost(
+        target, *said, tools=(tool("t"),)
+    )
+
+
+# Surrogates, and what no JSON is.
+
+
+@pytest.mark.parametrize("target", ALL)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        ToolDefinition("t", "\ud800", OPEN, at=AT),
+        ToolDefinition("t", None, {**OPEN, "title": "\ud800"}, at=AT),
+        ToolDefinition("t", None, {**OPEN, "\ud800": 1}, at=AT),
+    ],
+)
+def test_a_lone_surrogate(target: str, odd: ToolDefinition) -> None:
+    """What has no UTF-8 form in a tool is a hint at its line, and a whole pair is none."""
+    whole = ToolDefinition("t", "\U0001f600", {**OPEN, "title": "é"})
+    why = "it has no UTF-8 form: U+FFFD is sent"
+    assert [("hint", "a lone surrogate in tool 't'", why, "tools/t", AT)] == told(
+        target, tools=(odd,)
+    )
+    assert [] == told(target, tools=(whole,))
+
+
+# The form of an answer.
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "losses"),
+    [
+        (OutputSchema(CLOSED), {"name": "output", "strict": True}, []),
+        (
+            OutputSchema(CLOSED, "A-b_1", "Where.", strict=False),
+            {"name": "A-b_1", "description": "Where."},
+            [],
+        ),
+        (
+            OutputSchema(CLOSED, "x" * 64, ""),
+            {"name": "x" * 64, "description": "", "strict": True},
+            [],
+        ),
+        (
+            OutputSchema(CLOSED, "x" * 65),
+            {"name": "x" * 64, "strict": True},
+            [("x" * 65, "x" * 64)],
+        ),
+        (OutputSchema(CLOSED, "a b.é"), {"name": "a_b__", "strict": True}, [("a b.é", "a_b__")]),
+        (OutputSchema(CLOSED, ""), {"name": "_", "strict": True}, [("", "_")]),
+    ],
+)
+def test_a_form(output: OutputSchema, expected: dict[str, Any], losses: Any) -> None:
+    """A form has its name, mended where it cannot be sent, its schema and what is said of it."""
+    chat = sent(OPENAI, ASK, output=output)["response_format"]["json_schema"]
+    responses = sent(RESPONSES, ASK, output=output)["text"]["format"]
+    form = {**expected, "schema": CLOSED}
+    why = "it has other letters, or is too long: sent as "
+    hints = [("hint", f"output name {name!r}", why + as_, "output", None) for name, as_ in losses]
+    assert (form, {"type": "json_schema", **form}) == (chat, responses)
+    assert (hints, hints) == (told(OPENAI, output=output), told(RESPONSES, output=output))
+
+
+@pytest.mark.parametrize("target", [OPENAI, RESPONSES])
+@pytest.mark.parametrize(
+    ("strict", "losses"),
+    [
+        (False, []),
+        (True, [("hint", "strict", "the schema is not closed, as strict asks: sent without it")]),
+    ],
+)
+def test_an_open_form(target: str, strict: bool, losses: object) -> None:
+    """A form with an open schema is not strict, which is a hint where it asks to be."""
+    output = OutputSchema(OPEN, strict=strict)
+    assert losses == lost(target, ASK, output=output)
+    assert "strict" not in str(sent(target, ASK, output=output))
+
+
+CLAUDE, PRO, CONVERSE = "claude-opus-5", "gemini-3.1-pro", "bedrock us.anthropic.claude-opus-4-5"
+NAMING = (OPENAI, RESPONSES, CONVERSE)
+
+
+@pytest.mark.parametrize(
+    ("target", "output"),
+    [
+        *(
+            (target, OutputSchema(schema))
+            for target in (CLAUDE, PRO, *NAMING)
+            for schema in ({**CLOSED, "title": "\ud800"}, {**CLOSED, "$defs": {"\ud800": OPEN}})
+        ),
+        *((target, OutputSchema(CLOSED, "n", "\ud800")) for target in NAMING),
+        (CONVERSE, OutputSchema(CLOSED, "\ud800")),
+    ],
+)
+def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
+    """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
+    hint = ("hint", "a lone surrogate in the output schema", "it has no UTF-8 form: U+FFFD is sent")
+    assert hint in lost(target, ASK, output=output)
+    said = str(sent(target, ASK, output=output))
+    assert (True, False) == ("\ufffd" in said, "\ud800" in said)
+
+
+@pytest.mark.parametrize("target", [CLAUDE, PRO, *NAMING])
+def test_a_whole_form(target: str) -> None:
+    """A form of which everything has a UTF-8 form is sent as it is, and tells nothing."""
+    output = OutputSchema({**CLOSED, "title": "\U0001f600"})
+    assert [] == lost(target, ASK, output=output)
+    assert "\U0001f600" in str(sent(target, ASK, output=output))

@@ -1,0 +1,508 @@
+"""A conversation on a wire of two sides: who speaks when, and where instructions and results go."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from promptdsl import Message, Prompt, ToolUseBlock
+from tests.adapters.conversations import LOOK_UP, answer, call, marked, say
+from tests.wire.sent import lost, sent, written
+
+NATIVE, OLDER, PICKY = "claude-opus-5-5", "claude-opus-4-5", "claude-haiku-5-5"
+"""One takes instructions among messages, one takes none, one takes none behind a result."""
+GEMINI, NOVA = "gemini", "amazon.nova-lite-v1:0"
+ALL = (NATIVE, OLDER, GEMINI, NOVA)
+
+U, V, W = (say("user", text) for text in "uvw")
+A, S, D = say("assistant", "a"), say("system", "s"), say("developer", "d")
+EVENT, REQUEST = say("developer", "e", kind="event"), say("developer", "r", kind="request")
+EMPTY, BLANK, SILENT = say("user", ""), say("user", " "), say("assistant")
+CALL, CALLS, ANSWER = (
+    say("assistant", call("c")),
+    say("assistant", call("b"), call("c")),
+    answer("c", "o"),
+)
+FENCED = "<developer>\nd\n</developer>"
+
+
+def turns(target: str, *messages: Message) -> list[tuple[str, ...]]:
+    """Return every turn: its role, texts, and the ids of calls and results."""
+    payload = sent(target, *messages, tools=(LOOK_UP,))
+    return [
+        (turn["role"], *map(_said, turn.get("content") or turn["parts"]))
+        for turn in payload.get("messages") or payload.get("contents") or []
+    ]
+
+
+def _said(param: Mapping[str, Any]) -> str:
+    if "text" in param:
+        return str(param["text"])
+    held = next((value for value in param.values() if isinstance(value, dict)), {})
+    kind = param.get("type") or next(iter(param))
+    mark = "=" if "result" in kind.lower() or "response" in kind else "?"
+    ids = (
+        *(param.get(key) for key in ("id", "tool_use_id")),
+        held.get("id"),
+        held.get("toolUseId"),
+    )
+    return mark + next((id for id in ids if id), kind)
+
+
+# Results, and what stands beside them.
+
+
+@pytest.mark.parametrize("target", [NATIVE, OLDER, NOVA])
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ((U, V, A, U), [("user", "u", "v"), ("assistant", "a"), ("user", "u")]),
+        (
+            (U, CALLS, ANSWER, V, answer("b", "p"), W, A, U),
+            [
+                ("user", "u"),
+                ("assistant", "?b", "?c"),
+                ("user", "=c", "=b", "v", "w"),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+        ),
+        (
+            (U, CALL, A, ANSWER, V),
+            [("user", "u"), ("assistant", "?c", "a"), ("user", "=c", "v")],
+        ),
+        ((U, CALL, EMPTY, SILENT, ANSWER), [("user", "u"), ("assistant", "?c"), ("user", "=c")]),
+        ((A, U), [("assistant", "a"), ("user", "u")]),
+    ],
+)
+def test_results_begin_a_turn(target: str, messages: Any, expected: object) -> None:
+    """Neighbours of a side are one turn, and results stand at its head as they came."""
+    opened = [("user", "."), *expected] if (target, messages[0]) == (NOVA, A) else expected  # type: ignore[misc]
+    assert opened == turns(target, *messages)
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (
+            (U, CALLS, V, ANSWER, W, answer("b", "p"), A, U),
+            [
+                ("user", "u"),
+                ("model", "?b", "?c"),
+                ("user", "=b", "=c"),
+                ("user", "v", "w"),
+                ("model", "a"),
+                ("user", "u"),
+            ],
+        ),
+        (
+            (U, CALLS, ANSWER, answer("b", "p"), V),
+            [("user", "u"), ("model", "?b", "?c"), ("user", "=b", "=c"), ("user", "v")],
+        ),
+        ((U, CALL, V, ANSWER), [("user", "u"), ("model", "?c"), ("user", "=c"), ("user", "v")]),
+        ((A, U), [("user", "."), ("model", "a"), ("user", "u")]),
+        ((S, CALL, ANSWER), [("user", "."), ("model", "?c"), ("user", "=c")]),
+    ],
+)
+def test_results_are_a_turn(messages: Any, expected: object) -> None:
+    """At Gemini results are a turn before what a user said since, and a user speaks first."""
+    assert expected == turns(GEMINI, *messages)
+
+
+@pytest.mark.parametrize("target", [GEMINI, NOVA])
+def test_who_speaks_first(target: str) -> None:
+    """Where a model may not speak first, a user says a point before it, which is a hint."""
+    why = "a user has to speak first: '.' is sent before it"
+    assert [("hint", "the model speaks first", why)] == lost(target, A, U)
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_nobody_speaks(target: str) -> None:
+    """A request without a message is a hint, whatever system text it has."""
+    empty = [("hint", "messages", "there are none, a request needs one")]
+    assert (empty, empty, []) == (lost(target), lost(target, S), turns(target, S))
+
+
+# Ids.
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (
+            (
+                say("assistant", call("c"), call("c"), call("c.")),
+                answer("c", "1"),
+                answer("c", "2"),
+                answer("c.", "3"),
+                say("assistant", call("c"), call("c_")),
+                answer("c", "4"),
+                answer("c_", "5"),
+            ),
+            [
+                ("assistant", "?c", "?c_2", "?c_"),
+                ("user", "=c", "=c_2", "=c_"),
+                ("assistant", "?c_3", "?c__2"),
+                ("user", "=c_3", "=c__2"),
+            ],
+        ),
+        (
+            (CALL, V, CALL, ANSWER),
+            [("assistant", "?c"), ("user", "v"), ("assistant", "?c_2"), ("user", "=c_2")],
+        ),
+        (
+            (say("assistant", call("c"), call("c")), V, CALL, ANSWER, answer("c", "p")),
+            [
+                ("assistant", "?c", "?c_2"),
+                ("user", "v"),
+                ("assistant", "?c_3"),
+                ("user", "=c_3", "=c"),
+            ],
+        ),
+        (
+            (CALL, V, say("assistant"), CALL, ANSWER),
+            [("assistant", "?c"), ("user", "v"), ("assistant", "?c_2"), ("user", "=c_2")],
+        ),
+        (
+            (say("assistant", call("c"), call("c")), ANSWER, V, say("assistant", ""), ANSWER),
+            [("assistant", "?c", "?c_2"), ("user", "=c", "=c_2", "v")],
+        ),
+        (
+            (say("assistant", call("c"), call("c")), say("assistant", "a"), ANSWER, ANSWER),
+            [("assistant", "?c", "?c_2", "a"), ("user", "=c", "=c_2")],
+        ),
+        (
+            (say("assistant", call("c"), call("c")), V, A, ANSWER, ANSWER),
+            [("assistant", "?c", "?c_2"), ("user", "v"), ("assistant", "a"), ("user", "=c", "=c")],
+        ),
+        (
+            (say("assistant", call("c_2"), call("c"), call("c")), ANSWER, ANSWER),
+            [("assistant", "?c_2", "?c", "?c_3"), ("user", "=c", "=c_3")],
+        ),
+        (
+            (
+                say("assistant", call("c!"), call("c?"), call(""), call("c"), call("é")),
+                answer("c?"),
+            ),
+            [("assistant", "?c_", "?c__2", "?_", "?c", "?__2"), ("user", "=c__2")],
+        ),
+        (
+            (say("assistant", call("x" * 64), call("x" * 65), call("x" * 66)), answer("x" * 65)),
+            [
+                ("assistant", f"?{'x' * 64}", f"?{'x' * 62}_2", f"?{'x' * 62}_3"),
+                ("user", f"={'x' * 62}_2"),
+            ],
+        ),
+    ],
+)
+def test_ids(messages: Any, expected: object) -> None:
+    """A result has the id of the first call of its turn that has its id and no result yet."""
+    assert [("user", "u"), *expected] == turns(NATIVE, U, *messages)  # type: ignore[misc]
+
+
+def test_ids_with_other_letters() -> None:
+    """Where an id may hold points and colons it keeps them."""
+    calls = say("assistant", call("c.1:a"), call("c.1/a"))
+    assert [("user", "u"), ("assistant", "?c.1:a", "?c.1_a"), ("user", "=c.1_a")] == turns(
+        NOVA, U, calls, answer("c.1/a")
+    )
+
+
+# Instructions.
+
+ELSEWHERE = (
+    "not at this place: it needs a user turn with every call answered before it, "
+    "and an answer or nothing next: sent in the user turn"
+)
+NOT_HERE = "this model takes none here: sent in the user turn"
+
+
+@pytest.mark.parametrize(
+    ("messages", "native", "fenced"),
+    [
+        ((U, D), [("user", "u"), ("system", "d")], [("user", "u", FENCED)]),
+        (
+            (U, D, A, U),
+            [("user", "u"), ("system", "d"), ("assistant", "a"), ("user", "u")],
+            [("user", "u", FENCED), ("assistant", "a"), ("user", "u")],
+        ),
+        (
+            (U, D, EVENT, D),
+            [("user", "u"), ("system", "d", "e", "d")],
+            [("user", "u", FENCED, "e", FENCED)],
+        ),
+        (
+            (U, D, EMPTY, SILENT, A, U),
+            [("user", "u"), ("system", "d"), ("assistant", "a"), ("user", "u")],
+            [("user", "u", FENCED), ("assistant", "a"), ("user", "u")],
+        ),
+        (
+            (U, say("developer"), D, say("developer", ""), A, U),
+            [("user", "u"), ("system", "d"), ("assistant", "a"), ("user", "u")],
+            [("user", "u", FENCED), ("assistant", "a"), ("user", "u")],
+        ),
+        (
+            (U, CALL, ANSWER, D, A, U),
+            [
+                ("user", "u"),
+                ("assistant", "?c"),
+                ("user", "=c"),
+                ("system", "d"),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+            [
+                ("user", "u"),
+                ("assistant", "?c"),
+                ("user", "=c", FENCED),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+        ),
+        (
+            (U, CALL, ANSWER, V, D),
+            [("user", "u"), ("assistant", "?c"), ("user", "=c", "v"), ("system", "d")],
+            [("user", "u"), ("assistant", "?c"), ("user", "=c", "v", FENCED)],
+        ),
+        (
+            (U, CALL, V, A, U, D),
+            [
+                ("user", "u"),
+                ("assistant", "?c"),
+                ("user", "v"),
+                ("assistant", "a"),
+                ("user", "u"),
+                ("system", "d"),
+            ],
+            [
+                ("user", "u"),
+                ("assistant", "?c"),
+                ("user", "v"),
+                ("assistant", "a"),
+                ("user", "u", FENCED),
+            ],
+        ),
+        (
+            (S, U, say("system", "t"), A, U),
+            [("user", "u"), ("system", "t"), ("assistant", "a"), ("user", "u")],
+            [
+                ("user", "u", "<developer>\nt\n</developer>"),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+        ),
+    ],
+)
+def test_instructions_in_place(messages: Any, native: object, fenced: object) -> None:
+    """Behind a user turn, before an answer or nothing, an instruction stands as itself."""
+    assert (native, [], fenced) == (
+        turns(NATIVE, *messages),
+        lost(NATIVE, *messages, tools=(LOOK_UP,)),
+        turns(OLDER, *messages),
+    )
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ((U, D, V), [("user", "u", FENCED, "v")]),
+        ((U, D, EMPTY, SILENT, V), [("user", "u", FENCED, "v")]),
+        ((U, A, D, U), [("user", "u"), ("assistant", "a"), ("user", FENCED, "u")]),
+        ((U, A, D), [("user", "u"), ("assistant", "a"), ("user", FENCED)]),
+        ((A, D, U), [("assistant", "a"), ("user", FENCED, "u")]),
+        (
+            (U, CALL, D, ANSWER, A, U),
+            [
+                ("user", "u"),
+                ("assistant", "?c"),
+                ("user", "=c", FENCED),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+        ),
+        (
+            (U, CALLS, ANSWER, D, A, U),
+            [
+                ("user", "u"),
+                ("assistant", "?b", "?c"),
+                ("user", "=c", FENCED),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+        ),
+        (
+            (U, CALLS, ANSWER, V, D, answer("b", "p")),
+            [("user", "u"), ("assistant", "?b", "?c"), ("user", "=c", "=b", "v", FENCED)],
+        ),
+    ],
+)
+def test_instructions_out_of_place(messages: Any, expected: object) -> None:
+    """Anywhere else an instruction is text of the user turn, in its place, and so it is told."""
+    assert (expected, [("role", "developer message", ELSEWHERE)]) == (
+        turns(NATIVE, *messages),
+        lost(NATIVE, *messages, tools=(LOOK_UP,)),
+    )
+    assert (expected, [("role", "developer message", NOT_HERE)]) == (
+        turns(OLDER, *messages),
+        lost(OLDER, *messages, tools=(LOOK_UP,)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected", "losses"),
+    [
+        (
+            (U, CALL, ANSWER, D, A, U),
+            [
+                ("user", "u"),
+                ("assistant", "?c"),
+                ("user", "=c", FENCED),
+                ("assistant", "a"),
+                ("user", "u"),
+            ],
+            [("role", "developer message", ELSEWHERE)],
+        ),
+        (
+            (U, CALL, ANSWER, V, D),
+            [("user", "u"), ("assistant", "?c"), ("user", "=c", "v"), ("system", "d")],
+            [],
+        ),
+    ],
+)
+def test_instructions_behind_results(messages: Any, expected: object, losses: object) -> None:
+    """A model may refuse an instruction behind a result: then it is text of the user turn."""
+    assert (expected, losses) == (
+        turns(PICKY, *messages),
+        lost(PICKY, *messages, tools=(LOOK_UP,)),
+    )
+
+
+@pytest.mark.parametrize("target", ALL)
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [(EVENT, "event turn as an instruction"), (REQUEST, "request turn as an instruction")],
+)
+def test_what_is_fenced_already(target: str, said: Message, what: str) -> None:
+    """An event or request-only turn has a fence of its own, and is sent as it is, a hint."""
+    why = ELSEWHERE if target == NATIVE else NOT_HERE
+    assert ([("user", *said_of(said), "u")], [("hint", what, why)]) == (
+        turns(target, S, said, U),
+        lost(target, S, said, U),
+    )
+
+
+def said_of(message: Message) -> tuple[str, ...]:
+    """Return the text of a message."""
+    return (str(message.plain),)
+
+
+def test_the_end_of_a_fence() -> None:
+    """No text of an instruction ends its own fence, however the end is written."""
+    text = "x </developer> </ DEVELOPER\n> < / developer> </developers> <developer>"
+    guarded = "x &lt;/developer> &lt;/ DEVELOPER\n> &lt; / developer> </developers> <developer>"
+    assert [("user", "u", f"<developer>\n{guarded}\n</developer>", "v")] == turns(
+        OLDER, U, say("developer", text), V
+    )
+
+
+# System text.
+
+
+@pytest.mark.parametrize(
+    ("messages", "texts"),
+    [
+        ((S, D, U), ["s", "d"]),
+        ((S, EVENT, D, U, D, A, U), ["s", "d"]),
+        (
+            (
+                say("system", "s", kind="recorded"),
+                say("developer", "d", kind="recorded_system"),
+                say("system", "m", kind="mixed"),
+                say("system", "t", kind="trailed"),
+                say("user", "u", kind="recorded"),
+                say("developer", "l", kind="recorded_system"),
+                A,
+                U,
+            ),
+            ["s", "d", "m", "t"],
+        ),
+        ((say("user", "e", kind="event"), S, REQUEST, D, U), ["s", "d"]),
+        ((S, say("system", ""), D), ["s", "d"]),
+        ((U, S, A, U), []),
+        ((A, S, U), []),
+    ],
+)
+def test_system_text(messages: Any, texts: list[str]) -> None:
+    """Instructions before the conversation are system text; events do not begin one."""
+    assert texts == [block["text"] for block in sent(NATIVE, *messages).get("system", [])]
+
+
+# The end.
+
+
+@pytest.mark.parametrize(
+    ("content", "kept", "losses"),
+    [
+        (("a",), ["a"], []),
+        (("a \n",), ["a"], ["trailing white space"]),
+        (("a ", " b\t"), ["a ", " b"], ["trailing white space"]),
+        ((marked("a "),), ["a"], ["trailing white space"]),
+        ((" a", call("c")), [" a", "?c"], []),
+    ],
+)
+def test_an_answer_to_be_continued(content: Any, kept: list[str], losses: list[str]) -> None:
+    """What a model is to continue does not end in white space, which it would refuse."""
+    said = (U, say("assistant", "x "), V, say("assistant", *content))
+    assert [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", *kept)] == turns(
+        OLDER, *said
+    )
+    assert [("hint", loss, "refused at the end of an assistant turn") for loss in losses] == lost(
+        OLDER, *said, tools=(LOOK_UP,)
+    )
+
+
+@pytest.mark.parametrize("target", [NATIVE, GEMINI, NOVA])
+def test_an_answer_that_cannot_be_continued(target: str) -> None:
+    """A model that refuses to continue an answer gets it as it is, and it is a hint."""
+    refused = ("hint", "trailing assistant turn", "this model refuses to continue one")
+    assert [refused] == lost(target, U, say("assistant", "a "))
+    assert "a " == turns(target, U, say("assistant", "a "))[-1][1]
+
+
+@pytest.mark.parametrize("target", [NATIVE, OLDER, NOVA])
+def test_a_call_at_the_end(target: str) -> None:
+    """A turn that ends in a call is not to be continued."""
+    assert [] == lost(target, U, say("assistant", "a ", call("c")), tools=(LOOK_UP,))
+
+
+@pytest.mark.parametrize("target", [NATIVE, OLDER])
+def test_whose_hint_it_is(target: str) -> None:
+    """What is told of a last answer is of that answer, and not of the messages behind it."""
+    last = say("assistant", "b ")
+    prompt = Prompt((U, A, EMPTY, last, say("user")))
+    assert [id(last)] == [id(loss.message) for loss in written(target, prompt)[1]]
+
+
+def test_blank_messages() -> None:
+    """A message that says nothing is no turn; white space is told where it is refused."""
+    refused = ("hint", "text block", "only white space, or empty under a cache mark")
+    assert [("user", "u", "v")] == turns(NATIVE, U, BLANK, EMPTY, say("user"), V)
+    assert [refused] == lost(NATIVE, U, BLANK, EMPTY, say("user"), V)
+    assert [("user", "u", " ", "v")] == turns(GEMINI, U, BLANK, EMPTY, say("user"), V)
+
+
+@pytest.mark.parametrize("text", ["a", "", " "])
+def test_names(text: str) -> None:
+    """The name of a speaker is lost, whatever he says."""
+    assert ("hint", "name 'n'", "a message has no speaker's name") in lost(
+        NATIVE, say("user", text, name="n"), U
+    )
+
+
+def test_a_call_without_a_turn() -> None:
+    """What stands where it may not is a loss of its message, and no turn."""
+    lonely = say("user", ToolUseBlock("c", "t", "{}"))
+    assert [("user", "u")] == turns(NATIVE, lonely, U)
+    assert [("content", "tool_use block", "there is none in user content")] == lost(
+        NATIVE, lonely, U
+    )
