@@ -7,7 +7,7 @@ hundred and a little for the frames.
 import re
 from typing import Any
 
-from promptdsl import Message, Rendered, render
+from promptdsl import BudgetError, Message, Rendered, render
 from tests.adapters.every_target import strings_in
 from tests.renders import timeline_of
 
@@ -28,6 +28,31 @@ def fit(budget: float, *parts: Any, **request: Any) -> Rendered:
 def left(budget: float, *parts: Any, **request: Any) -> str:
     """Return the words that are left in a budget, in the order in which they are sent."""
     return capitals(fit(budget, *parts, **request).messages)
+
+
+Gone = tuple[str, str, int, float | None, str]
+"""What went, its address, its tokens, its priority and why."""
+
+
+def exactly(tokens: int, *parts: Any, **request: Any) -> str | None:
+    """Return the words that are left in a budget of so many tokens, ``None`` for a refusal.
+
+    Around each message are 3 tokens, around all system content 3, and an answer begins with 3.
+    Turns that stand beside each other stay apart.
+    """
+    apart = {"merge_consecutive": False}
+    prompt = timeline_of(*parts)
+    try:
+        rendered = render(prompt, budget=tokens, counter=hundreds, transformation=apart, **request)
+    except BudgetError:
+        return None
+    return capitals(rendered.messages)
+
+
+def gone(tokens: int, *parts: Any, **request: Any) -> list[Gone]:
+    """Return all that a budget of so many tokens takes away."""
+    found = render(timeline_of(*parts), budget=tokens, counter=hundreds, **request).dropped
+    return [(one.what, one.path, one.tokens, one.priority, one.why) for one in found]
 
 
 def capitals(messages: tuple[Message, ...]) -> str:
