@@ -35,7 +35,7 @@ def turns(target: str, *messages: Message) -> list[tuple[str, ...]]:
     ]
 
 
-def _said(param: Mapping[str, Any]) -> str:
+def _words(param: Mapping[str, Any]) -> str:
     if "text" in param:
         return str(param["text"])
     held = next((value for value in param.values() if isinstance(value, dict)), {})
