@@ -30,7 +30,7 @@ def turns(target: str, *messages: Message) -> list[tuple[str, ...]]:
     """Return every turn: its role, texts, and the ids of calls and results."""
     payload = sent(target, *messages, tools=(LOOK_UP,))
     return [
-        (turn["role"], *map(_said, turn.get("content") or turn["parts"]))
+        (turn["role"], *map(_words, turn.get("content") or turn["parts"]))
         for turn in payload.get("messages") or payload.get("contents") or []
     ]
 
