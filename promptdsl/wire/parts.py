@@ -19,15 +19,16 @@ _TEXTS = ("text", "input_text", "output_text")
 
 def marked(request: Request, cache: Cache | None, part: Param | None) -> Param | None:
     """Return the part with its block's cache mark, where there may be one (never on an answer)."""
-    if cache is None or (part and MARK in part):
+    if cache is None:
         return part
     if part is None or request.message.role == "assistant" or not request.facts.cache_marks:
         request.lose("hint", "cache mark", "the target takes none here")
         return part
     if cache == "1h":
         request.lose("hint", "an hour to live", "a mark lives as long as the request says")
-    part[MARK] = {"mode": "explicit"}
-    request.marks.append(Mark(part, cache, request.index, request.message))
+    if MARK not in part:
+        part[MARK] = {"mode": "explicit"}
+        request.marks.append(Mark(part, cache, request.index, request.message))
     return part
 
 

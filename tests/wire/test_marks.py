@@ -1,0 +1,210 @@
+"""Cache marks: which of those that are asked for a request carries, and why the others are lost."""
+
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    ImageBlock,
+    Message,
+    Prompt,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from tests.adapters.conversations import call, media, say
+from tests.wire.sent import lost, written
+
+CLAUDE = "claude-opus-5"
+TOOL = ToolDefinition("t", input_schema={"type": "object"}, cache="1h")
+PLAIN = ToolDefinition("t", input_schema={"type": "object"})
+ANSWER = say("assistant", "ok")
+FLEETING = say("user", "now", kind="request")
+PASSING = "behind request-only content, which is not there the next time"
+EARLY = "five minutes may not stand before an hour"
+MANY = "a request carries 4"
+UNSENT = "what it stands behind is not sent"
+
+
+def text(said: str, cache: Any = "default") -> Message:
+    """Return a user's text with a mark behind it."""
+    return say("user", TextBlock(said, cache))
+
+
+def each(*marks: Any) -> tuple[Message, ...]:
+    """Return texts ``a``, ``b``, ... with marks that live so long."""
+    return tuple(text(said, cache) for said, cache in zip("abcdefg", marks, strict=False))
+
+
+def marks(*messages: Message, **request: Any) -> list[tuple[str, str | None]]:
+    """Return what the marks of a payload stand behind, and how long they live."""
+    payload, _ = written(CLAUDE, Prompt(messages, **request))
+    sent = [*payload.get("tools", []), *payload.get("system", [])]
+    sent += [block for turn in payload["messages"] for block in turn["content"]]
+    return [
+        (_name(block), block["cache_control"].get("ttl"))
+        for block in sent
+        if "cache_control" in block
+    ]
+
+
+def _name(block: Any) -> str:
+    return str(next(block[key] for key in ("text", "tool_use_id", "id", "name") if key in block))
+
+
+def losses(*messages: Message, **request: Any) -> list[tuple[str, str]]:
+    """Return of every mark that is lost the text of its message, and why."""
+    found = written(CLAUDE, Prompt(messages, **request))[1]
+    told = [loss for loss in found if (loss.kind, loss.what) == ("hint", "cache mark")]
+    return [(_text(loss.message), loss.why) for loss in told]
+
+
+def _text(message: Message | None) -> str:
+    blocks = () if message is None else message.content
+    return "".join(getattr(block, "text", "") for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept", "gone"),
+    [
+        (each("5m", "default", "1h")[:2], [("a", "5m"), ("b", None)], []),
+        (each(*["default"] * 4), [(said, None) for said in "abcd"], []),
+        (each(*["default"] * 6), [(said, None) for said in "cdef"], [("a", MANY), ("b", MANY)]),
+        (
+            each("1h", "1h", "1h", "1h", "1h", "5m"),
+            [(said, "1h") for said in "bcde"],
+            [("a", MANY), ("f", MANY)],
+        ),
+        (
+            each("1h", "5m", "default", "5m", "5m", "5m"),
+            [("a", "1h"), ("d", "5m"), ("e", "5m"), ("f", "5m")],
+            [("b", MANY), ("c", MANY)],
+        ),
+        (
+            each("5m", "default", "1h", "5m"),
+            [("c", "1h"), ("d", "5m")],
+            [("a", EARLY), ("b", EARLY)],
+        ),
+        (
+            each("5m", "1h", "1h", "1h", "1h", "1h"),
+            [(said, "1h") for said in "cdef"],
+            [("a", EARLY), ("b", MANY)],
+        ),
+        (each("1h", "5m", "1h"), [("a", "1h"), ("c", "1h")], [("b", EARLY)]),
+    ],
+)
+def test_how_many(messages: Any, kept: object, gone: object) -> None:
+    """Of more than four those that live longest are kept, and of these the last."""
+    assert (kept, gone) == (marks(*messages), losses(*messages))
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept", "gone"),
+    [
+        ((text("a"), FLEETING, ANSWER, text("b")), ["a", "b"], []),
+        ((text("a"), FLEETING, text("b")), ["a"], ["b"]),
+        ((text("a"), FLEETING, ANSWER, text("b"), FLEETING, text("c"), text("d")), "ab", "cd"),
+        ((text("a"), ANSWER, text("b"), FLEETING, FLEETING, text("c")), ["a", "b"], ["c"]),
+        ((FLEETING, say("system", TextBlock("s", "default")), text("b")), ["s"], ["b"]),
+        ((say("user", TextBlock("r", "default"), kind="request"), ANSWER, text("b")), "b", "r"),
+        ((say("user", TextBlock("r", "default"), kind="request"), text("b")), [], ["r", "b"]),
+        (
+            (text("a"), FLEETING, say("developer", TextBlock("d", "default"))),
+            ["a"],
+            ["d"],
+        ),
+        ((text("a"), say("user", "e", kind="event"), text("b")), ["a", "b"], []),
+    ],
+)
+def test_behind_request_only_content(messages: Any, kept: Any, gone: Any) -> None:
+    """Behind what is not there the next time no mark would be found, until an answer follows."""
+    assert [(said, None) for said in kept] == marks(*messages)
+    assert [(said, PASSING) for said in gone] == losses(*messages)
+
+
+def test_tools_and_system_text() -> None:
+    """Marks behind tools and system text come first, and stand behind nothing request-only."""
+    system = say("system", TextBlock("s", "1h"), TextBlock("t", "default"))
+    said = (system, FLEETING, text("a"))
+    assert [("t", "1h"), ("s", "1h"), ("t", None)] == marks(*said, tools=(TOOL,))
+    assert [("a", PASSING)] == losses(*said, tools=(TOOL,))
+    late = say("system", TextBlock("s", "5m"))
+    assert [("t", "1h"), ("a", "1h")] == marks(late, text("a", "1h"), tools=(TOOL,))
+    assert [("s", EARLY)] == losses(late, text("a", "1h"), tools=(TOOL,))
+
+
+def test_whose_mark_it_is() -> None:
+    """A mark behind a tool that is lost is told of the tool."""
+    prompt = Prompt(each("1h", "1h", "1h", "1h"), (TOOL,))
+    assert [("hint", "cache mark", MANY, "tools/t")] == [
+        (loss.kind, loss.what, loss.why, loss.path) for loss in written(CLAUDE, prompt)[1]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("block", "kept", "why"),
+    [
+        (TextBlock(" ", "default"), [], ["only white space, or empty under a cache mark", UNSENT]),
+        (TextBlock("", "default"), [], ["only white space, or empty under a cache mark", UNSENT]),
+        (
+            ImageBlock(media("gcs", "gs://a/b"), cache="default"),
+            [],
+            ["not a source or a media type that is taken", UNSENT],
+        ),
+        (ToolUseBlock("c", "t", "{}", "default"), [], ["there is none in user content", UNSENT]),
+        (UnknownBlock({"type": "x", "cache": 1}, "gemini"), [], ["only gemini knows it"]),
+        (UnknownBlock({"type": 1}, "anthropic"), [], ["'type' is a string, not int"]),
+        (
+            UnknownBlock({"type": "x", "id": "i", "cache_control": {"type": "ephemeral"}}),
+            [("i", None)],
+            [],
+        ),
+    ],
+)
+def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> None:
+    """What may not stand in a place is a loss, and so is the mark behind it."""
+    said = (say("user", "u"), say("user", block))
+    assert (kept, why) == (marks(*said), [reason for _, _, reason in lost(CLAUDE, *said)])
+
+
+@pytest.mark.parametrize(
+    ("result", "kept", "why"),
+    [
+        (ToolResultBlock("c", (TextBlock("x"),), cache="5m"), [("c", "5m")], []),
+        (ToolResultBlock("c", (TextBlock("x", "5m"), TextBlock("y"))), [("c", "5m")], []),
+        (
+            ToolResultBlock("c", (TextBlock("x", "1h"), TextBlock("y", "5m")), cache="default"),
+            [("c", "1h")],
+            [],
+        ),
+        (
+            ToolResultBlock("c", (TextBlock(" ", "5m"),)),
+            [],
+            ["only white space, or empty under a cache mark", UNSENT],
+        ),
+        (
+            ToolResultBlock("c", (ToolUseBlock("d", "t", "{}", "5m"),), cache="5m"),
+            [("c", "5m")],
+            ["there is none in result content", UNSENT],
+        ),
+        (
+            ToolResultBlock("c", (ImageBlock(media("file_id", "f"), cache="5m"),), is_error=True),
+            [],
+            ["there is none in error result content", UNSENT],
+        ),
+    ],
+)
+def test_in_a_result(result: ToolResultBlock, kept: object, why: list[str]) -> None:
+    """A result carries the longest mark in it; one behind what is not sent is lost."""
+    said = (say("user", "u"), say("assistant", call("c", "t")), say("tool", result))
+    assert kept == marks(*said, tools=(PLAIN,))
+    assert why == [reason for _, _, reason in lost(CLAUDE, *said, tools=(PLAIN,))]
+
+
+def test_no_marks() -> None:
+    """A model that takes no marks gets none, and it is told of each."""
+    assert [("hint", "cache mark", "this model takes none")] * 3 == lost(
+        "bedrock", text("a"), text("b", "5m"), FLEETING, text("c", "1h")
+    )

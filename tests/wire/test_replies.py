@@ -1,0 +1,96 @@
+"""What a response counts, and how the files of a request are named."""
+
+from typing import Any
+
+import pytest
+
+from promptdsl import DocumentBlock, ImageBlock, Message
+from tests.adapters.conversations import PNG, media, say
+from tests.wire.sent import sent
+
+# What a response counts.
+
+
+def counted(usage: Any) -> Any:
+    """Return what a response of Anthropic Messages counted."""
+    response = {"type": "message", "role": "assistant", "content": [], "usage": usage}
+    return Message.from_response({**response, "stop_reason": "end_turn"}).token_usage
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, None),
+        ({}, None),
+        ({"service_tier": "standard"}, None),
+        ({"input_tokens": 3, "output_tokens": 0}, {"input": 3, "output": 0}),
+        (
+            {
+                "input_tokens": 3,
+                "cache_read_input_tokens": 20,
+                "cache_creation_input_tokens": 100,
+                "output_tokens": 7,
+                "output_tokens_details": {"thinking_tokens": 5},
+            },
+            {"input": 123, "cache_read": 20, "cache_write": 100, "output": 7, "reasoning": 5},
+        ),
+        (
+            {"input_tokens": 3, "cache_read_input_tokens": None, "cache_creation_input_tokens": 0},
+            {"input": 3, "cache_write": 0},
+        ),
+        ({"input_tokens": "3", "cache_read_input_tokens": 20}, {"input": 20, "cache_read": 20}),
+        ({"input_tokens": True, "output_tokens": 1.5}, None),
+        ({"cache_read_input_tokens": 20}, {"cache_read": 20}),
+    ],
+)
+def test_counts(usage: Any, expected: object) -> None:
+    """What was read is counted with what came from a cache and what went into one."""
+    assert expected == counted(usage)
+
+
+# Files.
+
+OFFICE = "application/vnd.openxmlformats-officedocument."
+NAMES = {
+    "text/plain": "document.txt",
+    "text/markdown": "document.md",
+    "text/csv": "document.csv",
+    "text/html": "document.html",
+    "application/json": "document.json",
+    "application/rtf": "document.rtf",
+    "application/msword": "document.doc",
+    "application/vnd.ms-excel": "document.xls",
+    f"{OFFICE}wordprocessingml.document": "document.docx",
+    f"{OFFICE}spreadsheetml.sheet": "document.xlsx",
+    f"{OFFICE}presentationml.presentation": "document.pptx",
+    "application/pdf": "document.pdf",
+    "text/x-odd": "document.pdf",
+}
+
+
+def file_of(target: str, block: DocumentBlock) -> Any:
+    """Return the name and the data of a file as it is sent."""
+    payload = sent(target, say("user", block))
+    (part,) = (payload.get("messages") or payload["input"])[0]["content"]
+    held = part.get("file", part)
+    return held["filename"], held["file_data"]
+
+
+@pytest.mark.parametrize("target", ["openai", "openai_responses"])
+@pytest.mark.parametrize(("type", "name"), NAMES.items())
+def test_the_name_of_a_file(target: str, type: str, name: str) -> None:
+    """A document without a title has a name with the ending of its type."""
+    held, data = media("base64", "SGVsbG8=", type), f"data:{type};base64,SGVsbG8="
+    assert (name, data) == file_of(target, DocumentBlock(held))
+    assert (name, data) == file_of(target, DocumentBlock(held, title=""))
+    assert ("Plan", data) == file_of(target, DocumentBlock(held, title="Plan"))
+
+
+@pytest.mark.parametrize("target", ["openai", "openai_responses"])
+def test_bytes_in_an_address(target: str) -> None:
+    """The bytes in an address are sent as such."""
+    written = DocumentBlock(media("url", "data:text/csv;base64,SGVsbG8="))
+    assert ("document.csv", "data:text/csv;base64,SGVsbG8=") == file_of(target, written)
+    image = ImageBlock(media("url", f"data:image/png;base64,{PNG}"))
+    held = ImageBlock(media("base64", PNG, "image/png"))
+    assert sent(target, say("user", held)) == sent(target, say("user", image))
