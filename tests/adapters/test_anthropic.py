@@ -86,6 +86,9 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
 
+PICTURE = ImageBlock(media("base64", PNG, "image/png"))
+
+
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns on the wire as (role, blocks), losses aside."""
     return [
@@ -630,6 +633,31 @@ def test_tool_names(name: str, fit: str) -> None:
             ToolResultBlock("a", (TextBlock("x", "1h"), TextBlock("y")), name="f", cache="5m"),
             result("a", "x", "y", **HOUR),
         ),
+        (ToolResultBlock("a", (TextBlock("x", "1h"),)), result("a", "x", **HOUR)),
+        (ToolResultBlock("a", (TextBlock("x"),), cache="default"), result("a", "x", **MARK)),
+        (ToolResultBlock("a", (TextBlock("x", "5m"),), cache="1h"), result("a", "x", **HOUR)),
+        (
+            ToolResultBlock("a", (TextBlock("x", "default"), TextBlock("y", "5m"))),
+            result("a", "x", "y", **MARK),
+        ),
+        (ToolResultBlock("a", (TextBlock(" \n"),)), {"type": "tool_result", "tool_use_id": "a"}),
+        (
+            ToolResultBlock("a", is_error=True, error_type=" \ud800 "),
+            result("a", "\ufffd", is_error=True),
+        ),
+        (ToolResultBlock("a", is_error=True, error_type=" "), result("a", "error", is_error=True)),
+        (
+            ToolResultBlock("a", (TextBlock("x", "1h"), PICTURE), is_error=True),
+            result("a", "x", is_error=True, **HOUR),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x"),), extra={"toolset_name": "files"}),
+            result("a", "x", toolset_name="files"),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x", extra={"own": 1}),), extra={"own": 1}),
+            result("a", "x"),
+        ),
     ],
 )
 def test_results(block: ToolResultBlock, wire: object) -> None:
@@ -831,7 +859,6 @@ def test_instruction_that_was_last() -> None:
 
 # What is lost.
 
-PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 MENDED = UnknownBlock({"type": "hologram", "data": [1]})
 
 
@@ -1011,6 +1038,7 @@ UNTAKEN = "not a source or a media type that is taken"
                     ImageBlock(media("url", "ftp://e.org/a.png")),
                     DocumentBlock(media("base64", "e30=")),
                     DocumentBlock(media("base64", "iVA=", "image/png")),
+                    DocumentBlock(media("s3", "SGVsbG8=", "text/plain")),
                     "x",
                 )
             ],
@@ -1020,6 +1048,7 @@ UNTAKEN = "not a source or a media type that is taken"
                 f"content: image (url, None): {UNTAKEN}",
                 f"content: document (base64, None): {UNTAKEN}",
                 f"content: document (base64, image/png): {UNTAKEN}",
+                f"content: document (s3, text/plain): {UNTAKEN}",
             ],
             id="media that are not taken",
         ),
@@ -1385,6 +1414,28 @@ def test_read_error_of_a_block(block: Any, what: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        (
+            [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
+            "'5m' or '1h'",
+        ),
+        ({"messages": [], "tool_choice": {"type": "each"}}, "auto, any, tool or none"),
+        ([{"role": "tool", "content": "x"}], "one of user, assistant, system"),
+        (
+            [{"role": "user", "content": [{"type": "text", "txet": "x"}]}],
+            "did you mean 'txet'?",
+        ),
+    ],
+)
+def test_fix_of_a_read_error(data: object, fix: str) -> None:
+    """What cannot be read is an error that says what can."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert fix == caught.value.fix
+
+
+@pytest.mark.parametrize(
     "source",
     [
         *(None, 7, {}, {"type": "url"}, {"type": "url", "url": 7}, {"type": "file", "file_id": 7}),
@@ -1728,6 +1779,46 @@ def test_the_form_of_another_provider(said: Any, fix: str) -> None:
     assert caught.value.fix.endswith(fix)
 
 
+_KEYS: dict[str, Any] = {
+    **{"citations": [CITED], "transformations": {}, "context": "a\ud800", "caller": {"type": "x"}},
+    **{"toolset_name": "files", "own": 1, "item": {"id": "msg_1"}, "none": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "block", "kept"),
+    [
+        ("assistant", TextBlock("x", extra=_KEYS), ["citations"]),
+        ("user", TextBlock("x", extra=_KEYS), []),
+        ("user", ImageBlock(media("file_id", "f"), extra=_KEYS), ["transformations"]),
+        ("user", DocumentBlock(media("file_id", "f"), extra=_KEYS), ["citations", "context"]),
+        (
+            "assistant",
+            ToolUseBlock("a", "f", "{}", extra=_KEYS),
+            ["caller", "toolset_name"],
+        ),
+        ("user", ToolResultBlock("a", "x", extra=_KEYS), ["toolset_name"]),
+    ],
+)
+def test_keys(role: Any, block: Block, kept: list[str]) -> None:
+    """Of its further keys a block is sent with those it has here, each other one is a hint."""
+    before = (say("assistant", call("a", "f")),) if isinstance(block, ToolResultBlock) else ()
+    messages = (*before, say(role, block), ASK)
+    wire, losses = sent(*messages)[len(before)][1][0], lost(*messages)
+    keys = {**_KEYS, "context": "a\ufffd"}
+    assert {key: keys[key] for key in kept} == {key: wire[key] for key in wire if key in keys}
+    told = [key for key in keys if key not in (*kept, "item", "none")]
+    assert [("hint", f"key {key!r}") for key in told] == losses
+
+
+def test_keys_in_a_result() -> None:
+    """A key of a text in a result, and one of the result, are hints."""
+    block = ToolResultBlock("a", (TextBlock("x", extra={"one": 1}),), extra={"two": 2})
+    assert [("hint", "key 'one'"), ("hint", "key 'two'")] == lost(
+        say("assistant", call("a")), say("tool", block)
+    )
+
+
 def test_ids_are_no_loss() -> None:
     """The ids that a text was recorded with elsewhere are not missed."""
     block = TextBlock("x", None, {"item": {"id": "msg_1"}})
@@ -1780,6 +1871,15 @@ def test_an_unknown_block_on_either_side() -> None:
     block = {"type": "hologram", **MARK}
     said = [say("user", UnknownBlock(block)), say("assistant", UnknownBlock(block), "x")]
     assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*said)
+
+
+def test_the_mark_of_an_unknown_block() -> None:
+    """The mark of a block that nobody knows is lost where a model takes none."""
+    said = say("user", UnknownBlock({"type": "hologram", **MARK}))
+    assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
+        sent(said, facts=BARE),
+        lost(said, facts=BARE),
+    )
 
 
 def test_a_recorded_block_that_is_none() -> None:
