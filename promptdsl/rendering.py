@@ -530,10 +530,11 @@ def _root(tree: object) -> Root:
 def _written(prompt: Prompt) -> Root:
     """Return a prompt that was read, as its author would write it again."""
     with detached():
-        history = History(prompt.messages)
-        history.code, history.offset = author(), -1
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
-        return cast("Root", finish(write_timeline((*equipment, history), author())))
+        said = (*equipment, History(prompt.messages))
+        for component in said:
+            component.code, component.offset = author(), -1
+        return cast("Root", finish(write_timeline(said, author())))
 
 
 def _placed(

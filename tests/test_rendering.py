@@ -36,6 +36,7 @@ from promptdsl import (
     Note,
     OptionError,
     Output,
+    OutputSchema,
     Prompt,
     PromptError,
     Rendered,
@@ -602,6 +603,18 @@ def test_where_a_recorded_loss_is_from(
     losses = render(Timeline(*content(recorded)), model="claude-opus-5-5").losses
     [loss] = [loss for loss in losses if "name" in loss.what]
     assert ("hint", "history[2]", str(recorded.source)) == (loss.kind, loss.path, str(loss.source))
+
+
+def test_losses_of_a_prompt() -> None:
+    """What a target cannot say of a prompt's tools and form has the line that renders it."""
+    tools = (ToolDefinition("f", extra={"own": 1}, origin="openai"),)
+    prompt = Prompt((Message("user", "x", name="Ada"),), tools, output=OutputSchema({}))
+    losses, place = render(prompt, provider="anthropic").losses, f"{__file__}:{this_line()}"
+    assert [
+        f"{place}: hint: key 'own' (tools/f): anthropic has none",
+        f"{place}: hint: name 'Ada' (history[0]): a message has no speaker's name",
+        f"{place}: content: output schema (output): name a model that takes one",
+    ] == [str(loss) for loss in losses]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,9 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
 
+PICTURE = ImageBlock(media("base64", PNG, "image/png"))
+
+
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns on the wire as (role, blocks), losses aside."""
     return [
@@ -630,6 +633,31 @@ def test_tool_names(name: str, fit: str) -> None:
             ToolResultBlock("a", (TextBlock("x", "1h"), TextBlock("y")), name="f", cache="5m"),
             result("a", "x", "y", **HOUR),
         ),
+        (ToolResultBlock("a", (TextBlock("x", "1h"),)), result("a", "x", **HOUR)),
+        (ToolResultBlock("a", (TextBlock("x"),), cache="default"), result("a", "x", **MARK)),
+        (ToolResultBlock("a", (TextBlock("x", "5m"),), cache="1h"), result("a", "x", **HOUR)),
+        (
+            ToolResultBlock("a", (TextBlock("x", "default"), TextBlock("y", "5m"))),
+            result("a", "x", "y", **MARK),
+        ),
+        (ToolResultBlock("a", (TextBlock(" \n"),)), {"type": "tool_result", "tool_use_id": "a"}),
+        (
+            ToolResultBlock("a", is_error=True, error_type=" \ud800 "),
+            result("a", "\ufffd", is_error=True),
+        ),
+        (ToolResultBlock("a", is_error=True, error_type=" "), result("a", "error", is_error=True)),
+        (
+            ToolResultBlock("a", (TextBlock("x", "1h"), PICTURE), is_error=True),
+            result("a", "x", is_error=True, **HOUR),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x"),), extra={"toolset_name": "files"}),
+            result("a", "x", toolset_name="files"),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x", extra={"own": 1}),), extra={"own": 1}),
+            result("a", "x"),
+        ),
     ],
 )
 def test_results(block: ToolResultBlock, wire: object) -> None:
@@ -689,6 +717,20 @@ def test_media(block: Block, wire: object) -> None:
     assert ([wire], [wire], []) == (said, results[0]["content"], found)
 
 
+@pytest.mark.parametrize("media_type", ["image/jpeg", "image/png", "image/gif", "image/webp"])
+def test_pictures(media_type: str) -> None:
+    """Four types of pictures are sent as base64."""
+    ((_, content),) = sent(say("user", ImageBlock(media("base64", "AAAA", media_type))))
+    assert [source(type="base64", media_type=media_type, data="AAAA")] == content
+
+
+@pytest.mark.parametrize("url", ["http://e.org/a.png", "HTTPS://e.org/a.png"])
+def test_addresses(url: str) -> None:
+    """An address of the web is sent as it is."""
+    ((_, content),) = sent(say("user", ImageBlock(media("url", url))))
+    assert [source(type="url", url=url)] == content
+
+
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="anthropic")
@@ -717,6 +759,14 @@ def test_bound_reasoning(place: int, extra: tuple[Message, ...], kept: list[bool
     turns += [say("assistant", SIGNED, call("a")), answer("a", "x")]
     wire = sent(*turns[:place], *extra, *turns[place:], facts=BINDING)
     assert kept == [THINKING in blocks for role, blocks in wire if role == "assistant"]
+
+
+def test_bound_redacted_reasoning() -> None:
+    """Reasoning that the service encrypted is bound to the bytes before it, too."""
+    said = say("assistant", REDACTED, "Rain.")
+    wire = [sent(HELLO, said, REQUEST, HELLO, facts=facts)[1][1] for facts in (ABLE, BINDING)]
+    encrypted = {"type": "redacted_thinking", "data": "ZW5j"}
+    assert [[encrypted, text("Rain.")], [text("Rain.")]] == wire
 
 
 def test_reasoning_without_a_question() -> None:
@@ -809,7 +859,6 @@ def test_instruction_that_was_last() -> None:
 
 # What is lost.
 
-PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 MENDED = UnknownBlock({"type": "hologram", "data": [1]})
 
 
@@ -942,6 +991,158 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]})
 def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -> None:
     """What the target cannot say is a loss of its kind."""
     assert losses == lost(*messages, facts=facts)
+
+
+BLANK = "hint: text block: only white space, or empty under a cache mark"
+UNSIGNED = "hint: reasoning: not signed by this provider"
+UNTAKEN = "not a source or a media type that is taken"
+
+
+@pytest.mark.parametrize(
+    ("messages", "facts", "losses"),
+    [
+        pytest.param(
+            [say("user", "x", name="Ada")],
+            ABLE,
+            ["hint: name 'Ada': a message has no speaker's name"],
+            id="a name",
+        ),
+        pytest.param([say("user", " "), HELLO], ABLE, [BLANK], id="white space alone"),
+        pytest.param([say("user", " ", "x")], ABLE, [BLANK], id="white space beside a text"),
+        pytest.param(
+            [say("user", marked(""), "x")],
+            ABLE,
+            [BLANK, "hint: cache mark: what it stands behind is not sent"],
+            id="an empty text with a mark",
+        ),
+        pytest.param(
+            [say("user", TextBlock("x", extra={"own": 1, "citations": []}))],
+            ABLE,
+            [
+                "hint: key 'own': text blocks have none here",
+                "hint: key 'citations': text blocks have none here",
+            ],
+            id="keys",
+        ),
+        pytest.param(
+            [say("user", PICTURE, "x")],
+            ModelFacts(provider="anthropic"),
+            ["content: image block: this model takes none"],
+            id="a picture a model does not take",
+        ),
+        pytest.param(
+            [
+                say(
+                    "user",
+                    AudioBlock(media("base64", "", "audio/wav")),
+                    ImageBlock(media("url", "ftp://e.org/a.png")),
+                    DocumentBlock(media("base64", "e30=")),
+                    DocumentBlock(media("base64", "iVA=", "image/png")),
+                    DocumentBlock(media("s3", "SGVsbG8=", "text/plain")),
+                    "x",
+                )
+            ],
+            ABLE,
+            [
+                "content: audio block: there is none in user content",
+                f"content: image (url, None): {UNTAKEN}",
+                f"content: document (base64, None): {UNTAKEN}",
+                f"content: document (base64, image/png): {UNTAKEN}",
+                f"content: document (s3, text/plain): {UNTAKEN}",
+            ],
+            id="media that are not taken",
+        ),
+        pytest.param(
+            [say("user", ImageBlock(media("file_id", "f"), title="Dot", detail="low"))],
+            ABLE,
+            ["hint: title: image blocks have none", "hint: detail: image blocks have none"],
+            id="the title and the detail of a picture",
+        ),
+        pytest.param(
+            [
+                say(
+                    "user",
+                    DocumentBlock(media("url", "https://\ud800"), title="\udc00", detail="low"),
+                )
+            ],
+            ABLE,
+            [
+                "hint: a lone surrogate in the url of the document: it has no UTF-8 form",
+                "hint: a lone surrogate in a title: it has no UTF-8 form",
+                "hint: detail: document blocks have none",
+            ],
+            id="lone surrogates, and the detail of a document",
+        ),
+        pytest.param(
+            [
+                say(
+                    "assistant",
+                    ReasoningBlock("x"),
+                    ReasoningBlock("x", "s", origin="gemini"),
+                    ReasoningBlock("x", "", "", origin="anthropic"),
+                    *("y", PICTURE, ToolResultBlock("a")),
+                ),
+                HELLO,
+            ],
+            ABLE,
+            [
+                *[UNSIGNED] * 3,
+                "content: image block: there is none in assistant content",
+                "content: tool_result block: there is none in assistant content",
+            ],
+            id="what a model did not say",
+        ),
+        pytest.param(
+            [
+                say(
+                    "assistant",
+                    ReasoningBlock("\ud800", "s", origin="anthropic"),
+                    ReasoningBlock("x", "\ud800", origin="anthropic"),
+                    ReasoningBlock("", encrypted="\ud800", origin="anthropic"),
+                    "y",
+                ),
+                HELLO,
+            ],
+            ABLE,
+            ["hint: reasoning: it holds a lone surrogate, which cannot be sent"] * 3,
+            id="reasoning with a lone surrogate",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", SIGNED, REDACTED, ReasoningBlock("x"), "y"),
+                say("user", "Now.", kind="request"),
+            ],
+            BINDING,
+            [
+                *["hint: reasoning: request-only content changed the bytes it is bound to"] * 2,
+                UNSIGNED,
+            ],
+            id="bound reasoning",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", PICTURE, is_error=True)],
+            ABLE,
+            [
+                "content: image block: there is none in error result content",
+                "hint: there are no tools: calls in the conversation need tools beside them: "
+                "write them with Tool(...)",
+            ],
+            id="a picture in an error, and no tools",
+        ),
+    ],
+)
+def test_words_of_losses(messages: list[Message], facts: ModelFacts, losses: list[str]) -> None:
+    """A loss says what is lost, and why."""
+    assert losses == [str(loss) for loss in write(whole(messages), facts)[1]]
+
+
+def test_reasoning_behind_what_a_budget_took() -> None:
+    """Reasoning that is bound to what a budget took says so."""
+    prompt = Prompt((HELLO, say("assistant", SIGNED, "Rain."), HELLO), trimmed=True)
+    assert ["hint: reasoning: a budget changed the bytes it is bound to"] == [
+        str(loss) for loss in write(prompt, BINDING)[1]
+    ]
 
 
 NONE = "this model takes none here: sent in the user turn"
@@ -1089,6 +1290,7 @@ CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "docum
             id="a server tool",
         ),
         pytest.param([{**use("a"), "caller": {"type": "direct"}, **MARK}], id="a caller"),
+        pytest.param([{**use("a"), "toolset_name": "files"}], id="a tool of a set"),
     ],
 )
 def test_answers_come_back(content: list[Any]) -> None:
@@ -1104,6 +1306,8 @@ def test_answers_come_back(content: list[Any]) -> None:
         {**document("T", type="url", url="https://e.org/a.pdf"), "context": "c"},
         {**source(type="url", url="https://e.org/a.png"), "transformations": {}},
         {"type": "search_result", "source": "s", "title": "t", "content": [text("x")]},
+        {"type": "container_upload", "file_id": "file-1"},
+        {"type": "image", "source": {"type": "url"}},
     ],
 )
 def test_user_blocks_come_back(block: dict[str, Any]) -> None:
@@ -1149,6 +1353,29 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
             [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
             "messages[0]: content[0]: unknown 'ttl' '2h'",
         ),
+        ({"messages": [], "tools": 7}, "'tools' is a list, not int"),
+        ({"messages": [], "tools": [7]}, "tools[0]: a dictionary is needed, not int"),
+        (
+            {"messages": [], "tools": [{"name": "f", "description": 7, "input_schema": {}}]},
+            "tools[0]: 'description' is a string, not int",
+        ),
+        (
+            {"messages": [], "tools": [{"name": "f", "input_schema": 7}]},
+            "tools[0]: 'input_schema' is a dictionary, not int",
+        ),
+        ({"messages": [], "tool_choice": 7}, "a dictionary is needed, not int"),
+        ({"messages": [], "tool_choice": {"type": 7}}, "'type' is a string, not int"),
+        (
+            {"messages": [], "tool_choice": {"type": "tool", "name": 7}},
+            "'name' is a string, not int",
+        ),
+        ({"messages": [], "output_config": 7}, "a dictionary is needed, not int"),
+        ({"messages": [], "output_config": {"format": 7}}, "a dictionary is needed, not int"),
+        ({"messages": [], "output_config": {"format": {}}}, "'schema' is needed"),
+        (
+            {"messages": [], "output_config": {"format": {"schema": 7}}},
+            "'schema' is a dictionary, not int",
+        ),
     ],
 )
 def test_read_error(data: object, what: str) -> None:
@@ -1156,6 +1383,137 @@ def test_read_error(data: object, what: str) -> None:
     with pytest.raises(DataError) as caught:
         read(data)
     assert what == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        ({"type": 7}, "'type' is a string, not int"),
+        ({"type": "text", "text": 7}, "'text' is a string, not int"),
+        ({"type": "tool_use", "name": "f", "input": {}}, "'id' is needed"),
+        ({"type": "tool_use", "id": 7, "name": "f", "input": {}}, "'id' is a string, not int"),
+        ({"type": "tool_use", "id": "a", "input": {}}, "'name' is needed"),
+        ({"type": "tool_use", "id": "a", "name": 7, "input": {}}, "'name' is a string, not int"),
+        ({"type": "tool_result"}, "'tool_use_id' is needed"),
+        ({"type": "tool_result", "tool_use_id": 7}, "'tool_use_id' is a string, not int"),
+        ({"type": "thinking", "thinking": 7}, "'thinking' is a string, not int"),
+        (
+            {"type": "thinking", "thinking": "x", "signature": 7},
+            "'signature' is a string, not int",
+        ),
+        ({"type": "redacted_thinking"}, "'data' is needed"),
+        ({"type": "redacted_thinking", "data": 7}, "'data' is a string, not int"),
+        ({"type": "text", "text": "x", "cache_control": 7}, "a dictionary is needed, not int"),
+    ],
+)
+def test_read_error_of_a_block(block: Any, what: str) -> None:
+    """A block without what it needs is an error that names the key."""
+    with pytest.raises(DataError) as caught:
+        read([{"role": "user", "content": [block]}])
+    assert f"messages[0]: content[0]: {what}" == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        (
+            [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
+            "'5m' or '1h'",
+        ),
+        ({"messages": [], "tool_choice": {"type": "each"}}, "auto, any, tool or none"),
+        ([{"role": "tool", "content": "x"}], "one of user, assistant, system"),
+        (
+            [{"role": "user", "content": [{"type": "text", "txet": "x"}]}],
+            "did you mean 'txet'?",
+        ),
+    ],
+)
+def test_fix_of_a_read_error(data: object, fix: str) -> None:
+    """What cannot be read is an error that says what can."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert fix == caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(None, 7, {}, {"type": "url"}, {"type": "url", "url": 7}, {"type": "file", "file_id": 7}),
+        *({"type": "text", "data": 7}, {"type": "base64", "data": "AAAA"}),
+        {"type": "base64", "data": 7, "media_type": "image/png"},
+        {"type": "base64", "data": "AAAA", "media_type": 7},
+    ],
+)
+@pytest.mark.parametrize("kind", ["image", "document"])
+def test_a_source_that_nobody_knows(kind: str, source: Any) -> None:
+    """A picture or a document from where nobody knows is read as it came."""
+    block = {"type": kind, "source": source}
+    (said,) = read([{"role": "user", "content": [block]}]).messages
+    assert (UnknownBlock(block, "anthropic"),) == said.content
+
+
+@pytest.mark.parametrize(
+    ("control", "cache"),
+    [
+        (None, None),
+        ({"type": "ephemeral"}, "default"),
+        ({"type": "ephemeral", "ttl": None}, None),
+        ({"type": "ephemeral", "ttl": "5m"}, "5m"),
+        ({"type": "ephemeral", "ttl": "1h"}, "1h"),
+    ],
+)
+def test_read_marks(control: Any, cache: Any) -> None:
+    """A mark is read with the time it asks for."""
+    (said,) = read([{"role": "user", "content": [text("x", cache_control=control)]}]).messages
+    assert (TextBlock("x", cache),) == said.content
+
+
+RESPONSE: dict[str, Any] = {
+    "type": "message",
+    "role": "assistant",
+    "content": [text("Yes")],
+    "stop_reason": "end_turn",
+}
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"),
+    [
+        ({"content": "Yes"}, "'content' is a list, not str"),
+        ({"stop_reason": 7}, "'stop_reason' is a string, not int"),
+        ({"usage": 7}, "a dictionary is needed, not int"),
+        ({"usage": {"output_tokens_details": 7}}, "a dictionary is needed, not int"),
+        ({"content": [{"type": "text"}]}, "content[0]: 'text' is needed"),
+    ],
+)
+def test_response_error(keys: dict[str, Any], what: str) -> None:
+    """What is no response is an error that names the key."""
+    with pytest.raises(DataError) as caught:
+        Message.from_response({**RESPONSE, **keys})
+    assert what == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        (None, None),
+        ({}, None),
+        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2}),
+        ({"input_tokens": 0, "cache_read_input_tokens": None}, {"input": 0}),
+        ({"cache_read_input_tokens": 3}, {"cache_read": 3}),
+        ({"cache_creation_input_tokens": 3}, {"cache_write": 3}),
+        (
+            {"input_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 4},
+            {"input": 7, "cache_read": 2, "cache_write": 4},
+        ),
+        ({"output_tokens_details": {"thinking_tokens": 5}}, {"reasoning": 5}),
+        ({"output_tokens_details": None}, None),
+    ],
+)
+def test_usage(usage: Any, counts: Any) -> None:
+    """What was read is counted with what came from the cache and what went into it."""
+    said = Message.from_response({**RESPONSE, "usage": usage})
+    assert ("stop", counts) == (said.finish_reason, said.token_usage)
 
 
 def test_unknown_block_that_is_no_json() -> None:
@@ -1175,9 +1533,10 @@ def test_a_recorded_result_holds_no_result() -> None:
     """A result in a result is refused, and the error names where it stands."""
     inner = {"type": "tool_result", "tool_use_id": "2", "content": []}
     result = {"type": "tool_result", "tool_use_id": "1", "content": [inner]}
-    with pytest.raises(DataError, match="a 'tool_result' block holds no") as caught:
+    with pytest.raises(DataError) as caught:
         read([{"role": "user", "content": [result]}])
-    assert caught.value.what.startswith("messages[0]: content[0]: content[0]: ")
+    where = "messages[0]: content[0]: content[0]"
+    assert f"{where}: a 'tool_result' block holds no 'tool_result' block" == caught.value.what
 
 
 # Tools and the form of an answer.
@@ -1270,12 +1629,138 @@ def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
             {"not": {"type": "null"}, "type": "string"},
             {"type": "string", "description": '{not: {"type": "null"}}'},
         ),
+        ({"type": "string", "default": "é"}, {"type": "string", "description": "{default: é}"}),
+        (
+            {"type": "array", "examples": [["é"]], "description": ""},
+            {"type": "array", "description": '{examples: [["é"]]}'},
+        ),
+        ({"type": "array", "minItems": 0}, {"type": "array", "minItems": 0}),
+        (
+            {"anyOf": [{"type": "null"}], "oneOf": [{"type": "string"}]},
+            {"anyOf": [{"type": "null"}], "description": '{oneOf: [{"type": "string"}]}'},
+        ),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "object", "additionalProperties": False},
+        ),
+        (
+            {"type": "object", "properties": {"type": {"enum": ["a"]}, "minimum": {"const": 1}}},
+            {
+                "type": "object",
+                "properties": {"type": {"enum": ["a"]}, "minimum": {"const": 1}},
+                "additionalProperties": False,
+            },
+        ),
+        (
+            {"properties": [], "anyOf": {}, "items": [], "$defs": {"A": True}},
+            {"properties": [], "anyOf": {}, "items": [], "$defs": {"A": True}},
+        ),
     ],
 )
 def test_keys_of_an_output_schema(schema: Any, sent: Any) -> None:
     """Of a schema the keys stay that structured outputs take, as the SDK keeps them."""
     payload: Any = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[0]
     assert sent == payload["output_config"]["format"]["schema"]
+
+
+KEPT: list[dict[str, Any]] = [
+    {"$ref": "#/$defs/A", "$defs": {"A": {"type": "null"}}},
+    {"$ref": "#/definitions/A", "definitions": {"A": {"type": "null"}}},
+    {"type": "string", "title": "T", "description": "D"},
+    {"enum": ["a", 1]},
+    {"const": "a"},
+    {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    {"allOf": [{"type": "string"}]},
+    {"type": "array", "items": {"type": "string"}},
+    {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    },
+    *(
+        {"type": "string", "format": form}
+        for form in (
+            *("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4"),
+            *("ipv6", "uuid"),
+        )
+    ),
+]
+"""Schemas that structured outputs take as they are."""
+
+
+@pytest.mark.parametrize("schema", KEPT, ids=json.dumps)
+def test_an_output_schema_that_is_kept(schema: Any) -> None:
+    """What structured outputs take is sent as it is, and nothing of it is lost."""
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
+    form = {"type": "json_schema", "schema": schema}
+    assert ({"format": form}, ()) == (payload["output_config"], losses)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda inner: {"type": "array", "items": inner},
+        lambda inner: {"$ref": "#/$defs/A", "$defs": {"A": inner}},
+        lambda inner: {"$ref": "#/definitions/A", "definitions": {"A": inner}},
+        lambda inner: {"anyOf": [{"type": "null"}, inner]},
+        lambda inner: {"allOf": [{"type": "null"}, inner]},
+        lambda inner: {
+            "type": "object",
+            "properties": {"a": {"type": "null"}, "b": inner},
+            "additionalProperties": False,
+        },
+    ],
+)
+def test_a_schema_in_an_output_schema(around: Any) -> None:
+    """A schema inside another is changed like the outer one, wherever it may stand."""
+    inner = {"type": "object", "properties": {}, "minProperties": 1}
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(around(inner))), FORMS)
+    changed = {
+        "type": "object",
+        "properties": {},
+        "description": "{minProperties: 1}",
+        "additionalProperties": False,
+    }
+    assert {"type": "json_schema", "schema": around(changed)} == payload["output_config"]["format"]
+    assert [
+        "'minProperties' in the output schema",
+        "'additionalProperties' in the output schema",
+    ] == [loss.what for loss in losses]
+
+
+def test_what_an_output_schema_loses_twice() -> None:
+    """A key that is said in the description in several places is one hint, in document order."""
+    schema = {
+        "anyOf": [
+            {"type": "string", "maxLength": 1, "pattern": "a"},
+            {"type": "string", "minLength": 1, "maxLength": 1},
+        ],
+        "default": "a",
+    }
+    losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[1]
+    why = "structured outputs refuse it: said in the description, or closed"
+    assert [
+        f"hint: {key!r} in the output schema (output): {why}"
+        for key in ("default", "maxLength", "pattern", "minLength")
+    ] == [str(loss) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (ModelFacts(provider="anthropic"), "name a model that takes one"),
+        (ModelFacts(provider="anthropic", known=True), "this model takes none"),
+    ],
+)
+def test_a_model_without_structured_outputs(facts: ModelFacts, why: str) -> None:
+    """The form of an answer is a loss where a model takes none, and nothing else is said of it."""
+    output = OutputSchema({"type": "array", "minItems": 2}, "city")
+    payload, losses = write(Prompt((ASK,), output=output), facts)
+    assert ({"messages"}, [f"content: output schema (output): {why}"]) == (
+        {*payload},
+        [str(loss) for loss in losses],
+    )
 
 
 @pytest.mark.parametrize(
@@ -1292,6 +1777,46 @@ def test_the_form_of_another_provider(said: Any, fix: str) -> None:
     with pytest.raises(DataError) as caught:
         read([{"role": "assistant", **said}])
     assert caught.value.fix.endswith(fix)
+
+
+_KEYS: dict[str, Any] = {
+    **{"citations": [CITED], "transformations": {}, "context": "a\ud800", "caller": {"type": "x"}},
+    **{"toolset_name": "files", "own": 1, "item": {"id": "msg_1"}, "none": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "block", "kept"),
+    [
+        ("assistant", TextBlock("x", extra=_KEYS), ["citations"]),
+        ("user", TextBlock("x", extra=_KEYS), []),
+        ("user", ImageBlock(media("file_id", "f"), extra=_KEYS), ["transformations"]),
+        ("user", DocumentBlock(media("file_id", "f"), extra=_KEYS), ["citations", "context"]),
+        (
+            "assistant",
+            ToolUseBlock("a", "f", "{}", extra=_KEYS),
+            ["caller", "toolset_name"],
+        ),
+        ("user", ToolResultBlock("a", "x", extra=_KEYS), ["toolset_name"]),
+    ],
+)
+def test_keys(role: Any, block: Block, kept: list[str]) -> None:
+    """Of its further keys a block is sent with those it has here, each other one is a hint."""
+    before = (say("assistant", call("a", "f")),) if isinstance(block, ToolResultBlock) else ()
+    messages = (*before, say(role, block), ASK)
+    wire, losses = sent(*messages)[len(before)][1][0], lost(*messages)
+    keys = {**_KEYS, "context": "a\ufffd"}
+    assert {key: keys[key] for key in kept} == {key: wire[key] for key in wire if key in keys}
+    told = [key for key in keys if key not in (*kept, "item", "none")]
+    assert [("hint", f"key {key!r}") for key in told] == losses
+
+
+def test_keys_in_a_result() -> None:
+    """A key of a text in a result, and one of the result, are hints."""
+    block = ToolResultBlock("a", (TextBlock("x", extra={"one": 1}),), extra={"two": 2})
+    assert [("hint", "key 'one'"), ("hint", "key 'two'")] == lost(
+        say("assistant", call("a")), say("tool", block)
+    )
 
 
 def test_ids_are_no_loss() -> None:
@@ -1313,10 +1838,11 @@ def test_what_an_output_cannot_say() -> None:
     """The name, the description and the strictness of a form have no place here: hints."""
     output = OutputSchema({"type": "string"}, "city", "Where.", strict=False)
     losses = write(Prompt((ASK,), output=output), FORMS)[1]
-    assert [("hint", "output name 'city'"), ("hint", "output description 'Where.'")] == [
-        (loss.kind, loss.what) for loss in losses[:2]
-    ]
-    assert "output strict False" == losses[2].what
+    assert [
+        "hint: output name 'city' (output): there is none here",
+        "hint: output description 'Where.' (output): there is none here",
+        "hint: output strict False (output): there is none here",
+    ] == [str(loss) for loss in losses]
 
 
 # What a place does not take.
@@ -1326,15 +1852,34 @@ def test_what_an_output_cannot_say() -> None:
     ("role", "block"),
     [
         ("assistant", {"type": "document", "source": {"type": "content", "content": "x"}}),
+        ("assistant", {"type": "image", "source": {"type": "content"}}),
         ("assistant", {"type": "search_result", "title": "t"}),
+        ("assistant", {"type": "container_upload", "file_id": "file-1"}),
         ("user", {"type": "server_tool_use", "id": "s", "name": "n", "input": {}}),
         ("user", {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
     ],
 )
 def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
     """What only one side may say is a loss in the turn of the other."""
-    said = say(role, UnknownBlock(block), "x")
-    assert [("content", f"{block['type']} block")] == lost(said, facts=OLDER)
+    losses = write(whole([say(role, UnknownBlock(block), "x")]), OLDER)[1]
+    why = f"there is none in {role} content"
+    assert [f"content: {block['type']} block: {why}"] == [str(loss) for loss in losses]
+
+
+def test_an_unknown_block_on_either_side() -> None:
+    """A block that nobody knows is sent as it came, whoever said it, with its mark."""
+    block = {"type": "hologram", **MARK}
+    said = [say("user", UnknownBlock(block)), say("assistant", UnknownBlock(block), "x")]
+    assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*said)
+
+
+def test_the_mark_of_an_unknown_block() -> None:
+    """The mark of a block that nobody knows is lost where a model takes none."""
+    said = say("user", UnknownBlock({"type": "hologram", **MARK}))
+    assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
+        sent(said, facts=BARE),
+        lost(said, facts=BARE),
+    )
 
 
 def test_a_recorded_block_that_is_none() -> None:
@@ -1352,7 +1897,10 @@ def test_a_model_without_pictures() -> None:
     )
 
 
-@pytest.mark.parametrize("media_type", ["application/json", "application/xml", "text/csv"])
+@pytest.mark.parametrize(
+    "media_type",
+    ["application/json", "application/xml", "application/yaml", "text/csv", "text/html"],
+)
 def test_texts_are_documents(media_type: str) -> None:
     """Whatever is text is sent as a text document."""
     block = DocumentBlock(media("base64", "e30=", media_type))

@@ -51,7 +51,7 @@ def _finished(request: Turns, param: Param, extra: Mapping[str, Any], cache: str
         if value is not None and key in EXTRA[kind] and not cited:
             param[key] = json_copy(value)
         elif value is not None and key != ITEM:
-            request.lose("hint", f"key {key!r}", f"a {kind} block has none here")
+            request.lose("hint", f"key {key!r}", f"{kind} blocks have none here")
     if cache:
         request.marks.append(Mark(param, cache, request.index, request.message))
     return param
@@ -73,7 +73,7 @@ def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | Non
     if block.type not in request.facts.media:
         request.lose("content", f"{block.type} block", "this model takes none")
         return None
-    request.clean(block.source.value, f"the {block.source.kind} of an {block.type}")
+    request.clean(block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
@@ -84,7 +84,7 @@ def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | Non
         if value and block.is_document and key == "title":
             param["title"] = request.clean(value, "a title")
         elif value:
-            request.lose("hint", key, f"a {block.type} block has none")
+            request.lose("hint", key, f"{block.type} blocks have none")
     return _finished(request, param, block.extra, block.cache)
 
 
