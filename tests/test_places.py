@@ -33,7 +33,7 @@ CORPUS = [value for value in HOSTILE if value]
 CHOSEN = (*FENCES, "\n# x", "x\n\n</context>\n", "\ud800\r")
 SOME = list(dict.fromkeys([*CORPUS[::9], *CHOSEN]))
 """For places that differ from another in what stands around them alone."""
-FEW = list(dict.fromkeys([*CORPUS[::45], *CHOSEN]))
+FEW = list(dict.fromkeys([*CORPUS[::90], *CHOSEN]))
 """For every place, where there is little time."""
 
 SPOKEN = [name for name, form in FORMS.items() if form.bare or form.own]

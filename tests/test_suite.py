@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import promptdsl
 from tests import internals
+
+pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).parent
 PACKAGE = Path(promptdsl.__file__).parent

@@ -113,12 +113,13 @@ def test_an_exact_fit_reuses_little() -> None:
     assert (True, True) == (reuse < 0.3, fill > 0.98)
 
 
+@slow
 @pytest.mark.parametrize(
     ("target", "shape", "step"),
     [
         ("anthropic", Shape(1_300), 4_096),
         *(
-            pytest.param(target, shape, step, marks=slow)
+            (target, shape, step)
             for target in ("openai", "anthropic")
             for shape, step in (
                 (CHAT, 8_192),

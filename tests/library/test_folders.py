@@ -32,6 +32,7 @@ except TemplateError as error:
 """
 
 
+@pytest.mark.slow
 def test_templates_that_are_lost(tmp_path: Path) -> None:
     """A package without its templates says so."""
     package = tmp_path / "promptdsl"

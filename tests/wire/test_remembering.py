@@ -345,12 +345,12 @@ STEPS: list[tuple[list[Message], list[tuple[str, ...]]]] = [
 def tail(payload: Any, count: int) -> list[tuple[str, ...]]:
     """Return the last turns: roles, texts, and ids of calls and results; a mark is a star."""
     return [
-        (turn["role"], *(_said(block) for block in turn["content"]))
+        (turn["role"], *(_words(block) for block in turn["content"]))
         for turn in payload["messages"][-count:]
     ]
 
 
-def _said(block: Any) -> str:
+def _words(block: Any) -> str:
     said = block.get("text") or block.get("id") or block.get("tool_use_id")
     return f"{said}*" if "cache_control" in block else str(said)
 
