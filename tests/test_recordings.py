@@ -16,6 +16,7 @@ from promptdsl import (
     History,
     Message,
     Node,
+    PairingError,
     PromptError,
     Rendered,
     System,
@@ -248,6 +249,16 @@ def test_a_message_behind_the_last_one(
         rendered(messages[:count], "1")
     grown = render(History([*messages, added])).messages
     assert expected == short_form(grown)[3:]
+
+
+def test_what_was_left_out_is_looked_at_when_it_is_back() -> None:
+    """A stray result that a budget left out is an error in the next render, which has room."""
+    stray = Message("tool", [found("x")])
+    history = recording((talk(1)[0], stray, *talk(5)[1:]))
+    [said] = render(Timeline(history), budget=20, counter=len).messages
+    assert "word 4" == said.text
+    with pytest.raises(PairingError, match="the result 'x' answers no open call"):
+        render(Timeline(history, Grounding("clock", "noon")))
 
 
 def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

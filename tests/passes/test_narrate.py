@@ -18,6 +18,7 @@ from promptdsl import (
     History,
     Image,
     Node,
+    Source,
     StateChange,
     StateChangeBlock,
     System,
@@ -476,6 +477,21 @@ def test_other_turns_stay_as_they_are() -> None:
     """A turn that is no event is the same object afterwards."""
     tree = Timeline(User("u"), Event(UserAction("left")))
     assert tree.content[0] is stage("narrate", tree).content[0]
+
+
+def test_what_is_told_has_the_line_of_its_event() -> None:
+    """Each fence has the line of its block, or of the event whose text it holds."""
+    first = this_line() + 1
+    event = Event(
+        "text",
+        UserAction("left"),
+    )
+    turn = stage("narrate", Timeline(event)).content[0]
+    text, block = turn.content
+    assert [Source(__file__, first), Source(__file__, first), Source(__file__, first + 2)] == [
+        node.source for node in (turn, text, block)
+    ]
+    assert Source(__file__, first + 2) == block.content[0].source
 
 
 def test_the_narrator_is_handed_in() -> None:

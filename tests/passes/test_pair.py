@@ -261,6 +261,8 @@ def test_a_result_without_a_call() -> None:
         ([result("a"), calls("a")], "the result 'a' answers no open call"),
         ([calls("a"), result("a"), Assistant("x"), result("a")], "the result 'a' answers no open"),
         ([calls("a"), User(ToolResult("a", "x"), ToolResult("a", "y"))], "the result 'a' answers"),
+        ([calls("a"), History([Message("user", "v")]), result("a")], "the call 'a' has no result"),
+        ([calls("a"), History([Message("assistant", "v")])], "the call 'a' has no result"),
         ([calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
         ([recorded_calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
         ([calls("a", "b"), User(ToolResult("a", "x"), "more"), result("b")], "the call 'b' has no"),
