@@ -333,6 +333,8 @@ def test_decode(text: str, expected: str) -> None:
         ("a\u2028# x", "a&#8232;# x"),
         ("a\n- # x", "a\n- &#35; x"),
         ("a\n-  # x", "a\n-  &#35; x"),
+        ("a\n* # x", "a\n* &#35; x"),
+        ("a\n+ # x", "a\n+ &#35; x"),
         ("a\n12. # x", "a\n12. &#35; x"),
         ("a\n===\nb", "a\n&#61;==\nb"),
         ("a\n- - -\nb", "a\n&#45; - -\nb"),
@@ -352,6 +354,8 @@ def test_decode(text: str, expected: str) -> None:
         ("a\n1.2)", "a\n1.2)"),
         ("a\n``x\n~~x\nb", "a\n``x\n~~x\nb"),
         ("a\n- 2) ", "a\n&#45; 2) "),
+        ("a\n* 2) ", "a\n&#42; 2) "),
+        ("a\n+ 2) ", "a\n&#43; 2) "),
         (".", "&#46;"),
         ("a\n", "a&#10;"),
         ("a\r\n", "a&#13;&#10;"),
@@ -1077,6 +1081,12 @@ def test_characters_that_are_invisible(last: str) -> None:
     """These characters are reported where they spell nothing, and nothing else."""
     expected = [f"U+{ord(each):04X}" for each in sorted(UNSEEN) if each <= last]
     assert expected == [*invisible("a".join(characters(last)))]
+
+
+def test_invisible_characters_beyond_the_first_plane() -> None:
+    """Beyond U+FFFF these are reported, and those beside them are not."""
+    beside = ranges("1BC9F..1BCA4 1D172..1D17B DFFFF..E1000")
+    assert UNSEEN & beside == {each for each in beside if invisible(each)}
 
 
 @pytest.mark.parametrize(

@@ -665,6 +665,18 @@ def test_results(block: ToolResultBlock, wire: object) -> None:
     assert wire == sent(say("assistant", call("a")), say("tool", block))[1][1][0]
 
 
+def test_marks_before_a_result() -> None:
+    """A result has the marks inside it, and leaves those before it where they are."""
+    results = say("tool", ToolResultBlock("b", (marked("x", "5m"),)), ToolResultBlock("c", "y"))
+    wire = sent(say("user", marked("q", "1h")), say("assistant", call("b"), call("c")), results)
+    five = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
+    assert [
+        ("user", [text("q", **HOUR)]),
+        ("assistant", [use("b"), use("c")]),
+        ("user", [result("b", "x", **five), result("c", "y")]),
+    ] == wire
+
+
 # Media and reasoning.
 
 
@@ -1809,6 +1821,15 @@ def test_keys(role: Any, block: Block, kept: list[str]) -> None:
     assert {key: keys[key] for key in kept} == {key: wire[key] for key in wire if key in keys}
     told = [key for key in keys if key not in (*kept, "item", "none")]
     assert [("hint", f"key {key!r}") for key in told] == losses
+
+
+def test_keys_without_a_value() -> None:
+    """A key without a value is not sent, and nothing of it is lost."""
+    said = say("assistant", TextBlock("x", extra={"citations": None, "own": None}))
+    assert ([("assistant", [text("x")]), ("user", [text("Hello.")])], []) == (
+        sent(said, HELLO),
+        lost(said, HELLO),
+    )
 
 
 def test_keys_in_a_result() -> None:
