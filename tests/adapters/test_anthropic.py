@@ -1834,10 +1834,15 @@ def test_keys_without_a_value() -> None:
 
 
 def test_keys_in_a_result() -> None:
-    """A key of a text in a result, and one of the result, are hints, the same one twice."""
-    text = TextBlock("x", extra={"one": 1})
-    blocks = [ToolResultBlock("a", (text,), extra=extra) for extra in ({"two": 2}, text.extra)]
-    assert [[("hint", "key 'one'"), ("hint", f"key {key!r}")] for key in ("two", "one")] == [
+    """A key of a text in a result, and one of the result, are hints."""
+    plain, keyed = TextBlock("x"), TextBlock("x", extra={"one": 1})
+    blocks = [
+        ToolResultBlock("a", (keyed,)),
+        ToolResultBlock("a", (plain,), extra={"two": 2}),
+        ToolResultBlock("a", (keyed,), extra={"two": 2}),
+    ]
+    one, two = ("hint", "key 'one'"), ("hint", "key 'two'")
+    assert [[one], [two], [one, two]] == [
         lost(say("assistant", call("a")), say("tool", block)) for block in blocks
     ]
 
