@@ -636,6 +636,7 @@ def test_tool_names(name: str, fit: str) -> None:
         (ToolResultBlock("a", (TextBlock("x", "1h"),)), result("a", "x", **HOUR)),
         (ToolResultBlock("a", (TextBlock("x"),), cache="default"), result("a", "x", **MARK)),
         (ToolResultBlock("a", (TextBlock("x", "5m"),), cache="1h"), result("a", "x", **HOUR)),
+        (ToolResultBlock("a", (TextBlock("x", "1h"),), cache="1h"), result("a", "x", **HOUR)),
         (
             ToolResultBlock("a", (TextBlock("x", "default"), TextBlock("y", "5m"))),
             result("a", "x", "y", **MARK),
@@ -1090,7 +1091,7 @@ UNTAKEN = "not a source or a media type that is taken"
                 say(
                     "assistant",
                     ReasoningBlock("x"),
-                    ReasoningBlock("x", "s", origin="gemini"),
+                    ReasoningBlock("\ud800", "s", origin="gemini"),
                     ReasoningBlock("x", "", "", origin="anthropic"),
                     *("y", PICTURE, ToolResultBlock("a")),
                 ),
@@ -1834,10 +1835,16 @@ def test_keys_without_a_value() -> None:
 
 def test_keys_in_a_result() -> None:
     """A key of a text in a result, and one of the result, are hints."""
-    block = ToolResultBlock("a", (TextBlock("x", extra={"one": 1}),), extra={"two": 2})
-    assert [("hint", "key 'one'"), ("hint", "key 'two'")] == lost(
-        say("assistant", call("a")), say("tool", block)
-    )
+    plain, keyed = TextBlock("x"), TextBlock("x", extra={"one": 1})
+    blocks = [
+        ToolResultBlock("a", (keyed,)),
+        ToolResultBlock("a", (plain,), extra={"two": 2}),
+        ToolResultBlock("a", (keyed,), extra={"two": 2}),
+    ]
+    one, two = ("hint", "key 'one'"), ("hint", "key 'two'")
+    assert [[one], [two], [one, two]] == [
+        lost(say("assistant", call("a")), say("tool", block)) for block in blocks
+    ]
 
 
 def test_ids_are_no_loss() -> None:
