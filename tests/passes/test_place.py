@@ -423,10 +423,10 @@ def test_every_form_of_a_batch(calls: Any, answers: Any) -> None:
 def test_a_batch_that_a_recording_ends_in(recorded: list[Message], written: list[Node]) -> None:
     """An event behind a recording that ends in a batch stands behind the last result of it."""
     calls = Message("assistant", [ToolUseBlock(id, "look_up", "{}") for id in "ab"])
-    history = History([Message("user", "t"), Message("assistant", "v"), calls, *recorded])
+    history = History([Message("user", "u"), calls, *recorded])
     assert [
-        ("user", "t"),
-        ("assistant", "v", ("call", "a", "look_up"), ("call", "b", "look_up")),
+        ("user", "u"),
+        ("assistant", ("call", "a", "look_up"), ("call", "b", "look_up")),
         ("tool", ("result", "a", "rain")),
         ("tool", ("result", "b", "rain")),
         ("developer", LEFT),
