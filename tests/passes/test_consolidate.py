@@ -29,6 +29,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import raised, this_line
+from tests.internals import walk
 from tests.renders import comes_to, did_nothing, stage
 
 
@@ -150,6 +151,15 @@ def test_what_a_recorded_system_message_says_of_itself() -> None:
     assert ("recorded", "x", "Ann", {"n": 1}) == (alone.kind, alone.id, alone.name, alone.metadata)
     assert ("written", None, None, {}) == (whole.kind, whole.id, whole.name, whole.metadata)
     assert ((origin,), origin) == (alone.sources, whole.sources[1])
+
+
+def test_what_was_recorded_has_the_line_of_its_history() -> None:
+    """All that becomes of a recorded system message has the line of the History."""
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    code, data = {"type": "code", "text": "x"}, {"type": "json", "value": 1}
+    history, line = History([Message("system", ["a", picture, code, data])]), this_line()
+    nodes = [node for node, _ in walk(stage("consolidate", Timeline(history)).content[0])]
+    assert [Source(__file__, line)] * 5 == [node.source for node in nodes]
 
 
 def test_only_a_recorded_system_message() -> None:

@@ -102,7 +102,7 @@ def test_the_innermost_of_a_kind() -> None:
 def test_ids_are_checked_where_something_was_filled() -> None:
     """Two sections of one id beside each other are an error with the lines of both."""
     first, second = Section("a", "x"), Section("a", "y")
-    error = raised(PlacementError, lambda: asked(User(first, LAZY), [second]))
+    error = raised(PlacementError, lambda: asked(User("t", first, LAZY), [second]))
     assert (str(second.source), str(first.source)) == error.at
 
 

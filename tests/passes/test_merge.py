@@ -87,6 +87,16 @@ def test_tool_results_stay_apart() -> None:
     )[1:]
 
 
+def test_tool_results_keep_their_ids() -> None:
+    """Neighbouring results each have the id and the place of their own turn alone."""
+    calls = Assistant(ToolUse("t", {}, id="a"), ToolUse("t", {}, id="b"))
+    results = (ToolMessage("a", id="x"), ToolMessage("b", id="y"))
+    messages = render(Timeline(User("u"), User("v"), calls, *results)).messages
+    assert [("x", ["x"]), ("y", ["y"])] == [
+        (message.id, [origin.address for origin in message.sources]) for message in messages[2:]
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

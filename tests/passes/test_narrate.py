@@ -354,6 +354,14 @@ def test_a_prefix() -> None:
     )
 
 
+def test_the_delimiter_of_text_alone() -> None:
+    """A delimiter for the text of events reaches that and no other."""
+    delimiters = {"text": ("<said>", "</said>")}
+    assert (f'<event type="user_action">\n{ACTION}\n</event>\n\n<said>\nt\n</said>') == only_text(
+        Event(UserAction("left"), "t"), transformation={"delimiters": {"event": delimiters}}
+    )
+
+
 def test_none() -> None:
     """Without delimiters an event is its text."""
     assert f"{ACTION}\n\n{CHANGE}\n\n{SIGNAL}\n\nt" == only_text(

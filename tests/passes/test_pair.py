@@ -122,6 +122,17 @@ def test_every_form_of_a_result(answers: Content) -> None:
     assert [called("a", "b"), answered("a"), answered("b")] == comes_to(calls("a", "b"), *answers)
 
 
+@pytest.mark.parametrize("kind", ["event", "request"])
+def test_what_comes_back_between_a_call_and_its_result(kind: Any) -> None:
+    """What was sent in a user's voice and is no user's word asks for no result."""
+    history = [
+        Message("assistant", [ToolUseBlock("a", "look_up", "{}")]),
+        Message("user", "x", kind=kind),
+        Message("tool", [ToolResultBlock("a", (TextBlock("rain"),))]),
+    ]
+    assert [called("a"), ("user", "x"), answered("a")] == comes_to(History(history))
+
+
 def test_words_beside_results() -> None:
     """What a user says beside results comes behind them."""
     tree = [calls("a", "b"), User(ToolResult("a", "rain"), "And?", ToolResult("b", "rain"))]

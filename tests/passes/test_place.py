@@ -412,6 +412,26 @@ def test_every_form_of_a_batch(calls: Any, answers: Any) -> None:
     assert [CALLED, ANSWERED, ("developer", LEFT)] == placed(calls(), left(), answers())
 
 
+@pytest.mark.parametrize(
+    ("recorded", "written"),
+    [
+        ([], [ToolMessage("a", "rain"), ToolMessage("b", "rain")]),
+        ([Message.tool_result("a", "rain")], [ToolMessage("b", "rain")]),
+    ],
+)
+def test_a_batch_that_a_recording_ends_in(recorded: list[Message], written: list[Node]) -> None:
+    """An event behind a recording that ends in a batch stands behind the last result of it."""
+    calls = Message("assistant", [ToolUseBlock(id, "look_up", "{}") for id in "ab"])
+    history = History([Message("user", "u"), calls, *recorded])
+    assert [
+        ("user", "u"),
+        ("assistant", ("call", "a", "look_up"), ("call", "b", "look_up")),
+        ("tool", ("result", "a", "rain")),
+        ("tool", ("result", "b", "rain")),
+        ("developer", LEFT),
+    ] == placed(history, left(), *written)
+
+
 @pytest.mark.parametrize("role", ["system", "developer"])
 def test_a_recorded_instruction_inside_a_batch(role: str) -> None:
     """A recorded instruction inside a batch stands behind its last result."""

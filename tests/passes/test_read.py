@@ -1,5 +1,6 @@
 """Read: templates become text, recorded conversations messages."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from promptdsl import (
     Loss,
     MediaError,
     Message,
+    Origin,
     Section,
     Source,
     System,
@@ -188,6 +190,29 @@ def test_a_developer_turn_ends_the_leading_run() -> None:
     """A system message behind a recorded developer turn is no leading one."""
     history = History([Message("developer", "d"), Message("system", "s"), Message("user", "u")])
     assert [("developer", "d"), ("developer", "s"), ("user", "u")] == comes_to(history)
+
+
+def test_an_event_that_comes_back_ends_the_leading_run() -> None:
+    """So it is behind a system message that was an event."""
+    history = History([Message("system", "e", kind="event"), Message("system", "s")])
+    assert [("system", "event"), ("developer", "recorded_system")] == [
+        (message.role, message.kind) for message in render(history).messages
+    ]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: History([{"role": "user", "content": "u"}]),
+        lambda: History([{"role": "user", "content": [{"type": "code", "text": "u"}]}]),
+        lambda: History.from_openai([{"role": "user", "content": "u"}]),
+    ],
+)
+def test_what_is_read_knows_its_place(make: Callable[[], History]) -> None:
+    """A message that is read anew knows which of its history it is, and the line."""
+    history = make()
+    [message] = render(history).messages
+    assert (Origin("history[0]", history.source),) == message.sources
 
 
 def test_an_event_ends_the_leading_run() -> None:
