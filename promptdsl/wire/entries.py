@@ -58,13 +58,8 @@ def entry(entries: Mapping[str, Any], key: str, types: type = object) -> Any:
         raise DataError(f"{key!r} is needed", fix=nearest(key, map(str, entries)))
     if not isinstance(entries[key], types):
         found = type(entries[key]).__name__
-        raise DataError(f"{key!r} is {_NAMES.get(types, types.__name__)}, not {found}")
+        raise DataError(f"{key!r} is {_NAMES[types]}, not {found}")
     return entries[key]
 
 
-_NAMES: Mapping[type, str] = {
-    str: "a string",
-    list: "a list",
-    Mapping: "a dictionary",
-    dict: "a dictionary",
-}
+_NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dictionary"}

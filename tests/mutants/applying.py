@@ -5,7 +5,9 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 
 from tests.mutants.module import Mutant, constants
 
@@ -54,26 +56,40 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _replace_constants(mutant: Mutant) -> None:
-    """Run the statement of a constant again, and those of the constants made of it."""
-    module = sys.modules[mutant.module]
-    before = dict(vars(module))
-    changed = {mutant.name}
     undo = mutant.put()
     try:
-        for name, statement in constants(mutant.tree):
-            if name in changed or changed & names_in(statement):
-                changed.add(name)
-                tree = ast.fix_missing_locations(ast.Module([statement], []))
-                exec(compile(tree, str(module.__file__), "exec"), vars(module))
+        _run_again(sys.modules[mutant.module], mutant.tree, frozenset({mutant.name}))
     finally:
         undo()
-    others = [
-        each for name, each in sys.modules.items() if name.startswith(("promptdsl", "tests."))
-    ]
-    for name in changed:
-        for other in others:
-            if vars(other).get(name) is before[name]:
-                setattr(other, name, vars(module)[name])
+
+
+def _run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> None:
+    """Run the statements of constants again that have these names, or are made of them.
+
+    So it is done in every module of the package that has imported one of these by its name.
+    """
+    before = dict(vars(module))
+    changed: set[str] = set()
+    for name, statement in constants(tree):
+        if name in names or (changed | names) & names_in(statement):
+            changed.add(name)
+            again = ast.fix_missing_locations(ast.Module([statement], []))
+            exec(compile(again, str(module.__file__), "exec"), vars(module))
+    for title, other in [*sys.modules.items()]:
+        held = {name for name in changed if vars(other).get(name, module) is before[name]}
+        if not held or other is module or not title.startswith(("promptdsl", "tests.")):
+            continue
+        own = _parsed(str(other.__file__))
+        imported = held.difference(name for name, _ in constants(own))
+        for name in imported:
+            setattr(other, name, vars(module)[name])
+        if imported and title.startswith("promptdsl"):
+            _run_again(other, own, frozenset(imported))
+
+
+@cache
+def _parsed(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_text("utf-8"))
 
 
 def names_in(node: ast.AST) -> set[str]:

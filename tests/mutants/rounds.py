@@ -81,6 +81,9 @@ class Rounds:
         found: set[int] = set()
         for line in self._lines(mutant):
             found.update(self.traced.tests.get(line, ()))
+        # Python traces no more in a test in which there was no room left on the stack.
+        for line, tests in self.traced.tests.items() if not found else ():
+            found.update(tests if line[0] == sys.modules[mutant.module].__file__ else ())
         killers = [index for index in self._killers[mutant.name] if index in found]
         rest = sorted(found.difference(killers), key=order.__getitem__)
         chosen: list[int] = []

@@ -14,8 +14,8 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
 )
-from tests.adapters.conversations import call, media, say
-from tests.wire.sent import lost, written
+from tests.adapters.conversations import call, media
+from tests.wire.sent import lost, say, written
 
 CLAUDE = "claude-opus-5"
 TOOL = ToolDefinition("t", input_schema={"type": "object"}, cache="1h")

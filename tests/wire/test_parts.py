@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from promptdsl import ImageBlock, Message, Prompt, TextBlock, ToolResultBlock
-from tests.adapters.conversations import call, media, say
+from tests.adapters.conversations import call, media
 from tests.internals import TARGETS
-from tests.wire.sent import lost, sent
+from tests.wire.sent import lost, say, sent
 
 MARKING, PLAIN = "gpt-5.6-sol", "openai"
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -67,6 +67,22 @@ def content(target: str, *blocks: Any, role: Any = "user") -> Any:
 def test_parts(blocks: Any, expected: object) -> None:
     """Neighbouring texts are one, and a mark comes or goes without changing what is said."""
     assert expected == content(MARKING, *blocks)
+
+
+@pytest.mark.parametrize(
+    ("target", "type", "more"),
+    [("openai", "text", {}), ("openai_responses", "output_text", {"annotations": []})],
+)
+def test_parts_of_an_answer(target: str, type: str, more: dict[str, Any]) -> None:
+    """Texts of an answer are joined, too, but never with a refusal."""
+    refusal = TextBlock("no", extra={"refusal": True})
+    said = say("user", "u"), say("assistant", "a", refusal, "b", "c"), say("user", "v")
+    payload = sent(target, *said)
+    assert [
+        {"type": type, "text": "a", **more},
+        {"type": "refusal", "refusal": "no"},
+        {"type": type, "text": "b\n\nc", **more},
+    ] == (payload.get("messages") or payload["input"])[1]["content"]
 
 
 def spoken(found: Any) -> str:
@@ -231,6 +247,8 @@ def test_texts_that_were_joined() -> None:
         part("i", **MARK),
         PICTURE,
         part("\n\nj"),
+        {**PICTURE, **MARK},
+        part("\n\nk"),
     ]
     assert [
         ("\n\na", None),
@@ -244,6 +262,7 @@ def test_texts_that_were_joined() -> None:
         ("\n\n", None),
         ("i", "default"),
         ("\n\nj", None),
+        ("\n\nk", None),
     ] == read_texts(*given)
 
 

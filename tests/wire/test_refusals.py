@@ -100,11 +100,12 @@ def test_a_part_of_another_provider(
         *(("anthropic", part["type"]) for part in [*OF_OPENAI, *OF_RESPONSES]),
         *(("openai", part["type"]) for part in [*OF_ANTHROPIC, *OF_RESPONSES]),
         *(("openai_responses", part["type"]) for part in [*OF_ANTHROPIC, *OF_OPENAI]),
+        *((provider, "news") for provider in ("anthropic", "openai", "openai_responses")),
     ],
 )
 def test_a_part_with_the_name_of_another(provider: str, type: str) -> None:
     """A part that has only its type in common with another provider's may be a new one here."""
-    part = {"type": type, "news": 1}
+    part = {"type": type, "news": 1, "": 2}
     assert [("user", "recorded", (UnknownBlock(part, provider),))] == kinds(provider, by_user(part))
 
 

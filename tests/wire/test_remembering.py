@@ -22,8 +22,9 @@ from promptdsl import (
     User,
     render,
 )
-from tests.adapters.conversations import PNG, answer, call, marked, media, say
+from tests.adapters.conversations import PNG, call, marked, media
 from tests.internals import TARGETS, Memory, Written, facts_for
+from tests.wire.sent import answer, say
 
 MODELS = ("claude-opus-5-5", "gpt-5.6-sol", "gemini-3.1-pro", "amazon.nova-lite-v1:0")
 RESPONSES = facts_for(None, "openai_responses")
@@ -207,6 +208,7 @@ DIFFERENT: list[tuple[Beginning, Beginning]] = [
         attrs.evolve(RESULT, content=(IMAGE,)),
         role="tool",
     ),
+    ((say("tool", RESULT),), (say("tool", attrs.evolve(RESULT, name="u")),)),
     *beginnings(
         ToolResultBlock("c", (), is_error=True, error_type="interrupted"),
         ToolResultBlock("c", (), is_error=True, error_type="timeout"),

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptdsl import DocumentBlock, ImageBlock, Message
-from tests.adapters.conversations import PNG, media, say
-from tests.wire.sent import sent
+from tests.adapters.conversations import PNG, media
+from tests.wire.sent import say, sent
 
 # What a response counts.
 

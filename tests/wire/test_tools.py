@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptdsl import Message, OutputSchema, Prompt, Source, ToolDefinition
-from tests.adapters.conversations import answer, call, say
-from tests.wire.sent import lost, sent, written
+from tests.adapters.conversations import call
+from tests.wire.sent import answer, lost, say, sent, written
 
 ASK = say("user", "Hi.")
 OPEN = {"type": "object", "properties": {}}
@@ -350,6 +350,16 @@ def test_arguments(target: str, arguments: str, expected: object, losses: Any) -
     )
 
 
+def test_arguments_as_text() -> None:
+    """Where arguments are text they stay as they came, but for what has no UTF-8 form."""
+    said = (ASK, say("assistant", call("c", "t", '{"a": "\ud800\\ud800"}')), answer("c", "x"))
+    (made,) = sent(OPENAI, *said, tools=(tool("t"),))["messages"][1]["tool_calls"]
+    assert '{"a": "\ufffd\\ud800"}' == made["function"]["arguments"]
+    assert [("hint", "a lone surrogate in arguments", "it has no UTF-8 form")] == lost(
+        OPENAI, *said, tools=(tool("t"),)
+    )
+
+
 # Surrogates, and what no JSON is.
 
 
@@ -442,8 +452,8 @@ NAMING = (OPENAI, RESPONSES, CONVERSE)
 )
 def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
     """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
-    hint = ("hint", "a lone surrogate in the output schema", "it has no UTF-8 form: U+FFFD is sent")
-    assert hint in lost(target, ASK, output=output)
+    what, why = "a lone surrogate in the output schema", "it has no UTF-8 form: U+FFFD is sent"
+    assert ("hint", what, why, "output", None) in told(target, output=output)
     said = str(sent(target, ASK, output=output))
     assert (True, False) == ("\ufffd" in said, "\ud800" in said)
 

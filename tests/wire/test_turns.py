@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from promptdsl import Message, Prompt, ToolUseBlock
-from tests.adapters.conversations import LOOK_UP, answer, call, marked, say
-from tests.wire.sent import lost, sent, written
+from promptdsl import Message, Prompt, TextBlock, ToolUseBlock
+from tests.adapters.conversations import LOOK_UP, call, marked
+from tests.wire.sent import answer, lost, say, sent, written
 
 NATIVE, OLDER, PICKY = "claude-opus-5-5", "claude-opus-4-5", "claude-haiku-5-5"
 """One takes instructions among messages, one takes none, one takes none behind a result."""
@@ -100,6 +100,7 @@ def test_results_begin_a_turn(target: str, messages: Any, expected: object) -> N
             [("user", "u"), ("model", "?b", "?c"), ("user", "=b", "=c"), ("user", "v")],
         ),
         ((U, CALL, V, ANSWER), [("user", "u"), ("model", "?c"), ("user", "=c"), ("user", "v")]),
+        ((U, ANSWER), [("user", "=c"), ("user", "u")]),
         ((A, U), [("user", "."), ("model", "a"), ("user", "u")]),
         ((S, CALL, ANSWER), [("user", "."), ("model", "?c"), ("user", "=c")]),
     ],
@@ -391,6 +392,13 @@ def test_what_is_fenced_already(target: str, said: Message, what: str) -> None:
     )
 
 
+def test_events_before_the_conversation() -> None:
+    """No instruction stands as itself before the conversation, not even behind a user's event."""
+    said = (say("user", "x", kind="event"), EVENT, A, U)
+    assert [("user", "x", "e"), ("assistant", "a"), ("user", "u")] == turns(NATIVE, *said)
+    assert [("hint", "event turn as an instruction", ELSEWHERE)] == lost(NATIVE, *said)
+
+
 def said_of(message: Message) -> tuple[str, ...]:
     """Return the text of a message."""
     return (str(message.plain),)
@@ -459,6 +467,14 @@ def test_an_answer_to_be_continued(content: Any, kept: list[str], losses: list[s
     assert [("hint", loss, "refused at the end of an assistant turn") for loss in losses] == lost(
         OLDER, *said, tools=(LOOK_UP,)
     )
+
+
+def test_what_else_an_answer_says() -> None:
+    """All that an answer says beside its text stays when white space goes."""
+    cited = TextBlock("a ", extra={"citations": [{"type": "x"}]})
+    assert [{"type": "text", "text": "a", "citations": [{"type": "x"}]}] == sent(
+        OLDER, U, say("assistant", cited)
+    )["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("target", [NATIVE, GEMINI, NOVA])
