@@ -18,6 +18,10 @@ from sybil.evaluators.python import PythonEvaluator
 from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import CodeBlockParser
 
+from tests.searching import register_profiles
+
+register_profiles()
+
 USES = re.compile(r"^<!-- uses: (.+) -->\n\Z", re.MULTILINE)
 
 SDKS = {

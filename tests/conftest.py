@@ -11,9 +11,6 @@ from typing import Any
 import pytest
 
 from tests.audit import auditing
-from tests.searching import register_profiles
-
-register_profiles()
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -216,7 +216,7 @@ def _interpolated(part: Any, component: Any) -> Value:
 
 def _expression(part: Any) -> str | None:
     """Return what stands in the braces of an interpolation, without the blanks around it."""
-    return getattr(part, "expression", "").strip() or None
+    return (getattr(part, "expression", None) or "").strip() or None
 
 
 def value_node(value: object, component: Any, label: str | None = None) -> Value:

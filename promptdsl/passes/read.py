@@ -233,7 +233,10 @@ def _instruction(message: Message) -> Message:
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run of recorded messages: has it calls, results, instructions."""
+    """Return the mask of a run of recorded messages: has it calls, results, instructions.
+
+    Recorded messages are of no other role than those of a conversation and of instructions.
+    """
     surface = 0
     for message in messages:
         surface |= _ROLE_BITS[message.role]

@@ -16,11 +16,16 @@ _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Param:
-    """Return the schema of a form; a lone surrogate in it, or in what is said of it, is a hint."""
-    if not is_whole(json.dumps([*said, thawed(output.schema)], ensure_ascii=False)):
-        why = "it has no UTF-8 form: U+FFFD is sent"
-        request.lose("hint", "a lone surrogate in the output schema", why, subject=output)
+    """Return the schema of a form as it is sent.
+
+    A lone surrogate in it, or in ``said``, its name or description, is a hint. Raises
+    :class:`DataError` for a schema too deep to be sent.
+    """
     schema: Param = json_copy(dict(output.schema))
+    texts = (json.dumps(thawed(output.schema), ensure_ascii=False), *filter(None, said))
+    if not all(map(is_whole, texts)):
+        why = "it has no UTF-8 form: U+FFFD is sent"
+        request.lose("hint", "a lone surrogate in the output", why, subject=output)
     return schema
 
 

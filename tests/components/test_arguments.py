@@ -320,9 +320,15 @@ def test_any_interpolation_can_be_read_back(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("expression", "expected"),
-    [("user.name", "user.name"), (" user.name", "user.name"), ("\n  x", "x"), ("", None)],
+    [
+        ("user.name", "user.name"),
+        (" user.name", "user.name"),
+        ("\n  x", "x"),
+        ("", None),
+        (None, None),
+    ],
 )
-def test_interpolations_know_their_expression(expression: str, expected: str | None) -> None:
+def test_interpolations_know_their_expression(expression: Any, expected: str | None) -> None:
     """A value of a t-string is labelled by what stands in its braces, without blanks around it."""
     tree = User("Hello ", template("", Interpolation("bob", expression), ""))
     assert [expected] == [part.label for part in tree.content[0].content if isinstance(part, Node)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from promptdsl import (
     DataError,
     Message,
+    OutputSchema,
     Prompt,
     Source,
     TextBlock,
@@ -17,6 +18,7 @@ from promptdsl import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    render,
 )
 from tests.internals import TARGETS, entry, facts_for, json_copy, located, mapping
 
@@ -183,11 +185,35 @@ def test_a_lone_surrogate_in_a_tool(provider: str) -> None:
 @pytest.mark.parametrize("provider", STRICT)
 def test_a_tool_too_deep_to_be_sent(provider: str, depth: int) -> None:
     """A schema that no SDK could write is refused by name."""
-    deep: Any = {"type": "string"}
+    tool = ToolDefinition("t", input_schema=deep_schema(depth))
+    with pytest.raises(DataError, match="nested too deep"):
+        write(provider, ASK, tools=(tool,))
+
+
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("openai", "gpt-5"),
+        ("openai_responses", "gpt-5"),
+        ("anthropic", "claude-opus-5"),
+        ("gemini", "gemini-2.5-pro"),
+        ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ],
+)
+def test_an_output_too_deep_to_be_sent(provider: Any, model: str, depth: int) -> None:
+    """The schema of an answer that no SDK could write is refused by name."""
+    prompt = Prompt((ASK,), output=OutputSchema(deep_schema(depth)))
+    with pytest.raises(DataError, match="nested too deep"):
+        render(prompt, provider=provider, model=model)
+
+
+def deep_schema(depth: int) -> dict[str, Any]:
+    """Return the schema of an object in an object, so many levels deep."""
+    deep: dict[str, Any] = {"type": "string"}
     for _ in range(depth):
         deep = {"type": "object", "properties": {"a": deep}}
-    with pytest.raises(DataError, match="nested too deep"):
-        write(provider, ASK, tools=(ToolDefinition("t", input_schema=deep),))
+    return deep
 
 
 # Unknown blocks.

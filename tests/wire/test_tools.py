@@ -452,7 +452,7 @@ NAMING = (OPENAI, RESPONSES, CONVERSE)
 )
 def test_a_lone_surrogate_in_a_form(target: str, output: OutputSchema) -> None:
     """What has no UTF-8 form in a form is a hint, and is sent as U+FFFD."""
-    what, why = "a lone surrogate in the output schema", "it has no UTF-8 form: U+FFFD is sent"
+    what, why = "a lone surrogate in the output", "it has no UTF-8 form: U+FFFD is sent"
     assert ("hint", what, why, "output", None) in told(target, output=output)
     said = str(sent(target, ASK, output=output))
     assert (True, False) == ("\ufffd" in said, "\ud800" in said)
