@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType, NoneType
 
 from tests.mutants.module import Mutant, constants
 
@@ -75,6 +75,7 @@ def _run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> N
             changed.add(name)
             again = ast.fix_missing_locations(ast.Module([statement], []))
             exec(compile(again, str(module.__file__), "exec"), vars(module))
+            _give_by_default(module, before.get(name), vars(module)[name])
     for title, other in [*sys.modules.items()]:
         held = {name for name in changed if vars(other).get(name, module) is before[name]}
         if not held or other is module or not title.startswith(("promptdsl", "tests.")):
@@ -85,6 +86,14 @@ def _run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> N
             setattr(other, name, vars(module)[name])
         if imported and title.startswith("promptdsl"):
             _run_again(other, own, frozenset(imported))
+
+
+def _give_by_default(module: ModuleType, before: object, now: object) -> None:
+    """Put a constant in the place of another one that functions of its module are given else."""
+    for function in filter(lambda each: type(each) is FunctionType, vars(module).values()):
+        for name, value in (function.__kwdefaults__ or {}).items():
+            if value is before and type(value) not in {bool, int, str, NoneType}:
+                function.__kwdefaults__[name] = now
 
 
 @cache

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import ImageBlock, Message, Prompt, TextBlock, ToolResultBlock
+from promptdsl import ImageBlock, Message, Prompt, TextBlock, ToolResultBlock, UnknownBlock
 from tests.adapters.conversations import call, media
 from tests.internals import TARGETS
 from tests.wire.sent import lost, say, sent
@@ -13,6 +13,7 @@ MARKING, PLAIN = "gpt-5.6-sol", "openai"
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 IMAGE = ImageBlock(media("url", "https://example.org/a.png"))
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+NEWS = {"type": "news", "text": "x"}
 NONE = ("hint", "cache mark", "the target takes none here")
 
 
@@ -39,6 +40,8 @@ def content(target: str, *blocks: Any, role: Any = "user") -> Any:
         (("a", "b"), "a\n\nb"),
         (("a", IMAGE), [part("a"), PICTURE]),
         ((IMAGE,), [PICTURE]),
+        (("a", UnknownBlock(NEWS), "b"), [part("a"), NEWS, part("b")]),
+        ((UnknownBlock(NEWS), UnknownBlock(NEWS)), [NEWS, NEWS]),
         ((IMAGE, IMAGE, "a"), [PICTURE, PICTURE, part("a")]),
         (("a", "b", IMAGE, "c", "d"), [part("a\n\nb"), PICTURE, part("c\n\nd")]),
         ((text("a"), "b"), [part("a", **MARK), part("\n\nb")]),
@@ -264,6 +267,11 @@ def test_texts_that_were_joined() -> None:
         ("\n\nj", None),
         ("\n\nk", None),
     ] == read_texts(*given)
+
+
+def test_the_first_text() -> None:
+    """The first text is read as it came, whatever stands at the end."""
+    assert [("\n\na", None), ("b", "default")] == read_texts(part("\n\na"), part("b", **MARK))
 
 
 def test_a_refusal_is_not_joined() -> None:

@@ -1,5 +1,6 @@
 """What is remembered of a long conversation: where it ends, what it holds for, and what it says."""
 
+import gc
 from typing import Any
 
 import attrs
@@ -136,6 +137,22 @@ def test_a_message_that_stands_elsewhere(again: Any, expected: list[int]) -> Non
     said, same = plain(200), say("user", "Go on.")
     said = [same if n == 10 or n in again else one for n, one in enumerate(said)]
     assert expected == ends(said)
+
+
+def test_what_goes_with_a_conversation() -> None:
+    """A passage goes with the message that it hangs on, and no other does."""
+    memory, said = Memory(least=0, newest=1, behind=1), [plain(9), plain(9)]
+    for messages in said:
+        Written(Prompt(tuple(messages)), CLAUDE, memory)
+    kept = len(memory.passages)
+    del messages
+    (gone, other) = said
+    anchor, first = other[8], other[0]
+    said.clear()
+    del gone, other
+    gc.collect()
+    left = [(passage.anchor(), passage.messages[0]) for passage in memory.passages.values()]
+    assert (2, [(anchor, first)]) == (kept, left)
 
 
 def test_only_near_what_is_known() -> None:
@@ -304,6 +321,7 @@ def test_another_request(target: str) -> None:
             (Prompt((*both, NOW)), Prompt((*both, say("user", "New.")))),
             (Prompt(developer), Prompt((*developer, say("user", "New.")))),
             (Prompt(both), Prompt(said)),
+            (Prompt(both), Prompt(both[:-1])),
             (Prompt(both), Prompt(both)),
         ],
     )

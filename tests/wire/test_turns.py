@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import Message, Prompt, TextBlock, ToolUseBlock
+from promptdsl import Message, Prompt, TextBlock, ToolResultBlock, ToolUseBlock
 from tests.adapters.conversations import LOOK_UP, call, marked
 from tests.wire.sent import answer, lost, say, sent, written
 
@@ -207,6 +207,18 @@ def test_ids_with_other_letters() -> None:
     assert [("user", "u"), ("assistant", "?c.1:a", "?c.1_a"), ("user", "=c.1_a")] == turns(
         NOVA, U, calls, answer("c.1/a")
     )
+
+
+def test_the_name_in_a_result() -> None:
+    """At Gemini a result has the name its call was sent with, whatever it says itself."""
+    calls = say("assistant", call("c", "t"), call("c", "u u"), call("d", "v"))
+    results = (answer("c"), answer("c"), say("tool", ToolResultBlock("d", (), name="w")))
+    lonely = say("tool", ToolResultBlock("e", (), name="x x"))
+    payload = sent(GEMINI, U, calls, *results, lonely, answer("f"))
+    sent_as = [part["function_response"] for part in payload["contents"][2]["parts"]]
+    assert {"c": "t", "c_2": "u_u", "d": "v", "e": "x_x", "f": "_"} == {
+        part["id"]: part["name"] for part in sent_as
+    }
 
 
 # Instructions.
