@@ -76,6 +76,8 @@ def answered(id: str, *said_: str) -> ShortForm:
     return ("tool", ("result", id, *(said_ or ("rain",))))
 
 
+USER_CALLS = History([Message("user", [ToolUseBlock("a", "look_up", "{}")])])
+"""A call that no model made, which calls nothing."""
 both_forms = pytest.mark.parametrize(
     ("make", "answer"), [(calls, result), (recorded_calls, recorded_result)]
 )
@@ -275,6 +277,7 @@ def test_a_result_without_a_call() -> None:
         ([calls("a"), History([Message("user", "v")]), result("a")], "the call 'a' has no result"),
         ([calls("a"), History([Message("assistant", "v")])], "the call 'a' has no result"),
         ([calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
+        ([USER_CALLS, result("a")], "the result 'a' answers no open call"),
         ([recorded_calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
         ([calls("a", "b"), User(ToolResult("a", "x"), "more"), result("b")], "the call 'b' has no"),
     ],

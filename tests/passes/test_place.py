@@ -111,6 +111,22 @@ def test_other_delimiters(delimiter: Any, expected: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "expected"),
+    [
+        (("<now>", "</now>"), "<now>\n# &lt;T&gt;\n\nx\n</now>"),
+        ("NOW: ", "NOW: &#35; &lt;T&gt;\n\nx"),
+        (None, "&#35; &lt;T&gt;\n\nx"),
+    ],
+)
+def test_a_title_where_nothing_closes(delimiter: Any, expected: str) -> None:
+    """A title is encoded; it heads nothing where no fence stands around it."""
+    assert expected == only_text(
+        Ephemeral("x", title=Value("# <T>")),
+        transformation={"delimiters": {"ephemeral": delimiter}},
+    )
+
+
 @pytest.mark.parametrize("role", ["user", "developer", "system"])
 @pytest.mark.parametrize("turn", [Ephemeral("x"), Grounding("g", "x")])
 def test_the_role_that_is_asked_for(role: str, turn: Node) -> None:
@@ -297,6 +313,17 @@ def test_a_recorded_turn_of_results_is_not_what_a_user_wrote() -> None:
     ]
     first, *_ = placed(History(recorded), Grounding("g", "x"))
     assert ("developer", ctx("x")) == first
+
+
+@pytest.mark.parametrize(("kind", "place"), [("event", 0), ("request", 0), ("trailed", 2)])
+def test_a_recorded_event_is_not_what_a_user_wrote(kind: Any, place: int) -> None:
+    """A recorded message that was no user's word before is none now."""
+    recorded = [
+        Message("user", "u"),
+        Message("assistant", "a"),
+        Message("user", "x", kind=kind),
+    ]
+    assert X[0] == placed(History(recorded), Grounding("g", "x"))[place]
 
 
 RECORDED = [

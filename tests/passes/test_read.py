@@ -128,6 +128,16 @@ def test_a_message_that_cannot_be_read(item: object, message: str) -> None:
     assert (f"{__file__}:{written}",) == caught.value.at
 
 
+def test_what_to_write_instead() -> None:
+    """A message that cannot be read is refused with what may be written."""
+    history = History([{"role": "asistant"}])  # type: ignore[list-item]
+    error = raised(DataError, lambda: render(history))
+    assert ("messages[0]: unknown role 'asistant'", "did you mean 'assistant'?") == (
+        error.what,
+        error.fix,
+    )
+
+
 @pytest.mark.parametrize("given", ["text", b"bytes", 1, {"role": "user", "content": "u"}])
 def test_what_is_no_list(given: Any) -> None:
     """A History of what is no list is refused where it is written."""
