@@ -6,6 +6,7 @@ BENCH_BIN := .venv-bench/bin
 JOBS ?= 2
 ROOM ?= passes
 SAMPLE ?= 300
+SEED ?= 0
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -56,8 +57,8 @@ bench: .venv-bench/.bench
 
 # Every mutant runs in a fork of one process; FULL=1 makes all of them, not a sample.
 mutants: .venv/.test
-	$(BIN)/python -m tests.mutants $(ROOM) --sample $(SAMPLE) --jobs $(JOBS) $(if $(FULL),--full) \
-		--report build/mutants/$(ROOM).json
+	$(BIN)/python -m tests.mutants $(ROOM) --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS) \
+		$(if $(FULL),--full) --report build/mutants/$(ROOM).json
 
 clean:
 	rm -rf .venv .venv-314 .venv-bench build dist htmlcov .coverage .coverage.*

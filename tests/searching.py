@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-EXAMPLES = {"fast": 15, "all": 100, "random": 100, "mutants": 25}
+EXAMPLES = {"fast": 15, "all": 100, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
 
 SEARCH = (Phase.explicit, Phase.generate)

@@ -146,8 +146,7 @@ def _rest(unit: Unit, inside: dict[int, int]) -> int:
     """Return what is left of a unit, and of those that go with it, when what is inside is gone."""
     if not unit.place.fixed:
         return 0
-    beside = sum(other.tokens - inside.get(id(other), 0) for other in unit.beside)
-    return unit.tokens - inside.get(id(unit), 0) + beside
+    return unit.tokens - inside.get(id(unit), 0) + sum(other.tokens for other in unit.beside)
 
 
 def _step_of(past: Past, step: int | None) -> int:

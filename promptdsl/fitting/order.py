@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from promptdsl.fitting.units import Forms, Past, Step, Unit
+from promptdsl.fitting.units import LAST, Forms, Past, Step, Unit
 
 
 def steps_of(units: Iterable[Unit]) -> Iterator[Step]:
@@ -11,17 +11,17 @@ def steps_of(units: Iterable[Unit]) -> Iterator[Step]:
 
     Of a unit, the units inside it go first, then the rest of it.
     """
-    waiting: list[Unit | Step] = [*_sorted(units)]
+    waiting: list[Unit | Step] = [*_sorted(unit for unit in units if not unit.follows)]
     while waiting:
         one = waiting.pop()
         if isinstance(one, Step):
             yield one
         elif isinstance(one, Past):
             yield from _cut(one)
-        elif isinstance(one, Forms):
-            yield from _stepped_down(one)
         else:
-            waiting += [] if one.stays or one.follows else [Step(one, -1)]
+            if isinstance(one, Forms):
+                yield from _stepped_down(one)
+            waiting += [Step(one, -1)] if _goes(one) else []
             waiting += _sorted(one.inner)
 
 
@@ -40,5 +40,8 @@ def _stepped_down(forms: Forms) -> Iterator[Step]:
     sizes = forms.sizes
     for number in range(1, len(sizes)):
         yield Step(forms, number, sizes[number - 1][1] - sizes[number][1])
-    if forms.priority < float("inf") and not forms.stays and not forms.follows:
-        yield Step(forms, -1, sizes[-1][1])
+
+
+def _goes(unit: Unit) -> bool:
+    """Return whether a unit goes at last, by itself."""
+    return unit.priority < LAST and not unit.stays and not unit.follows

@@ -155,10 +155,13 @@ def _tie(entries: list[Entry]) -> None:
     lead = min(known, key=lambda unit: (not _is_whole(unit), unit.rank))
     for unit in known:
         unit.inner.clear()
+    for unit in known:
         unit.place.fixed = True
         if unit is not lead:
-            unit.follows = True
+            unit.follows, unit.around = True, lead
             lead.beside.append(unit)
+            # Its forms step down before all of it goes.
+            lead.inner += [unit] if isinstance(unit, Forms) else []
     first = min(known, key=lambda unit: unit.rank)
     lead.priority, lead.covered, lead.order = first.priority, first.covered, first.order
 

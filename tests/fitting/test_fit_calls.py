@@ -7,6 +7,7 @@ import pytest
 from promptdsl import (
     Assistant,
     BudgetError,
+    Developer,
     FirstFit,
     Fragment,
     Group,
@@ -26,7 +27,7 @@ from promptdsl import (
     User,
     render,
 )
-from tests.fitting.cases import capitals, fit, left, talk
+from tests.fitting.cases import capitals, exactly, fit, left, talk
 from tests.renders import timeline_of
 
 
@@ -52,6 +53,10 @@ PAIRS: dict[str, Callable[[], tuple[Node, ...]]] = {
         FirstFit(Assistant("A", asks()), Assistant("short")),
         ToolMessage("1", "B"),
     ),
+    "results in forms": lambda: (
+        Assistant(asks()),
+        User(FirstFit(Fragment("x", ToolResult("1", "A B")), "short", priority=0)),
+    ),
     "a recorded call": lambda: (
         History(talk("user X", "call 1 A")),
         ToolMessage("1", "B", priority=0),
@@ -76,6 +81,60 @@ def test_forms_with_the_same_call_step_down() -> None:
     assert "B Q" == left(2, turns, ToolMessage("1", "B"), User("Q"))
 
 
+def call(word: str) -> ToolUse:
+    """Return a call of one word."""
+    return ToolUse("look", {"q": word}, id="1")
+
+
+FORMS: dict[str, tuple[Callable[[], tuple[Node, ...]], dict[int, str]]] = {
+    "the call is lower": (
+        lambda: (
+            FirstFit(Assistant("L L", call("B")), Assistant(call("M")), priority=3),
+            ToolMessage("1", "C", priority=4),
+        ),
+        {512: "L L B C Q", 511: "M C Q", 312: "M C Q", 311: "Q"},
+    ),
+    "the result is lower": (
+        lambda: (
+            FirstFit(Assistant("L L", call("B")), Assistant(call("M")), priority=4),
+            ToolMessage("1", "C", priority=3),
+        ),
+        {512: "L L B C Q", 511: "M C Q", 312: "M C Q", 311: "Q"},
+    ),
+    "forms of a result": (
+        lambda: (
+            Assistant(call("B"), priority=1),
+            FirstFit(ToolMessage("1", "R R R"), ToolMessage("1", "S"), priority=2),
+        ),
+        {512: "B R R R Q", 511: "B S Q", 312: "B S Q", 311: "Q"},
+    ),
+    "forms of both": (
+        lambda: (
+            FirstFit(Assistant("L L", call("B")), Assistant(call("M")), priority=3),
+            FirstFit(ToolMessage("1", "R R R"), ToolMessage("1", "S"), priority=4),
+        ),
+        {712: "L L B R R R Q", 711: "M R R R Q", 511: "M S Q", 312: "M S Q", 311: "Q"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "expected"), FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("more", [(), (Developer("X " * 20, priority=9),)])
+def test_forms_of_a_pair_step_down_before_it_goes(
+    parts: Callable[[], tuple[Node, ...]], expected: dict[int, str], more: tuple[Node, ...]
+) -> None:
+    """A call and its result go together when their last forms are too big, too."""
+    found = {tokens: exactly(tokens, *parts(), *more, User("Q")) for tokens in expected}
+    assert expected == found
+
+
+def test_what_comes_back_beside_a_pair() -> None:
+    """Forms of a pair that is gone take no room from what comes back."""
+    pair = FORMS["the call is lower"][0]()
+    parts = [Developer("A A", priority=1), *pair, Developer("X " * 20, priority=9), User("Q")]
+    assert ["A A Q", "Q"] == [exactly(309, *parts), exactly(308, *parts)]
+
+
 def test_a_form_may_answer_itself() -> None:
     """Forms that leave the same call open are alike, whatever is called and answered in them."""
     done = Fragment(
@@ -83,6 +142,13 @@ def test_a_form_may_answer_itself() -> None:
     )
     forms = FirstFit(done, Assistant(asks()))
     assert "B Q" == left(2, forms, ToolMessage("1", "B"), User("Q"))
+
+
+def test_a_form_may_be_recorded() -> None:
+    """What is called and answered in a recorded form is open nowhere else."""
+    chat = talk("user X", "call 0 A", "result 0 B")
+    forms = FirstFit(Fragment(History(chat), Assistant(asks())), Assistant(asks()))
+    assert "C Q" == left(2, forms, ToolMessage("1", "C"), User("Q"))
 
 
 def test_a_history_may_begin_with_results() -> None:

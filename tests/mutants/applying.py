@@ -14,6 +14,10 @@ from tests.mutants.module import Mutant, constants
 Place = tuple[str, str]
 
 
+class NoModule(Exception):
+    """A module with this mistake could not be imported."""
+
+
 def loaded(files: Iterable[str]) -> dict[Place, list[FunctionType]]:
     """Return the functions of files by file and qualified name; several hold one code at times."""
     wanted = frozenset(files)
@@ -25,9 +29,12 @@ def loaded(files: Iterable[str]) -> dict[Place, list[FunctionType]]:
 
 
 def apply(mutant: Mutant, functions: dict[Place, list[FunctionType]]) -> None:
-    """Make a mistake; raise whatever error the module would raise while it is imported."""
-    code = mutant.code()
+    """Make a mistake; raise :class:`NoModule` where the module could not be imported with it."""
     if mutant.is_function:
+        try:
+            code = mutant.code()
+        except SyntaxError as error:
+            raise NoModule from error
         _replace_code(mutant, code, functions)
     else:
         _replace_constants(mutant)
@@ -74,7 +81,10 @@ def _run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> N
         if name in names or (changed | names) & names_in(statement):
             changed.add(name)
             again = ast.fix_missing_locations(ast.Module([statement], []))
-            exec(compile(again, str(module.__file__), "exec"), vars(module))
+            try:
+                exec(compile(again, str(module.__file__), "exec"), vars(module))
+            except Exception as error:
+                raise NoModule from error
             _give_by_default(module, before.get(name), vars(module)[name])
     for title, other in [*sys.modules.items()]:
         held = {name for name in changed if vars(other).get(name, module) is before[name]}

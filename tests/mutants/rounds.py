@@ -17,15 +17,16 @@ from types import FunctionType
 
 import pytest
 
-from tests.mutants.applying import Place, apply, loaded, names_in
-from tests.mutants.module import Mutant, constants, functions, mutants
+from tests.mutants.applying import NoModule, Place, apply, loaded, names_in
+from tests.mutants.module import Definition, Mutant, constants, functions, mutants
 from tests.mutants.tracing import Traced, quieten, run, traced
 
-SURVIVED, KILLED, NO_MODULE = range(3)
+SURVIVED, KILLED, NO_MODULE, FAULT = range(4)
+"""How a round ends; a fault is one of this tool, and counts as nothing."""
 SECONDS = 30.0
 """How long the tests that are tried on one mutant keep a processor while they are traced."""
 QUICK = 0.05
-"""How many seconds a test takes that is as good as any quicker one."""
+"""Tests that take at most so many seconds count as equally quick."""
 MEMORY = 4 << 30
 """How many bytes a mutant may take beside those that are there already."""
 
@@ -43,16 +44,19 @@ class Round:
 class Rounds:
     """A pytest plug-in that collects once, and then runs tests in a fork for each mutant.
 
-    ``ended`` holds the mutants by outcome. The tests that noticed the last mutants of a function
-    are tried first on the next one; of the others quick ones, from every file in turn.
+    ``ended`` holds the mutants by outcome, ``stopped`` how many of the killed ones took too much
+    time or memory. The tests that noticed the last mutants of a function are tried first on the
+    next one; of the others quick ones, from every file in turn.
     """
 
     def __init__(self, files: Sequence[Path], wanted: Sequence[Mutant], jobs: int) -> None:
         self.files = [str(file) for file in files]
         self.mutants = wanted
         self.jobs = jobs
-        self.ended: dict[int, list[Mutant]] = {SURVIVED: [], KILLED: [], NO_MODULE: []}
-        self.untested: list[Mutant] = []
+        self.ended: dict[int, list[Mutant]] = {
+            outcome: [] for outcome in (SURVIVED, KILLED, NO_MODULE, FAULT)
+        }
+        self.stopped = 0
         self._running: dict[int, Round] = {}
         self._killers: dict[str, list[int]] = defaultdict(list)
 
@@ -60,9 +64,10 @@ class Rounds:
         """Trace the tests, then run a round for each mutant."""
         self.items = session.items
         self.traced = traced(self.items, self.files, self.jobs)
+        for index in self.traced.failed:
+            print(f"left out, as it fails while it is traced: {self.items[index].nodeid}")
         if len(self.traced.failed) > len(self.items) // 100:
-            named = [self.items[index].nodeid for index in self.traced.failed[:9]]
-            pytest.exit(f"tests fail without a mutant: {named}", returncode=1)
+            pytest.exit("too many tests fail without a mutant: see `make test`", returncode=1)
         self.functions = loaded(self.files)
         self.users = _users(self.files)
         order = _order(self.items, self.traced)
@@ -102,8 +107,6 @@ class Rounds:
         return iter(self.users.get((file, mutant.name), ()))
 
     def _start(self, mutant: Mutant, tests: list[int]) -> None:
-        if not tests:
-            self.untested.append(mutant)
         this = Round(mutant, tests, mmap(-1, 8))
         sys.stdout.flush()
         child = os.fork()
@@ -112,7 +115,11 @@ class Rounds:
             signal.setitimer(signal.ITIMER_PROF, SECONDS * 2)
             signal.alarm(int(SECONDS * 20))
             quieten()
-            os._exit(_outcome(this, self.items, self.functions))
+            code = FAULT
+            try:
+                code = _outcome(this, self.items, self.functions)
+            finally:
+                os._exit(code)
         self._running[child] = this
 
     def _wait(self) -> None:
@@ -120,27 +127,28 @@ class Rounds:
         this = self._running.pop(child)
         code = os.waitstatus_to_exitcode(status)
         outcome = code if code in self.ended else KILLED
+        self.stopped += code not in self.ended
         self.ended[outcome].append(this.mutant)
         if outcome == KILLED and this.tests:
             killer = this.tests[min(int.from_bytes(this.at[:], "little"), len(this.tests) - 1)]
             killers = self._killers[this.mutant.name]
             killers[:] = [killer, *(index for index in killers if index != killer)]
-        if outcome == SURVIVED:
+        if outcome in (SURVIVED, FAULT):
+            said = "survived" if outcome == SURVIVED else "not tried"
             tests = f"{len(this.tests)} tests" if this.tests else "no test runs it"
-            print(f"survived  {this.mutant.where}: {this.mutant.change}  ({tests})", flush=True)
+            print(f"{said}  {this.mutant.where}: {this.mutant.change}  ({tests})", flush=True)
 
 
 def sampled(wanted: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """Return so many mutants, spread evenly over the functions and constants."""
+    """Return so many mutants: one of each function and constant, the others drawn from all."""
     by_name: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
-    for mutant in wanted:
-        by_name[mutant.module, mutant.name].append(mutant)
     chance = random.Random(seed)
-    for group in by_name.values():
-        chance.shuffle(group)
-    turns = chain.from_iterable(zip_longest(*by_name.values()))
-    chosen = [mutant for mutant in turns if mutant is not None][:count]
-    return sorted(chosen, key=lambda mutant: (mutant.module, mutant.line))
+    for mutant in chance.sample(wanted, len(wanted)):
+        by_name[mutant.module, mutant.name].append(mutant)
+    first = [mutants[0] for mutants in by_name.values()]
+    others = [mutant for mutants in by_name.values() for mutant in mutants[1:]]
+    drawn = chance.sample(others, min(max(count - len(first), 0), len(others)))
+    return sorted([*first[:count], *drawn], key=lambda mutant: (mutant.module, mutant.line))
 
 
 def mutants_of(files: Sequence[Path]) -> list[Mutant]:
@@ -169,7 +177,7 @@ def _users(files: Sequence[str]) -> dict[Place, set[tuple[str, int]]]:
     everywhere: set[tuple[str, int]] = set()
     for file, tree in trees.items():
         for _, function in functions(tree.body):
-            lines = {(file, line) for line in range(function.lineno, function.end_lineno or 0)}
+            lines = {(file, line) for line in range(function.lineno, _end(function) + 1)}
             everywhere |= lines
             for name in names_in(function):
                 uses[name] |= lines
@@ -182,6 +190,10 @@ def _users(files: Sequence[str]) -> dict[Place, set[tuple[str, int]]]:
     return found
 
 
+def _end(function: Definition) -> int:
+    return function.end_lineno or function.lineno
+
+
 def _outcome(
     this: Round, items: Sequence[pytest.Item], loaded_functions: dict[Place, list[FunctionType]]
 ) -> int:
@@ -190,7 +202,7 @@ def _outcome(
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     try:
         apply(this.mutant, loaded_functions)
-    except Exception:
+    except NoModule:
         return NO_MODULE
     for place, index in enumerate(this.tests):
         this.at[:] = place.to_bytes(8, "little")

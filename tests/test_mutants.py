@@ -1,0 +1,105 @@
+"""Mutants: what is changed, how a sample is drawn, and that a mistake reaches the loaded package."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mutants.changes import expressions, statements
+from tests.mutants.patterns import of_pattern
+from tests.mutants.rooms import PACKAGE, ROOMS, files_of
+from tests.mutants.rounds import mutants_of, sampled
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("a < b", ["a <= b"]),
+        ("a and b", ["a or b", "b", "a"]),
+        ("not a", ["a"]),
+        ("a - b", ["a + b"]),
+        ("a if b else c", ["c if b else a"]),
+        ("3", ["4"]),
+        ("True", ["False"]),
+        ("'x'", ["'x?'"]),
+        ("f(a, key=b)", ["f(None, key=b)", "f(a)"]),
+        ("{1: 2}", ["{}"]),
+    ],
+)
+def test_expressions(code: str, changed: list[str]) -> None:
+    """An expression is changed in one place, in each way there is."""
+    node = ast.parse(code, mode="eval").body
+    assert changed == [ast.unparse(ast.fix_missing_locations(new)) for new in expressions(node)]
+
+
+@pytest.mark.parametrize(
+    ("code", "changed"),
+    [
+        ("if a:\n    b", ["if not a:\n    b"]),
+        ("lose('hint')", ["pass"]),
+        ("a.b = c", ["pass"]),
+        ("a = b", ["a = None"]),
+        ("raise a", ["pass"]),
+        ("'documented'", []),
+    ],
+)
+def test_statements(code: str, changed: list[str]) -> None:
+    """A statement is dropped, or what decides it is negated."""
+    node = ast.parse(code).body[0]
+    assert changed == [ast.unparse(ast.fix_missing_locations(new)) for new in statements(node)]
+
+
+def test_patterns() -> None:
+    """A pattern loses each element, and each count is altered."""
+    assert {"b", "a+b", "a?b", "ab", "a*", "a*b"} >= {*of_pattern("a*b")}
+
+
+def test_every_room_has_files() -> None:
+    """Every room is a part of the package."""
+    assert [] == [name for name, room in ROOMS.items() if not files_of(room)]
+
+
+def test_a_sample() -> None:
+    """A sample has a mutant of each function and constant, is of its size, and always the same."""
+    every = mutants_of([PACKAGE / "config.py"])
+    once, again = sampled(every, 100, 1), sampled(every, 100, 1)
+    names = {(mutant.module, mutant.name) for mutant in every}
+    assert (100, names) == (len(once), {(mutant.module, mutant.name) for mutant in once})
+    assert [mutant.change for mutant in once] == [mutant.change for mutant in again]
+
+
+APPLIED = """
+from promptdsl import Assistant, Timeline, User, render
+from tests.mutants.applying import apply, loaded
+from tests.mutants.module import mutants
+from tests.mutants.rooms import PACKAGE
+
+path, wanted = PACKAGE / {file!r}, {wanted!r}
+prompt = Timeline(Assistant("a"), User("b"), User("c"))
+before = render(prompt, provider="gemini").payload()["contents"]
+[mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]
+apply(mutant, loaded([str(path)]))
+after = render(prompt, provider="gemini").payload()["contents"]
+print([[[part["text"] for part in one["parts"]] for one in each] for each in (before, after)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted", "after"),
+    [
+        ("wire/turns.py", ["OPENING", "'.' -> '.?'"], [[".?"], ["a"], ["b", "c"]]),
+        ("wire/turns.py", ["_open", "OPENING -> None"], [[None], ["a"], ["b", "c"]]),
+    ],
+    ids=["constant", "function"],
+)
+def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
+    """A changed constant or function is what other modules use that have imported it."""
+    code = APPLIED.format(file=file, wanted=wanted)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"{[[['.'], ['a'], ['b', 'c']], after]}\n" == done.stdout
