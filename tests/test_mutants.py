@@ -1,4 +1,4 @@
-"""Mutants: what is changed, how a sample is drawn, and that a mistake reaches the loaded package."""
+"""Mutants: what is changed, how a sample is drawn, and that a mistake is really made."""
 
 import ast
 import subprocess
@@ -79,7 +79,7 @@ from tests.mutants.applying import apply, loaded
 from tests.mutants.module import mutants
 from tests.mutants.rooms import PACKAGE
 
-path, wanted = PACKAGE / {file!r}, {wanted!r}
+path, wanted = PACKAGE / "wire/turns.py", {wanted!r}
 prompt = Timeline(Assistant("a"), User("b"), User("c"))
 before = render(prompt, provider="gemini").payload()["contents"]
 [mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]
@@ -88,18 +88,19 @@ after = render(prompt, provider="gemini").payload()["contents"]
 print([[[part["text"] for part in one["parts"]] for one in each] for each in (before, after)])
 """
 
+APPENDED = "request.entries.append({'role': 'user', 'content': content}) -> pass"
+
 
 @pytest.mark.parametrize(
-    ("file", "wanted", "after"),
+    ("wanted", "after"),
     [
-        ("wire/turns.py", ["OPENING", "'.' -> '.?'"], [[".?"], ["a"], ["b", "c"]]),
-        ("wire/turns.py", ["_open", "OPENING -> None"], [[None], ["a"], ["b", "c"]]),
+        (["OPENING", ". -> "], [[""], ["a"], ["b", "c"]]),
+        (["_open", APPENDED], [["a"], ["b", "c"]]),
     ],
     ids=["constant", "function"],
 )
-def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
+def test_a_mistake_is_made(wanted: list[str], after: Any) -> None:
     """A changed constant or function is what other modules use that have imported it."""
-    code = APPLIED.format(file=file, wanted=wanted)
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", APPLIED.format(wanted=wanted)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"{[[['.'], ['a'], ['b', 'c']], after]}\n" == done.stdout
