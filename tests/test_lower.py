@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    CodeBlock,
     Developer,
     Ephemeral,
     Event,
@@ -16,6 +17,8 @@ from promptdsl import (
     History,
     Image,
     ImageBlock,
+    JsonBlock,
+    Loss,
     MediaError,
     MediaSource,
     Message,
@@ -241,6 +244,36 @@ def test_cache_marks(turn: Node, expected: Any) -> None:
     """A cache mark stands on the last block of what is marked."""
     [message] = messages(turn)
     assert tuple(expected) == message.content
+
+
+JSON = JsonBlock({"a": 1})
+CALL = Message("assistant", (ToolUseBlock("a", "find", "{}"),))
+
+
+def half(_: object) -> str:
+    """Return a text with a lone surrogate for any block."""
+    return "a\ud800"
+
+
+@pytest.mark.parametrize("more", [(), (User("Go on"),)], ids=["alone", "merged"])
+@pytest.mark.parametrize(
+    "items",
+    [
+        (Message("user", (JSON,)),),
+        (Message("user", (CodeBlock("a"),)),),
+        (CALL, Message("user", (ToolResultBlock("a", (JSON,)), "Go on"))),
+    ],
+    ids=["JSON", "code", "result"],
+)
+def test_a_lone_surrogate_in_a_recorded_block(
+    items: tuple[Message, ...], more: tuple[Node, ...]
+) -> None:
+    """A lone surrogate that an author's function writes for a recorded block is a loss."""
+    recorded, line = History(items), this_line()
+    tree = timeline_of(User("Hi"), recorded, *more)
+    found = render(tree, transformation={"format_block": half})
+    why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
+    assert (Loss("content", "a lone surrogate", why, "history", source),) == found.losses
 
 
 # Attachments.

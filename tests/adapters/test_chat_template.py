@@ -595,6 +595,30 @@ def test_names() -> None:
     assert expected == written("chatml", *turns)
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            say("user", "Hello.", name="Ada"),
+            ("name 'Ada'", "templates drop it: the text begins with it"),
+        ),
+        (
+            say("system", "Be brief.", name="boss"),
+            ("name 'boss'", "there is no text of a speaker that it could stand in"),
+        ),
+        (
+            say("user", IMAGE, name="Bob"),
+            ("name 'Bob'", "there is no text of a speaker that it could stand in"),
+        ),
+    ],
+    ids=["a text", "a system text", "a picture alone"],
+)
+def test_lost_names(message: Message, expected: tuple[str, str]) -> None:
+    """A speaker's name is a hint, which says whether a text begins with it."""
+    losses = write(Prompt((message, ASK)), FACTS["vision"])[1]
+    assert [("hint", *expected)] == [(loss.kind, loss.what, loss.why) for loss in losses]
+
+
 # Attachments.
 
 TEXT = {"type": "text", "text": "Look:"}
@@ -646,6 +670,12 @@ def test_image_addresses(source: Any, url: str) -> None:
         (ImageBlock(WEB, cache="5m"), [("hint", "cache mark")]),
         (ImageBlock(WEB, extra={"a": "b", "size": 9}), [("hint", "key 'a'")]),
         (ImageBlock(WEB, extra={"base64": 9}), [("hint", "key 'base64'")]),
+        (ImageBlock(media("base64", PNG), extra={"base64": 9}), [("hint", "key 'base64'")]),
+        (
+            ImageBlock(WEB, extra=dict.fromkeys("fbdaec", "x")),
+            [("hint", f"key {key!r}") for key in "fbdaec"],
+        ),
+        (ImageBlock(WEB, extra={"item": {"id": "msg_1"}, "a": None}), []),
         (ImageBlock(media("url", "file:///etc/passwd")), [("content", "image block")]),
         (ImageBlock(media("url", "/etc/passwd")), [("content", "image block")]),
         (ImageBlock(media("url", "https://a/<image>")), [("content", "image block")]),

@@ -20,7 +20,8 @@ CLASSES: Mapping[str, Callable[..., b.Block]] = {
 
 _KINDS: tuple[SourceKind, ...] = ("url", "base64", "path")
 """The sources that have a key of their name."""
-_OWN = frozenset((*SHORTHANDS, *_KINDS, *CLASSES, "source", "title", "detail", "cache", "extra"))
+OWN = frozenset((*SHORTHANDS, *_KINDS, *CLASSES, "source", "title", "detail", "cache", "extra"))
+"""The keys of a part that say what a block says itself: none of them is a further one."""
 _ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ def _numbers(block: b.MediaBlock) -> Param:
     return {
         key: value
         for key, value in extra
-        if isinstance(value, int | float) and key.isidentifier() and key not in _OWN
+        if isinstance(value, int | float) and key.isidentifier() and key not in OWN
     }
 
 
@@ -69,7 +70,7 @@ def read_media(part: Mapping[str, Any]) -> b.Block | None:
     if made is None or found is None:
         return None
     key, source = found
-    extra = {name: value for name, value in part.items() if name not in _OWN}
+    extra = {name: value for name, value in part.items() if name not in OWN}
     held = part[key]
     detail = held.get("detail") if isinstance(held, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return made(source, detail=detail if isinstance(detail, str) else None, extra=extra)

@@ -6,11 +6,10 @@ from typing import Any
 from promptdsl import blocks as b
 from promptdsl.adapters.chat_template.fences import NO_FORM, fenced
 from promptdsl.adapters.chat_template.keys import mended_keys, mended_name
-from promptdsl.adapters.chat_template.media import CLASSES, address_of, media_part
+from promptdsl.adapters.chat_template.media import CLASSES, OWN, address_of, media_part
 from promptdsl.adapters.chat_template.request import ORIGIN, Templated
 from promptdsl.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.encoding import title
-from promptdsl.json_text import thawed
 from promptdsl.losses import LossKind
 from promptdsl.wire.foreign import lose_keys
 from promptdsl.wire.names import call_id, result_id
@@ -79,8 +78,7 @@ def _media(request: Templated, block: b.MediaBlock) -> Param | None:
     if request.tokens.search(address_of(part)):
         request.lose("content", f"{block.type} block", "its address holds a token of the template")
         return None
-    for key in set(thawed(block.extra)) - set(part):
-        request.lose("hint", f"key {key!r}", "a part has none")
+    lose_keys(request, block, "a template", set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
             request.lose("hint", f"{key} {value!r}", "a part has none")

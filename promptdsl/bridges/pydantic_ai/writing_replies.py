@@ -50,7 +50,7 @@ def written_reply(w: Writing, said: Message) -> Iterator[Any]:
             case ToolUseBlock():
                 yield _call(w, block)
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                w.lose_hints(block, "title", "detail", "cache")
+                w.lose_hints(block, "title", "detail", "extra")
                 yield from _file(w, block)
             case _:
                 w.lose_block(block)
