@@ -162,7 +162,7 @@ def says(form: Node) -> bool:
     """Return whether there is anything in a form: one that came to nothing is none."""
     if any_said((form,)):
         return True
-    return any(isinstance(node, Recorded | ToolTurn) for node, _ in walk(form))
+    return any(isinstance(node, Recorded | ToolTurn | Result) for node, _ in walk(form))
 
 
 def hollow(root: Node) -> Iterator[Node]:

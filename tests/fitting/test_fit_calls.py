@@ -53,6 +53,11 @@ PAIRS: dict[str, Callable[[], tuple[Node, ...]]] = {
         FirstFit(Assistant("A", asks()), Assistant("short")),
         ToolMessage("1", "B"),
     ),
+    "a group behind the question": lambda: (
+        User("x"),
+        Group(Assistant("A", asks()), priority=0),
+        ToolMessage("1", "B"),
+    ),
     "results in forms": lambda: (
         Assistant(asks()),
         User(FirstFit(Fragment("x", ToolResult("1", "A B")), "short", priority=0)),
@@ -142,6 +147,52 @@ def test_a_form_may_answer_itself() -> None:
     )
     forms = FirstFit(done, Assistant(asks()))
     assert "B Q" == left(2, forms, ToolMessage("1", "B"), User("Q"))
+
+
+RESULTS: dict[str, Callable[[str, str], Node]] = {
+    "results in a turn": lambda one, two: User(
+        FirstFit(ToolResult("1", one), ToolResult("1", two))
+    ),
+    "results beside words": lambda one, two: User(
+        "x", FirstFit(ToolResult("1", one), ToolResult("1", two))
+    ),
+    "turns with results": lambda one, two: FirstFit(
+        User(ToolResult("1", one)), User(ToolResult("1", two))
+    ),
+    "turns of a tool": lambda one, two: FirstFit(ToolMessage("1", one), ToolMessage("1", two)),
+}
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_forms_of_a_result(kind: str) -> None:
+    """A result is a form, also one without a word in it, and the first is sent without a budget."""
+    prompt = [Assistant(asks()), RESULTS[kind]("A A", "B"), User("Q")]
+    empty = [Assistant(asks()), RESULTS[kind]("A A", ""), User("Q")]
+    assert "A A Q" == capitals(render(timeline_of(*prompt)).messages)
+    assert ["A A Q", "B Q", "Q"] == [left(3, *prompt), left(2, *prompt), left(1, *empty)]
+
+
+def test_a_form_may_be_a_history() -> None:
+    """A recorded conversation is a form, and goes whole for the next one."""
+    forms = FirstFit(History(talk("user A", "assistant B")), User("S"))
+    assert ["A B Q", "S Q"] == [left(3, forms, User("Q")), left(2, forms, User("Q"))]
+
+
+def test_an_id_that_comes_back_in_a_history() -> None:
+    """What a history calls and answers itself is no answer to what stands before it."""
+    filled = {"transformation": {"tool_pairing": "fill"}}
+    chat = History(talk("user B", "call 1 C", "result 1 D"))
+    assert "Q" == left(1, Assistant("A", asks(), priority=1), chat, User("Q"), **filled)
+
+
+def test_a_result_of_nothing() -> None:
+    """A turn goes with the call it answers, whatever else it answers that was never asked."""
+    pruned: dict[str, object] = {"transformation": {"tool_pairing": "prune"}}
+    results = User(ToolResult("9", "X"), ToolResult("1", "B"), priority=1)
+    parts = [Assistant(call("A")), results, User("Q")]
+    assert "A B Q" == left(3, *parts, **pruned)
+    with pytest.raises(BudgetError):
+        left(2, *parts, **pruned)
 
 
 def test_a_form_may_be_recorded() -> None:

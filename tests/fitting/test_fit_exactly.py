@@ -15,10 +15,12 @@ from promptdsl import (
     Fragment,
     Group,
     History,
+    Message,
     Node,
     Reserve,
     Section,
     System,
+    SystemEventBlock,
     Text,
     ToolMessage,
     ToolResult,
@@ -29,6 +31,28 @@ from tests.fitting.cases import exactly, loop, talk
 
 Q = User("Q")
 CHAT = talk("user A", "assistant B", "user C", "assistant D", "user E", "assistant F")
+
+MIXED = [
+    Message("user", "A"),
+    Message("event", [SystemEventBlock("E")]),
+    *[Message.from_dict(turn) for turn in talk("assistant B", "user C", "assistant D")],
+]
+
+
+def _answered(id: str) -> dict[str, object]:
+    """Return a result as Anthropic has it, in a turn of the user, with a word of theirs."""
+    block = {"type": "tool_result", "tool_use_id": id, "content": "F"}
+    return {"role": "user", "content": [block, {"type": "text", "text": "so"}]}
+
+
+RESULT = {"type": "tool_result", "tool_use_id": "c", "content": "R"}
+LOOP = [
+    *talk("user T", "call 1 L"),
+    _answered("1"),
+    *talk("call 2 L"),
+    _answered("2"),
+    *talk("assistant DONE"),
+]
 
 
 def big() -> Developer:
@@ -169,6 +193,86 @@ CASES: dict[str, tuple[Callable[[], list[Node]], dict[int, str | None]]] = {
         lambda: [User(Section("a", "A", FirstFit("B B", "C"), priority=1), "Q"), big()],
         {406: "A B B Q", 405: "A C Q", 306: "A C Q", 305: "Q"},
     ),
+    "what is inside of what is gone takes no room": (
+        lambda: [
+            Developer("C", priority=0),
+            User(Section("a", "A A", section("B", 7), priority=1), "Q"),
+            big(),
+        ],
+        {509: "C A A B Q", 508: "A A B Q", 405: "A A Q", 306: "A A Q", 305: "C Q", 209: "C Q"},
+    ),
+    "system text is sent first, so a mark covers it": (
+        lambda: [
+            User("U", cache=True),
+            System("A", priority=1),
+            Developer("D", priority=1),
+            Q,
+        ],
+        {415: "A U D Q", 414: "A U Q", 312: "A U Q", 311: "U Q"},
+    ),
+    "forms of what is gone take no room": (
+        lambda: [
+            Developer("D", priority=0),
+            User(FirstFit("A A A A", "B B B", priority=1), "Q"),
+            big(),
+        ],
+        {609: "D A A A A Q", 608: "A A A A Q", 505: "B B B Q", 405: "D Q", 209: "D Q", 208: "Q"},
+    ),
+    "forms without words": (
+        lambda: [User(FirstFit("", "", priority=1), section("A", 1), "Q")],
+        {206: "A Q", 205: "Q", 105: None},
+    ),
+    "parts of a pair": (
+        lambda: [
+            Assistant(ToolUse("t", {"q": "A"}, id="c"), section("B", 1), priority=2),
+            ToolMessage("c", "C", priority=3),
+            Q,
+        ],
+        {412: "A B C Q", 411: "Q", 106: "Q"},
+    ),
+    "parts of a pair that stays": (
+        lambda: [
+            Assistant(ToolUse("t", {"q": "A"}, id="c"), section("B", 1)),
+            ToolMessage("c", "C", priority=3),
+            Q,
+        ],
+        {412: "A B C Q", 411: "A C Q", 312: "A C Q", 311: None},
+    ),
+    "nobody asks": (
+        lambda: [Developer("S"), Developer("D"), Group(Assistant(section("A", 1), "x"))],
+        {312: "S D A", 311: "S D"},
+    ),
+    "nobody asks in a history": (
+        lambda: [History(talk("assistant A"), step=0), Developer("D")],
+        {209: "A D", 208: "D", 105: None},
+    ),
+    "events of a history": (
+        lambda: [History([*MIXED], step=0), Q],
+        {621: "A E B C D Q", 620: "C D Q", 312: "C D Q", 311: "Q"},
+    ),
+    "results in user turns of a history": (
+        lambda: [History(LOOP, step=0)],
+        {621: "T L F L F DONE", 620: "T L F DONE", 415: "T L F DONE", 414: "T DONE", 209: "T DONE"},
+    ),
+    "what answers behind the question is no question": (
+        lambda: [
+            Q,
+            History(talk("assistant A"), step=0),
+            Assistant(ToolUse("t", {}, id="c")),
+            History([{"role": "user", "content": [RESULT]}], step=0),
+        ],
+        {315: "Q A R", 314: None},
+    ),
+    "rounds in steps behind system text": (
+        lambda: [History([*talk("system S", "user T"), *loop(4, "L F")], step=400)],
+        {
+            1033: "S T L F L F L F L F",
+            1032: "S T L F L F",
+            621: "S T L F L F",
+            620: "S T L F",
+            415: "S T L F",
+        },
+    ),
     "a group": (
         lambda: [Group(User("A"), Assistant("B"), priority=1), big(), Q],
         {312: "A B Q", 311: "Q"},
@@ -236,6 +340,11 @@ CASES: dict[str, tuple[Callable[[], list[Node]], dict[int, str | None]]] = {
         {209: "A B", 208: "B", 106: "B", 105: None},
     ),
 }
+
+
+def test_nothing_fits() -> None:
+    """A prompt without anything in it is as long as the beginning of its answer."""
+    assert ["", None] == [exactly(3), exactly(2)]
 
 
 def kept(expected: dict[int, str | None], parts: Callable[[], list[Node]]) -> dict[int, str | None]:

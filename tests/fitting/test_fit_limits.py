@@ -243,6 +243,41 @@ WHOLE: dict[str, tuple[list[Any], Any, dict[tuple[str, int], str]]] = {
             ("ends", 6): "one two\n\nthree four\n\nfive six",
         },
     ),
+    "words in several texts": (
+        [Text("aa bb cc"), Text("dd ee ff"), Text("gg hh ii")],
+        len,
+        {
+            ("head", 14): "aa bb [...]",
+            ("head", 18): "aa bb cc\n\ndd [...]",
+            ("head", 22): "aa bb cc\n\ndd ee [...]",
+            ("head", 25): "aa bb cc\n\ndd ee ff\n\n[...]",
+            ("tail", 14): "[...]\n\nhh ii",
+            ("tail", 18): "[...]\n\ngg hh ii",
+            ("tail", 22): "[...]\n\nee ff\n\ngg hh ii",
+            ("ends", 18): "aa [...]\n\nhh ii",
+            ("ends", 25): "aa bb [...]\n\nff\n\ngg hh ii",
+        },
+    ),
+    "a long word behind others": (
+        [Text("aa bb cc"), Text("d" * 20)],
+        len,
+        {("head", 24): "aa bb cc\n\n[...]", ("tail", 24): f"[...]\n\n{'d' * 17}"},
+    ),
+    "a long word before others": (
+        [Text("d" * 20), Text("aa bb cc")],
+        len,
+        {("head", 24): f"{'d' * 18} [...]", ("tail", 24): "[...]\n\naa bb cc"},
+    ),
+    "a long word behind a short one": (
+        [Text("a"), Text("d" * 30)],
+        len,
+        {("head", 26): f"a\n\n{'d' * 17} [...]", ("tail", 26): f"[...]\n\n{'d' * 19}"},
+    ),
+    "many blank lines": (
+        ["aaaa" + "\n" * 30 + "bbbb"],
+        len,
+        {("head", 20): "aaaa\n\n[...]", ("tail", 20): "[...]\n\nbbbb"},
+    ),
     "a heading": (
         [Heading("one two three four"), "five six"],
         words,

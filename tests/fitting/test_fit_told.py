@@ -9,16 +9,22 @@ from promptdsl import (
     Assistant,
     BudgetError,
     CacheBreakpoint,
+    Checklist,
+    Code,
     Developer,
     Ephemeral,
     Event,
+    Example,
     FirstFit,
     Fragment,
     Grounding,
     Group,
     History,
+    Item,
+    List,
     Node,
     Note,
+    Quote,
     Reserve,
     Section,
     System,
@@ -177,6 +183,50 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     "title": (
         lambda: [System("S", Section("s", a(), title="TITLE"))],
         [("section 's'", "s", 100, None, EMPTY), ("section 'a'", "s/a", 100, 1, NO_ROOM)],
+    ),
+    "forms of a history": (
+        lambda: [FirstFit(History(talk("user A", "assistant B")), User("S"))],
+        [("first fit", "history", 103, None, "form 2 of 2 is sent")],
+    ),
+    "part of a fragment in a turn": (
+        lambda: [User("x", Fragment(a(), Fragment("y")))],
+        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "title of forms without a word": (
+        lambda: [User(Section("s", FirstFit("b", "B", priority=0), a(), title="T"))],
+        [("section 'a'", "user[0]/s/a", 100, 1, NO_ROOM)],
+    ),
+    "part of a part that goes, in a titled one": (
+        lambda: [System(Section("r", Section("s", "S", a(7), priority=8), title="T"))],
+        [("section 'a'", "r/s/a", 100, 7, "there is no room for it, its priority is 7")],
+    ),
+    "turn with a mark and nothing else": (
+        lambda: [User(a(), CacheBreakpoint(), Reserve(0))],
+        [("user turn", "user[0]", 3, None, EMPTY), ("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "turn with a part without words": (
+        lambda: [User(a(), Code("x"))],
+        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "part of a list": (
+        lambda: [User(List(Item("x", Group("A", priority=1))))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "item of a list": (
+        lambda: [User("x", List(Group("A", priority=1), "y"))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "item of a checklist": (
+        lambda: [User("x", Checklist(Group("A", priority=1), "y"))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "part of a quote": (
+        lambda: [User(Quote("x", FirstFit("A", "y")))],
+        [("first fit", "user[0]", 100, None, "form 2 of 2 is sent")],
+    ),
+    "part of an example": (
+        lambda: [User(Example(Group("A", priority=1), "x"))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
     ),
     "turn of which nothing is left": (
         lambda: [asking("U"), asking(Section("s", a(), title="TITLE"))],
