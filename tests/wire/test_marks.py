@@ -116,6 +116,10 @@ def test_how_many(messages: Any, kept: object, gone: object) -> None:
             ["d"],
         ),
         ((text("a"), say("user", "e", kind="event"), text("b")), ["a", "b"], []),
+        ((text("a"), FLEETING, text("b"), ANSWER), ["a", "b"], []),
+        ((text("a"), text("b"), FLEETING), ["a", "b"], []),
+        ((text("a"), ANSWER, FLEETING, text("b")), ["a"], ["b"]),
+        ((text("a"), ANSWER, ANSWER, FLEETING, text("b")), ["a"], ["b"]),
     ],
 )
 def test_behind_request_only_content(messages: Any, kept: Any, gone: Any) -> None:
@@ -133,6 +137,11 @@ def test_tools_and_system_text() -> None:
     late = say("system", TextBlock("s", "5m"))
     assert [("t", "1h"), ("a", "1h")] == marks(late, text("a", "1h"), tools=(TOOL,))
     assert [("s", EARLY)] == losses(late, text("a", "1h"), tools=(TOOL,))
+
+
+def test_a_mark_alone() -> None:
+    """A mark behind a tool stays in a request without messages."""
+    assert [("t", "1h")] == marks(tools=(TOOL,))
 
 
 def test_whose_mark_it_is() -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from promptdsl import Message, OutputSchema, Prompt, Source, ToolDefinition
+from promptdsl import DataError, Message, OutputSchema, Prompt, Source, ToolDefinition
 from tests.adapters.conversations import call
+from tests.errors import raised
 from tests.wire.sent import answer, lost, say, sent, written
 
 ASK = say("user", "Hi.")
@@ -379,6 +380,16 @@ def test_a_lone_surrogate(target: str, odd: ToolDefinition) -> None:
         target, tools=(odd,)
     )
     assert [] == told(target, tools=(whole,))
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_a_schema_that_is_too_deep(target: str) -> None:
+    """A schema that no client could write as JSON is refused, and why is told."""
+    deep: Any = {"type": "string"}
+    for _ in range(2_000):
+        deep = {"type": "object", "properties": {"a": deep}}
+    error = raised(DataError, lambda: sent(target, ASK, tools=(tool("t", deep),)))
+    assert ("JSON is nested too deep to be sent", "Python's own limit") == (error.what, error.fix)
 
 
 # The form of an answer.

@@ -23,6 +23,7 @@ CALL, CALLS, ANSWER = (
     say("assistant", call("b"), call("c")),
     answer("c", "o"),
 )
+THREE = say("assistant", call("b"), call("c"), call("d"))
 FENCED = "<developer>\nd\n</developer>"
 
 
@@ -66,6 +67,10 @@ def _words(param: Mapping[str, Any]) -> str:
                 ("assistant", "a"),
                 ("user", "u"),
             ],
+        ),
+        (
+            (U, THREE, answer("d"), ANSWER, V, answer("b", "p"), W),
+            [("user", "u"), ("assistant", "?b", "?c", "?d"), ("user", "=d", "=c", "=b", "v", "w")],
         ),
         (
             (U, CALL, A, ANSWER, V),
@@ -351,14 +356,10 @@ def test_instructions_in_place(messages: Any, native: object, fenced: object) ->
 )
 def test_instructions_out_of_place(messages: Any, expected: object) -> None:
     """Anywhere else an instruction is text of the user turn, in its place, and so it is told."""
-    assert (expected, [("role", "developer message", ELSEWHERE)]) == (
-        turns(NATIVE, *messages),
-        lost(NATIVE, *messages, tools=(LOOK_UP,)),
-    )
-    assert (expected, [("role", "developer message", NOT_HERE)]) == (
-        turns(OLDER, *messages),
-        lost(OLDER, *messages, tools=(LOOK_UP,)),
-    )
+    whys = {NATIVE: ELSEWHERE, PICKY: ELSEWHERE, OLDER: NOT_HERE}
+    assert [(expected, [("role", "developer message", why)]) for why in whys.values()] == [
+        (turns(target, *messages), lost(target, *messages, tools=(LOOK_UP,))) for target in whys
+    ]
 
 
 @pytest.mark.parametrize(
@@ -414,6 +415,13 @@ def test_events_before_the_conversation() -> None:
 def said_of(message: Message) -> tuple[str, ...]:
     """Return the text of a message."""
     return (str(message.plain),)
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_an_instruction_that_says_nothing(target: str) -> None:
+    """An instruction without a text is neither sent nor told."""
+    said = (U, say("developer"), say("developer", ""), V)
+    assert ([("user", "u", "v")], []) == (turns(target, *said), lost(target, *said))
 
 
 def test_the_end_of_a_fence() -> None:
