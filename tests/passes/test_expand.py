@@ -141,6 +141,17 @@ def test_a_note_among_turns() -> None:
     )
 
 
+def test_a_note_of_a_component_knows_it() -> None:
+    """A note among turns names the components it was written by, as other turns do."""
+
+    @component
+    def remarks() -> Node:
+        return Fragment(Note("n"))
+
+    [message] = render(Timeline(remarks()), audience="people").messages
+    assert [("remarks",)] == [origin.components for origin in message.sources]
+
+
 def test_what_was_filled_is_expanded() -> None:
     """Fragments, recordings and templates that a lazy returned are dissolved, read and rendered."""
     returned = Fragment(

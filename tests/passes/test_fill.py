@@ -11,6 +11,7 @@ from promptdsl import (
     Format,
     Fragment,
     Lazy,
+    Limit,
     List,
     Node,
     Note,
@@ -85,10 +86,12 @@ def test_answers_that_hold_lazies() -> None:
         (Timeline(User(Section("s", Section("t", LAZY)))), ["Section", "User", "Timeline"]),
         (Timeline(System(List(Fragment(LAZY)))), ["List", "System", "Timeline"]),
         (Timeline(Note(LAZY)), ["Note", "Timeline"]),
+        (Timeline(User(Limit(5, Fragment(LAZY)))), ["Limit", "User", "Timeline"]),
+        (Timeline(User(Limit(5, Limit(4, LAZY)))), ["Limit", "User", "Timeline"]),
     ],
 )
 def test_what_a_lazy_stands_in(tree: Node, expected: list[str]) -> None:
-    """With a lazy goes what it stands in, the innermost first, of each kind one, no fragments."""
+    """With a lazy goes what it stands in, the innermost first, of each kind one; no fragments but limits."""
     _, [[waiting]] = asked(tree, [None])
     assert expected == [label(holder) for holder in waiting.holders]
 
