@@ -57,10 +57,13 @@ def with_each(values: Iterable[Any], *others: Any) -> Callable[[Tried], Tried]:
     return decorate
 
 
-def outcomes(judge: Callable[[Any], str], good: Any, anything: st.SearchStrategy[Any]) -> set[str]:
+def outcomes(
+    judge: Callable[[Any], str], good: Any, anything: st.SearchStrategy[Any], count: int = 100
+) -> set[str]:
     """Return all that a function says of good data, of any, and of good data that was spoiled."""
     found = set()
 
+    @examples(count)
     @example(good)
     @given(anything | spoiled(good, anything))
     def search(data: Any) -> None:
