@@ -1,4 +1,4 @@
-"""One test for many cases: what fails is named, and a case that fails hides no other."""
+"""One test for many cases: each case that fails is named, and the others are tried all the same."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,7 +7,14 @@ LONGEST = 600
 
 
 def failures(names: Iterable[str], wrong: Callable[[str], object]) -> list[str]:
-    """Return by name what ``wrong`` says of it, if it says anything, and its errors."""
+    """Return what is wrong with each case that fails, behind its name; an error is wrong, too.
+
+    ``wrong`` takes the name of a case and returns what is wrong with it, or nothing. A table
+    without a case would pass, whatever it is for: it is an error.
+    """
+    names = list(names)
+    if not names:
+        raise ValueError("there is no case to try")
     return [f"{name}: {said[:LONGEST]}" for name in names if (said := _named(wrong, name))]
 
 

@@ -1,13 +1,15 @@
 """How long properties search: one table of profiles, and the share of it that a test asks for."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 EXAMPLES = {"fast": 15, "all": 100, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
+
+Tried = TypeVar("Tried", bound=Callable[..., None])
 
 SEARCH = (Phase.explicit, Phase.generate)
 """Nobody reads why a test failed on a mutant: no failure is made smaller, or explained."""
@@ -32,18 +34,36 @@ def register_profiles() -> None:
     settings.load_profile("all")
 
 
-def examples(count: int) -> settings:
+def examples(count: int, fast: int | None = None) -> settings:
     """Return the setting of a property that tries ``count`` examples in a whole run.
 
-    In the fast profile it tries the same share of them as every other property, three at least.
+    In the fast profile it tries ``fast`` examples or, where that is not said, the same share of
+    them as every other property, three at least.
     """
-    return settings(max_examples=max(count * settings.default.max_examples // 100, 3))
+    usual, whole = settings.default.max_examples, EXAMPLES["all"]
+    if fast is not None and usual < whole:
+        count, whole = fast, EXAMPLES["fast"]
+    return settings(max_examples=max(count * usual // whole, 3))
 
 
-def outcomes(judge: Callable[[Any], str], good: Any, anything: st.SearchStrategy[Any]) -> set[str]:
+def with_each(values: Iterable[Any], *others: Any) -> Callable[[Tried], Tried]:
+    """Return a decorator that tries a property with each value, and the others, in every run."""
+
+    def decorate(tried: Tried) -> Tried:
+        for value in values:
+            tried = example(value, *others)(tried)
+        return tried
+
+    return decorate
+
+
+def outcomes(
+    judge: Callable[[Any], str], good: Any, anything: st.SearchStrategy[Any], count: int = 100
+) -> set[str]:
     """Return all that a function says of good data, of any, and of good data that was spoiled."""
     found = set()
 
+    @examples(count)
     @example(good)
     @given(anything | spoiled(good, anything))
     def search(data: Any) -> None:

@@ -42,7 +42,7 @@ from tests.internals import (
     whole,
 )
 from tests.markdown_reader import skeleton
-from tests.searching import examples
+from tests.searching import examples, with_each
 
 Encoder = Callable[[str], str]
 
@@ -458,7 +458,8 @@ NEIGHBOURS = [
 BESIDE = st.sampled_from(NEIGHBOURS)
 
 
-@examples(1_000)
+@examples(2_000, fast=100)
+@with_each(NEIGHBOURS, "# h\n- x")
 @given(beside=BESIDE, value=SOMETHING)
 def test_inline_beside_author_text(beside: tuple[str, str], value: str) -> None:
     """Whatever stands beside it, an inline value is to the reader like a harmless word."""
@@ -466,7 +467,8 @@ def test_inline_beside_author_text(beside: tuple[str, str], value: str) -> None:
     assert skeleton(f"{before}word{after}") == skeleton(f"{before}{inline(value)}{after}")
 
 
-@examples(1_000)
+@examples(2_000, fast=100)
+@with_each(NEIGHBOURS, "# h\n", "- x")
 @given(beside=BESIDE, one=SOMETHING, two=SOMETHING)
 def test_adjacent_inline_values(beside: tuple[str, str], one: str, two: str) -> None:
     """Two inline values beside each other are to the reader like one harmless word."""
@@ -475,7 +477,8 @@ def test_adjacent_inline_values(beside: tuple[str, str], one: str, two: str) -> 
     assert skeleton(f"{before}word{after}") == skeleton(text)
 
 
-@examples(1_000)
+@examples(2_000, fast=100)
+@with_each(NEIGHBOURS, "# h\n", "- x")
 @given(beside=BESIDE, one=SOMETHING, two=SOMETHING)
 def test_inline_to_commonmark(
     commonmark: Callable[[str], list[str]], beside: tuple[str, str], one: str, two: str

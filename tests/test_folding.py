@@ -1,5 +1,7 @@
 """Folded tests: what fails is found, named and hides nothing."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from tests.folding import failures, unequal
@@ -22,6 +24,13 @@ def test_failures() -> None:
         "text: y",
         "unknown: KeyError: 'unknown'",
     ] == failures(names, wrong)
+
+
+@pytest.mark.parametrize("names", [[], {}, iter(())])
+def test_no_case_is_an_error(names: Iterable[str]) -> None:
+    """A table without a case is an error: nothing would be tried."""
+    with pytest.raises(ValueError, match="there is no case to try"):
+        failures(names, wrong)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ from tests.adapters.chat_template_check import TEMPLATES
 from tests.adapters.every_target import every_check
 from tests.internals import OPENING
 from tests.renders import timeline_of
-from tests.searching import examples
+from tests.searching import examples, with_each
 
 MODELS = [
     "claude-opus-5-5",
@@ -67,7 +67,8 @@ PROVIDERS = [COMPATIBLE, "openai_responses", "anthropic", "gemini", "bedrock", "
 NATIVE = ("claude-opus-5-5",)
 TARGETS = [*MODELS, *PROVIDERS, *(f"template {name}" for name in TEMPLATES)]
 ANY_TARGET = st.sampled_from(TARGETS)
-ANY_OTHER = st.sampled_from([target for target in TARGETS if target not in NATIVE])
+OTHERS = [target for target in TARGETS if target not in NATIVE]
+ANY_OTHER = st.sampled_from(OTHERS)
 
 Step = tuple[str, str]
 WORDS = st.sampled_from(["a", "b c", "é", "<b>", "</event>", "\n  x", "# h", "1."])
@@ -118,6 +119,7 @@ KINDS: dict[str, Callable[[str, str], list[Node]]] = {
 
 
 CONVERSATIONS = st.lists(st.tuples(st.sampled_from([*KINDS]), WORDS), max_size=9)
+EVERY_KIND: list[Step] = [(kind, "a") for kind in KINDS]
 
 
 def prompt(steps: list[Step], *more: Node) -> Node:
@@ -222,7 +224,8 @@ def is_filled(target: str, steps: list[Step]) -> bool:
 # The rule.
 
 
-@examples(500)
+@examples(2_000, fast=30)
+@with_each(TARGETS, EVERY_KIND, EVERY_KIND, {})
 @given(ANY_TARGET, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_a_prompt_is_append_only(
     target: str, steps: list[Step], later: list[Step], config: Any
@@ -235,7 +238,8 @@ def test_a_prompt_is_append_only(
     assert begins(one, two)
 
 
-@examples(500)
+@examples(2_000, fast=30)
+@with_each(OTHERS, EVERY_KIND, EVERY_KIND, {})
 @given(ANY_OTHER, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_without_a_native_form_there_is_no_exception(
     target: str, steps: list[Step], later: list[Step], config: Any
@@ -263,7 +267,8 @@ def test_the_neutral_messages_are_append_only(
 
 
 @every_check
-@examples(500)
+@examples(2_000, fast=30)
+@with_each(TARGETS, EVERY_KIND, {})
 @given(target=ANY_TARGET, steps=CONVERSATIONS, config=CONFIGS)
 def test_what_is_sent_is_taken(check: Any, target: str, steps: list[Step], config: Any) -> None:
     """At every length a conversation is a request that its target takes."""
@@ -303,7 +308,8 @@ REQUEST = {"role_mapping": {"ephemeral": "developer"}}
 HEARING = ["claude-opus-5-5", "claude-opus-4-7", "gpt-5", *PROVIDERS]
 
 
-@examples(500)
+@examples(2_000, fast=30)
+@with_each(HEARING, "end", EVERY_KIND, EVERY_KIND)
 @given(
     st.sampled_from(HEARING),
     st.sampled_from(["before_user", "end", "flow"]),
@@ -358,7 +364,8 @@ def test_reasoning_goes_with_request_only_content() -> None:
 # The same input is the same bytes.
 
 
-@examples(500)
+@examples(2_000, fast=30)
+@with_each(TARGETS, EVERY_KIND, {})
 @given(ANY_TARGET, CONVERSATIONS, CONFIGS)
 def test_the_same_bytes(target: str, steps: list[Step], config: Any) -> None:
     """Rendered twice, a prompt is the same bytes."""

@@ -96,6 +96,11 @@ class Recorder(HTTPServer):
         """The address to give a client as ``base_url``."""
         return f"http://127.0.0.1:{self.server_port}"
 
+    def taken(self) -> list[dict[str, Any]]:
+        """Return all bodies that were sent since the last time, and forget them."""
+        bodies, self.bodies = self.bodies, []
+        return bodies
+
 
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
@@ -152,22 +157,26 @@ class Clients:
     def openai(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Send ``chat.completions.create(**payload)``."""
         self._openai.chat.completions.create(model="gpt-5.6-sol", **payload)
-        return self._server.bodies.pop()
+        [body] = self._server.taken()
+        return body
 
     def openai_responses(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Send ``responses.create(**payload)``."""
         self._openai.responses.create(model="gpt-5.6-sol", **payload)
-        return self._server.bodies.pop()
+        [body] = self._server.taken()
+        return body
 
     def anthropic(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Send ``messages.create(**payload)``."""
         self._anthropic.messages.create(model="claude-opus-5-5", max_tokens=1, **payload)
-        return self._server.bodies.pop()
+        [body] = self._server.taken()
+        return body
 
     def bedrock(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Send ``converse(**payload)``."""
         self._bedrock.converse(modelId="amazon.nova-lite-v1:0", **payload)
-        return self._server.bodies.pop()
+        [body] = self._server.taken()
+        return body
 
     def gemini(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Send ``models.generate_content(**payload)``, and return what is sent as a payload.
@@ -183,7 +192,7 @@ class Clients:
 
     def _generated(self, client: Any, payload: Mapping[str, Any]) -> dict[str, Any]:
         client.models.generate_content(model="gemini-3.8-flash", **payload)
-        body = self._server.bodies.pop()
+        [body] = self._server.taken()
         config = {**body.get("generationConfig", {})}
         config |= {
             key: body[key] for key in ("systemInstruction", "tools", "toolConfig") if key in body

@@ -248,7 +248,7 @@ def test_any_shape_is_read_or_refused() -> None:
     """Whatever stands under a key, the block is read, or refused with a :class:`DataError`."""
     keys = st.dictionaries(st.sampled_from(KEYS), anything, max_size=3)
     changed = st.builds(lambda data, keys: {**data, **keys}, st.sampled_from(KNOWN), keys)
-    assert {"read", "refused"} == outcomes(read_or_refused, KNOWN[5], keys | changed)
+    assert {"read", "refused"} == outcomes(read_or_refused, KNOWN[5], keys | changed, 200)
 
 
 def read_or_refused(data: object) -> str:

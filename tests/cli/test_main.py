@@ -125,6 +125,13 @@ def test_failures_write_no_data(cli: Command, arguments: list[str]) -> None:
     assert "" == cli(*arguments).out
 
 
+@slow
+@pytest.mark.parametrize("arguments", [["rendre"], ["render", "support.py:misplaced"]])
+def test_processes_that_fail_write_no_data(process: Command, arguments: list[str]) -> None:
+    """So does the process of a command that fails."""
+    assert "" == process(*arguments).out
+
+
 @pytest.mark.parametrize("variables", LOCALES)
 def test_data_is_utf8_whatever_the_locale(
     process: Command, prompts: Path, variables: dict[str, str]

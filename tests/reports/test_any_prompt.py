@@ -23,7 +23,7 @@ def requests(draw: st.DrawFn) -> Rendered:
     return rendered  # type: ignore[return-value]
 
 
-@examples(50)
+@examples(100, fast=7)
 @given(requests())
 def test_a_request_adds_up(rendered: Rendered) -> None:
     """The parts of a request, its messages and its lines all add up to what they are of."""
@@ -38,7 +38,7 @@ def test_a_request_adds_up(rendered: Rendered) -> None:
     )
 
 
-@examples(50)
+@examples(100, fast=7)
 @given(requests())
 def test_parts_are_a_tree(rendered: Rendered) -> None:
     """No part is more than one level deeper than the one before it."""
@@ -46,7 +46,7 @@ def test_parts_are_a_tree(rendered: Rendered) -> None:
     assert [] == [pair for pair in pairwise(depths) if pair[1] > pair[0] + 1]
 
 
-@examples(50)
+@examples(100, fast=7)
 @given(requests())
 def test_all_that_was_dropped_is_there(rendered: Rendered) -> None:
     """What a budget took away is there once, with its tokens and its reason."""

@@ -32,7 +32,6 @@ from tests.searching import examples
 TARGETS = [name for name in FACTS if not name.startswith("template")]
 REMEMBERED = [name for name in TARGETS if name != "chat_template"]
 ANY_TARGET = st.sampled_from(TARGETS)
-every_remembered = pytest.mark.parametrize("target", REMEMBERED)
 DIALECTS = ("openai", "responses", "anthropic", "gemini", "bedrock")
 some_remembered = pytest.mark.parametrize(
     "target",
@@ -172,7 +171,7 @@ def _ruin(payload: Any) -> None:
             held.clear()
 
 
-@examples(500)
+@examples(1_000, fast=75)
 @given(ANY_TARGET, CHANGES, st.lists(FRAMES, min_size=1, max_size=3))
 def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]) -> None:
     """Payload, losses and tokens are those of a request that is written from the beginning."""
@@ -181,7 +180,7 @@ def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]
     assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
 
 
-@examples(500)
+@examples(1_000, fast=75)
 @given(ANY_TARGET, st.lists(UNITS, min_size=1, max_size=4), FRAMES)
 def test_turn_by_turn(target: str, units: list[Sequence[Message]], frame: Frame) -> None:
     """The same holds when one message after the other is added."""
@@ -233,7 +232,7 @@ KNOTS: dict[str, Sequence[Sequence[Message]]] = {
 """Conversations that are tied together over more than one message, in the steps they grow in."""
 
 
-@every_remembered
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("knot", KNOTS)
 def test_knots(knot: str, target: str) -> None:
     """What holds messages together holds over what is remembered, each time it is written."""
