@@ -91,7 +91,7 @@ def test_answers_that_hold_lazies() -> None:
     ],
 )
 def test_what_a_lazy_stands_in(tree: Node, expected: list[str]) -> None:
-    """With a lazy goes what it stands in, the innermost of each kind first; limits, not fragments."""
+    """A lazy goes with what it stands in, of each kind the innermost; limits, not fragments."""
     _, [[waiting]] = asked(tree, [None])
     assert expected == [label(holder) for holder in waiting.holders]
 
