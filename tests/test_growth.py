@@ -43,7 +43,7 @@ from promptdsl import (
     render,
 )
 from tests.adapters.chat_template_check import TEMPLATES
-from tests.adapters.every_target import every_check
+from tests.adapters.every_target import SERVICES, every_check_of
 from tests.internals import OPENING
 from tests.renders import timeline_of
 from tests.searching import examples, with_each
@@ -266,7 +266,7 @@ def test_the_neutral_messages_are_append_only(
     )
 
 
-@every_check
+@every_check_of(*SERVICES)
 @examples(2_000, fast=30)
 @with_each(TARGETS, EVERY_KIND, {})
 @given(target=ANY_TARGET, steps=CONVERSATIONS, config=CONFIGS)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from promptdsl import Grounding, History, Rendered, Timeline, User, render
-from tests.adapters.every_target import every_check
+from tests.adapters.every_target import every_check_of
 from tests.folding import failures, unequal
 
 Conversation = list[dict[str, Any]]
@@ -75,13 +75,13 @@ def refused(recorded: Recorded, check: Any, **request: Any) -> list[str]:
     return failures(recorded, wrong)
 
 
-@every_check
+@every_check_of("openai")
 def test_openai_takes_it(recorded: Recorded, check: Any) -> None:
     """What comes out for OpenAI is as its types and rules ask."""
     assert [] == refused(recorded, check, provider="openai")
 
 
-@every_check
+@every_check_of("anthropic")
 @every_claude
 def test_anthropic_takes_it(recorded: Recorded, check: Any, model: str) -> None:
     """What comes out for Anthropic is as its types and rules ask, repeated ids made unique."""

@@ -106,18 +106,11 @@ def needing_sdk(provider: str, *values: Any) -> Any:
     return pytest.param(*values, marks=[pytest.mark.sdk(sdk)] if sdk else [])
 
 
-every_check = pytest.mark.parametrize(
-    "check",
-    [
-        pytest.param(check_rules, id="rules"),
-        pytest.param(
-            check,
-            id="types",
-            marks=pytest.mark.sdk(*sorted({one.sdk for one in SERVICES.values() if one.sdk})),
-        ),
-    ],
-)
-"""By the rules of all services, and by the types of all SDKs, too."""
+def every_check_of(*providers: str) -> pytest.MarkDecorator:
+    """Return the checks of providers: by their rules, and by the types of their SDKs, too."""
+    needed = sorted({sdk for name in providers if (sdk := SERVICES[name].sdk)})
+    types = pytest.param(check, id="types", marks=pytest.mark.sdk(*needed))
+    return pytest.mark.parametrize("check", [pytest.param(check_rules, id="rules"), types])
 
 
 def strings_in(value: object) -> Iterator[str]:

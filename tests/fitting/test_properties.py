@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import BudgetError, Developer, Event, FirstFit, Rendered, Text, Timeline, render
-from tests.adapters.every_target import every_check
+from tests.adapters.every_target import SERVICES, every_check_of
 from tests.fitting.descriptions import (
     K,
     Part,
@@ -173,7 +173,7 @@ def test_nothing_moves(case: tuple[Part, Room, Rendered]) -> None:
     assert short_form(render(built(kept)).messages) == short_form(rendered.messages)
 
 
-@every_check
+@every_check_of(*SERVICES)
 @examples(50)
 @given(
     case=kept_of(),

@@ -35,7 +35,7 @@ from promptdsl import (
     UserAction,
     render,
 )
-from tests.adapters.every_target import every_check
+from tests.adapters.every_target import every_check_of
 from tests.errors import raised, this_line
 from tests.internals import INTERRUPTED, pair
 from tests.renders import ShortForm, comes_to, did_nothing, timeline_of
@@ -208,7 +208,7 @@ def test_ids_are_mended(ids: list[str], expected: list[str]) -> None:
     assert expected == [block["id"] for block in blocks if block["type"] == "tool_use"]
 
 
-@every_check
+@every_check_of("anthropic")
 @given(
     ids=st.lists(st.sampled_from(["a", "a_2", "a.2", "b", "é", "x" * 70]), min_size=1, max_size=8)
 )
@@ -559,7 +559,7 @@ def written(step: str, ids: Any) -> list[Node]:
     return made[step]
 
 
-@every_check
+@every_check_of("anthropic", "openai")
 @given(steps=STEPS, mode=MODES)
 def test_any_conversation_is_repaired(check: Any, steps: list[tuple[str, Any]], mode: str) -> None:
     """Whatever the calls and results of a conversation, both targets take what is repaired."""
@@ -571,7 +571,7 @@ def test_any_conversation_is_repaired(check: Any, steps: list[tuple[str, Any]], 
     check(claude.payload(), claude.facts)
 
 
-@every_check
+@every_check_of("anthropic", "openai")
 @given(steps=STEPS)
 def test_any_conversation_pairs_or_is_refused(check: Any, steps: list[tuple[str, Any]]) -> None:
     """A conversation is refused as it stands, or both targets take it as soon as nothing waits."""
