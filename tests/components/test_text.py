@@ -39,6 +39,7 @@ from promptdsl import (
     decode,
     dedent,
     detached,
+    render,
     trusted,
 )
 from tests.components.failing import Write, failed, refusal
