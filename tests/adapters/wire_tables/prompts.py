@@ -129,7 +129,7 @@ def answered(*blocks: Any) -> Callable[[], Any]:
 def called(
     *results: Any, arguments: str = '{"query": "cats"}', beside: Any = None
 ) -> Callable[[], Any]:
-    """Return a prompt factory: a call of a known tool, its results, and a user turn with one more block."""
+    """Return a prompt factory: a call of a known tool, its results, and what follows."""
     more = () if beside is None else (Message("user", ("Go on", beside)),)
     call = Message("assistant", (ToolUseBlock("call_1", "find", arguments),))
     return lambda: Prompt(
