@@ -155,6 +155,27 @@ def test_what_goes_with_a_conversation() -> None:
     assert (2, [(anchor, first)]) == (kept, left)
 
 
+class Letters:
+    """Counts letters."""
+
+    def of(self, text: str) -> int:
+        """Return how many letters a text has."""
+        return len(text)
+
+
+def test_what_was_counted_goes_along() -> None:
+    """A longer passage knows what each of two counters counted of the one it goes on from."""
+    memory, said, (one, other) = Memory(), plain(300), (Letters(), Letters())
+    first = Written(Prompt(tuple(said[:240])), CLAUDE, memory)
+    first.tally(one)
+    first.tally(other)
+    Written(Prompt(tuple(said)), CLAUDE, memory).tally(one)
+    counted = [passage.counted for passage in memory.passages.values()]
+    assert [[other, one], [one, other]] == [
+        [counter for counter, _ in each.results] for each in counted
+    ]
+
+
 def test_only_near_what_is_known() -> None:
     """A passage is longer than the one it goes on from."""
     said = plain(100)

@@ -106,6 +106,17 @@ def test_results_begin_a_turn(target: str, messages: Any, expected: object) -> N
         ),
         ((U, CALL, V, ANSWER), [("user", "u"), ("model", "?c"), ("user", "=c"), ("user", "v")]),
         ((U, ANSWER), [("user", "=c"), ("user", "u")]),
+        (
+            (U, A, W, CALLS, ANSWER, V, answer("b", "p")),
+            [
+                ("user", "u"),
+                ("model", "a"),
+                ("user", "w"),
+                ("model", "?b", "?c"),
+                ("user", "=b", "=c"),
+                ("user", "v"),
+            ],
+        ),
         ((A, U), [("user", "."), ("model", "a"), ("user", "u")]),
         ((S, CALL, ANSWER), [("user", "."), ("model", "?c"), ("user", "=c")]),
     ],
@@ -487,6 +498,13 @@ def test_an_answer_to_be_continued(content: Any, kept: list[str], losses: list[s
     assert [("hint", loss, "refused at the end of an assistant turn") for loss in losses] == lost(
         OLDER, *said, tools=(LOOK_UP,)
     )
+
+
+def test_a_template_trims_nothing() -> None:
+    """A chat template gets an answer that it is to continue as it stands."""
+    said = (U, say("assistant", "a \n"))
+    assert {"role": "assistant", "content": "a \n"} == sent("chat_template", *said)["messages"][-1]
+    assert [] == lost("chat_template", *said)
 
 
 def test_what_else_an_answer_says() -> None:
