@@ -91,7 +91,7 @@ def test_answers_that_hold_lazies() -> None:
     ],
 )
 def test_what_a_lazy_stands_in(tree: Node, expected: list[str]) -> None:
-    """With a lazy goes what it stands in, the innermost first, of each kind one; no fragments but limits."""
+    """With a lazy goes what it stands in, of each kind the innermost; no fragments but limits."""
     _, [[waiting]] = asked(tree, [None])
     assert expected == [label(holder) for holder in waiting.holders]
 
