@@ -39,6 +39,7 @@ from tests.adapters.every_target import every_check_of
 from tests.errors import raised, this_line
 from tests.internals import INTERRUPTED, pair
 from tests.renders import ShortForm, comes_to, did_nothing, timeline_of
+from tests.searching import examples
 
 Content = list[Node]
 FILLED = (INTERRUPTED, "error", "interrupted")
@@ -569,6 +570,70 @@ def test_any_conversation_is_repaired(check: Any, steps: list[tuple[str, Any]], 
     check(chat.payload(), chat.facts)
     claude = render(tree, model="claude-opus-5-5", transformation=mended)
     check(claude.payload(), claude.facts)
+
+
+ROUNDS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["user", "assistant"]), st.just(())),
+        st.tuples(
+            st.sampled_from(["calls", "results"]),
+            st.lists(st.sampled_from("ab"), min_size=1, max_size=2),
+        ),
+    ),
+    max_size=10,
+)
+
+
+def in_one_recording(steps: list[tuple[str, Any]]) -> History:
+    """Return the turns of steps as one recording."""
+    messages: list[Message] = []
+    for step, ids in steps:
+        made: dict[str, list[Message]] = {
+            "user": [Message("user", "u")],
+            "assistant": [Message("assistant", "a")],
+            "calls": [Message("assistant", [ToolUseBlock(id, "look_up", "{}") for id in ids])],
+            "results": [Message.tool_result(id, "rain") for id in ids],
+        }
+        messages += made[step]
+    return History(messages)
+
+
+def paired(*content: Node, mode: str) -> object:
+    """Return the messages of a conversation, or what is wrong with it."""
+    try:
+        return comes_to(*content, transformation={"tool_pairing": mode})
+    except PairingError as error:
+        return error.what
+
+
+@examples(300)
+@given(ROUNDS, st.sampled_from(["error", "fill", "prune"]))
+def test_any_recording_pairs_as_its_turns_do(steps: list[tuple[str, Any]], mode: str) -> None:
+    """A recorded conversation comes to what it does when its turns are written."""
+    turns = [turn for step in steps for turn in written(*step)]
+    assert paired(*turns, mode=mode) == paired(in_one_recording(steps), mode=mode)
+
+
+ENDED = [("user", ()), ("assistant", ()), ("calls", "ab"), ("results", "ba"), ("calls", "a")]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([("user", ()), ("results", "a")], "the result 'a' answers no open call"),
+        ([*ENDED, ("results", "aa")], "the result 'a' answers no open call"),
+        ([*ENDED, ("user", ())], "the call 'a' has no result before the next turn"),
+        ([*ENDED, ("assistant", ())], "the call 'a' has no result before the next turn"),
+        ([*ENDED, ("calls", "b")], "the call 'a' has no result before the next turn"),
+        ([*ENDED, ("results", "b")], "the result 'b' answers no open call"),
+        ([*ENDED, ("results", "a"), ("calls", "bb")], "the call id 'b' is used twice in one turn"),
+    ],
+)
+def test_what_does_not_pair_late_in_a_recording(
+    steps: list[tuple[str, Any]], expected: str
+) -> None:
+    """What is wrong is found wherever in a recording it stands."""
+    assert expected == paired(in_one_recording(steps), mode="error")
 
 
 @every_check_of("anthropic", "openai")

@@ -315,6 +315,25 @@ def test_a_recorded_turn_of_results_is_not_what_a_user_wrote() -> None:
     assert ("developer", ctx("x")) == first
 
 
+ASKED = [Message("user", "u"), Message("assistant", [ToolUseBlock("a", "look_up", "{}")])]
+RAINS = ToolResultBlock("a", (RAIN,))
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ([Message("user", [RAINS, TextBlock("And?")])], 3),
+        ([Message("user", [TextBlock("And?"), RAINS])], 3),
+        ([Message("user", [RAINS]), Message("assistant", "x")], 0),
+        ([Message("user", [RAINS]), Message("assistant", "x"), Message("user", ["v", "w"])], 4),
+        ([Message("user", [RAINS]), Message("assistant", "x"), Message("user", "v")], 4),
+    ],
+)
+def test_the_last_words_of_a_recording(said: list[Message], place: int) -> None:
+    """A grounding stands before the last words of a user, and behind results they stand beside."""
+    assert X[0] == placed(History([*ASKED, *said]), Grounding("g", "x"))[place]
+
+
 @pytest.mark.parametrize(("kind", "place"), [("event", 0), ("request", 0), ("trailed", 2)])
 def test_a_recorded_event_is_not_what_a_user_wrote(kind: Any, place: int) -> None:
     """A recorded message that was no user's word before is none now."""
