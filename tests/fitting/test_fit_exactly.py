@@ -45,6 +45,7 @@ def _answered(id: str) -> dict[str, object]:
     return {"role": "user", "content": [block, {"type": "text", "text": "so"}]}
 
 
+BLOCK = {"type": "text", "text": "A"}
 RESULT = {"type": "tool_result", "tool_use_id": "c", "content": "R"}
 LOOP = [
     *talk("user T", "call 1 L"),
@@ -245,6 +246,10 @@ CASES: dict[str, tuple[Callable[[], list[Node]], dict[int, str | None]]] = {
     "nobody asks in a history": (
         lambda: [History(talk("assistant A"), step=0), Developer("D")],
         {209: "A D", 208: "D", 105: None},
+    ),
+    "a question in several blocks": (
+        lambda: [History([{"role": "user", "content": [BLOCK, BLOCK]}], step=0), Developer("D")],
+        {309: "A A D", 308: None},
     ),
     "events of a history": (
         lambda: [History([*MIXED], step=0), Q],

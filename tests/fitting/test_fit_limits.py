@@ -273,6 +273,16 @@ WHOLE: dict[str, tuple[list[Any], Any, dict[tuple[str, int], str]]] = {
         len,
         {("head", 26): f"a\n\n{'d' * 17} [...]", ("tail", 26): f"[...]\n\n{'d' * 19}"},
     ),
+    "letters with marks behind a word": (
+        [Text("a"), Text("e\u0301" * 15)],
+        len,
+        {
+            ("head", 21): "a\n\n" + "e\u0301" * 6 + " [...]",
+            ("head", 22): "a\n\n" + "e\u0301" * 6 + " [...]",
+            ("tail", 21): "[...]\n\n" + "e\u0301" * 7,
+            ("tail", 22): "[...]\n\n" + "e\u0301" * 7,
+        },
+    ),
     "many blank lines": (
         ["aaaa" + "\n" * 30 + "bbbb"],
         len,

@@ -12,6 +12,7 @@ from promptdsl import (
     Developer,
     Event,
     FirstFit,
+    Fragment,
     Group,
     History,
     Lazy,
@@ -184,65 +185,68 @@ def a(priority: float) -> Section:
 
 PAIR = ToolUse("t", {"q": "A"}, id="c")
 SPARE: dict[str, tuple[list[Any], int]] = {
-    "a turn": ([Developer("A", priority=1)], 0),
-    "what has to stay": ([Developer("A B C")], 6),
-    "a title and its part": ([System("S", Section("s", a(1), title="T"))], 4),
-    "a turn and its part": ([User(a(1), priority=2)], 0),
-    "a turn, its part and a word": ([User(a(1), "B", priority=2)], 0),
-    "parts in each other": ([User(Section("s", "B", a(7), title="T T"), priority=2)], 0),
-    "a part that goes in one that stays": ([User(Section("s", "B", a(7), title="T T"))], 6),
-    "forms": ([User(FirstFit("A A A", "B", "c"))], 3),
-    "forms with a number": ([User(FirstFit("A A A", "B", "c", priority=1))], 0),
-    "forms beside others": ([User("x", FirstFit("A A", "B"), FirstFit("C C C", "D D"))], 6),
+    "a turn": ([Developer("A", priority=1)], 116),
+    "what has to stay": ([Developer("A B C")], 111),
+    "a title and its part": ([System("S", Section("s", a(1), title="T"))], 112),
+    "a turn and its part": ([User(a(1), priority=2)], 116),
+    "a turn, its part and a word": ([User(a(1), "B", priority=2)], 116),
+    "parts in each other": ([User(Section("s", "B", a(7), title="T T"), priority=2)], 116),
+    "a part that goes in one that stays": ([User(Section("s", "B", a(7), title="T T"))], 110),
+    "forms": ([User(FirstFit("A A A", "B", "c"))], 113),
+    "forms with a number": ([User(FirstFit("A A A", "B", "c", priority=1))], 116),
+    "forms beside others": ([User("x", FirstFit("A A", "B"), FirstFit("C C C", "D D"))], 110),
     "forms in a part": (
         [User(Section("s", "B", FirstFit("C C", "D"), a(7), Section("t", a(3), title="T")), "x")],
-        5,
+        111,
     ),
     "forms in a part that goes": (
         [User(Section("s", "B", FirstFit("C C", "D"), a(7), priority=1), "x")],
-        3,
+        113,
     ),
-    "a group": ([Group(User("A"), User("B"), priority=1)], 0),
+    "a group": ([Group(User("A"), User("B"), priority=1)], 116),
     "a call and its result": (
         [Assistant(PAIR, priority=1), ToolMessage("c", "B", priority=2)],
-        0,
+        116,
     ),
     "a call, its result and their parts": (
         [Assistant(PAIR, a(0), priority=1), ToolMessage("c", "B", a(1), priority=2)],
-        0,
+        116,
     ),
     "a call that stays with its result": (
         [Assistant(PAIR, a(0)), ToolMessage("c", "B", a(1), priority=2)],
-        8,
+        108,
     ),
     "forms of a call": (
         [
             FirstFit(Assistant("L L", PAIR), Assistant(PAIR), priority=3),
             ToolMessage("c", "B", priority=4),
         ],
-        0,
+        116,
     ),
     "forms of a call that stays": (
         [FirstFit(Assistant("L L", PAIR), Assistant(PAIR)), ToolMessage("c", "B", priority=4)],
-        8,
+        108,
     ),
-    "a history": ([History(talk("user A", "assistant B", "user C", "assistant D"))], 0),
+    "a history": ([History(talk("user A", "assistant B", "user C", "assistant D"))], 116),
     "a history that keeps some": (
         [History(talk("user A", "assistant B", "user C", "assistant D"), keep=1)],
-        8,
+        108,
     ),
 }
 
 
-@pytest.mark.parametrize(("parts", "required"), SPARE.values(), ids=SPARE)
-def test_what_is_required_is_counted_to_the_token(parts: list[Any], required: int) -> None:
-    """A lazy is told what is left when all that may go is gone, frames included."""
+@pytest.mark.parametrize(("parts", "expected"), SPARE.values(), ids=SPARE)
+def test_what_is_required_is_counted_to_the_token(parts: list[Any], expected: int) -> None:
+    """A lazy of great weight is told what is left when all that may go is gone.
+
+    Of 127 tokens the answer takes 3, the question 4 and the turn of the lazy 3, which leaves 117;
+    whatever may go at all takes the last of them.
+    """
     heard: list[int | None] = []
     lazy = Lazy(lambda context: heard.append(context.tokens), weight=1_000_000)  # type: ignore[func-returns-value]
     whole = timeline_of(*parts, User(lazy), Q)
     render(whole, budget=127, counter=ones)
-    system = 3 * any(isinstance(part, System) for part in parts)
-    assert 127 - 3 - 4 - 3 - required - system - (heard[0] or 0) in (0, 1)
+    assert [expected] == heard
 
 
 def test_kept_exchanges_are_required() -> None:
@@ -290,6 +294,22 @@ def test_it_is_shared_before_any_runs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda _: Section("s", "WORD " * 100), "WORD " * 8),
+        (lambda _: Section("s", "WORD " * 100, title="TITLE"), "TITLE " + "WORD " * 7),
+        (lambda _: Fragment(Section("s", "W " * 50), Section("t", "W " * 50)), "W " * 8),
+    ],
+)
+def test_what_a_loose_lazy_writes_is_cut(
+    write: Callable[[LazyContext], Any], expected: str
+) -> None:
+    """What a lazy writes that stands among turns is cut in the words of the system text."""
+    rendered = fit(9.3, Q, Lazy(write))
+    assert f"{expected}Q" == capitals(rendered.messages)
+
+
+@pytest.mark.parametrize(
     "write",
     [
         lambda _: "WORD " * 200,
@@ -324,25 +344,32 @@ def test_a_lazy_that_fills_its_share() -> None:
 
 
 def hidden(text: str) -> int:
-    """Return the tokens of a text, of which only what is sent shows those of an event."""
-    return hundreds(text) + 100 * text.count("<event")
+    """Return the tokens of a text, with a hundred more where a target has a tag for it."""
+    return hundreds(text) + 100 * text.count("<developer>")
 
 
 @pytest.mark.parametrize(
     ("budget", "parts", "expected"),
     [
         (
-            450,
-            [Developer("A", priority=1), Assistant("B B B", priority=2), User("Q")],
+            460,
+            [
+                Assistant("A", priority=1),
+                User("v"),
+                Assistant("B B B", priority=2),
+                Developer("x"),
+                User("Q"),
+            ],
             ("A Q", [("assistant turn", 303)]),
         ),
         (
-            560,
+            550,
             [
-                Developer("X X X X", priority=2),
+                Developer("x"),
+                Assistant("X X X X", priority=2),
                 User(Section("s", "A", Section("b", "B B B B", priority=7), priority=1), "Q"),
             ],
-            ("A Q", [("developer turn", 403), ("section 'b'", 400)]),
+            ("A Q", [("assistant turn", 403), ("section 'b'", 400)]),
         ),
     ],
 )
@@ -350,7 +377,8 @@ def test_what_comes_back_when_it_is_tried_again(
     budget: int, parts: list[Any], expected: tuple[str, list[tuple[str, int]]]
 ) -> None:
     """What is sent is too much at first: then more goes, and what went first comes back."""
-    found = render(timeline_of(Event("x"), *parts), budget=budget, counter=hidden)
+    prompt = timeline_of(User("u"), *parts)
+    found = render(prompt, budget=budget, counter=hidden, provider="gemini")
     told = [(one.what, one.tokens) for one in found.dropped]
     assert expected == (capitals(found.messages), told)
 

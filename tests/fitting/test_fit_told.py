@@ -12,6 +12,7 @@ from promptdsl import (
     Checklist,
     Code,
     Developer,
+    Dropped,
     Ephemeral,
     Event,
     Example,
@@ -301,6 +302,17 @@ def test_what_goes_with_a_part() -> None:
     assert [("user turn", "user[0]", 603, 4, no_room(4))] == gone(209, turn, rest, Q)
 
 
+def test_parts_of_a_part_without_words() -> None:
+    """A title goes with the last part under it, whatever stands in between."""
+    inner = Section("s", Section("a", "A A A", priority=5), priority=1)
+    parts = [System(Section("t", inner, title="T")), Developer("X " * 5, priority=9), Q]
+    assert [
+        ("section 't'", "t", 100, None, EMPTY),
+        ("section 'a'", "t/s/a", 300, 5, no_room(5)),
+        ("developer turn", "developer[0]", 503, 9, no_room(9)),
+    ] == gone(408, *parts)
+
+
 def test_the_order_of_the_document() -> None:
     """Everything that went stands in the order of the prompt, not of the priorities."""
     parts = [
@@ -479,6 +491,11 @@ def test_in_words() -> None:
         f"{line}: developer turn (developer[0]), 1,203 tokens: {NO_ROOM}",
         f"{__file__}:{this_line() - 5}: section 's' (user[1]/s), 1 token: {NO_ROOM}",
     ] == [str(one) for one in found]
+
+
+def test_without_a_line() -> None:
+    """What nobody wrote in a file says no line, and what has no address says none."""
+    assert "text, 0 tokens: why" == str(Dropped("text", "", 0, None, "why", None))
 
 
 # What has to stay.
