@@ -26,7 +26,6 @@ from promptdsl import (
     System,
     Text,
     TextBlock,
-    Timeline,
     ToolMessage,
     ToolResult,
     ToolResultBlock,
@@ -295,10 +294,3 @@ def test_any_texts_are_kept(part: Any, texts: list[str]) -> None:
     expected = [TextBlock(text) for text in texts if text]
     turns = messages(User(*map(part, texts)))
     assert expected == [block for turn in turns for block in turn.content]
-
-
-def test_lower_takes_a_tree() -> None:
-    """A tree is turned into messages and losses."""
-    rendered = render(Timeline(User("u"), Assistant("a\ud800")))
-    assert (Message("user", "u"), Message("assistant", "a\ufffd")) == rendered.messages
-    assert [("content", "assistant[0]")] == [(loss.kind, loss.path) for loss in rendered.losses]

@@ -39,6 +39,7 @@ from promptdsl import (
     decode,
     dedent,
     detached,
+    render,
     trusted,
 )
 from tests.components.failing import Write, failed, refusal
@@ -159,9 +160,11 @@ def test_a_text_with_only_values_is_a_text() -> None:
 
 
 def test_a_lone_surrogate_is_replaced_and_told() -> None:
-    """Half a character is sent as U+FFFD, in author text of any turn."""
+    """Half a character is sent as U+FFFD, in author text of any turn, and that is a loss."""
     tree = Timeline(System("a\ud800"), User("b\udfff"))
     assert [("system", ["a\ufffd"]), ("user", ["b\ufffd"])] == said(tree)
+    losses = [(loss.kind, loss.path) for loss in render(tree).losses]
+    assert [("content", "system[0]"), ("content", "user[0]")] == losses
 
 
 # Headings, paragraphs, code, JSON.
