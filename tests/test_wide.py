@@ -121,7 +121,7 @@ def growth(few: int, work: Callable[[int], Callable[[], object]]) -> float:
     return seconds(work(10 * few)) / seconds(work(few))
 
 
-@every_size
+@pytest.mark.parametrize("few", [150, pytest.param(800, marks=slow)])
 @every_tree
 def test_writing_takes_linear_time(write: Callable[[int], Node], few: int) -> None:
     """Ten times as many siblings take about ten times as long to write, of every kind."""
