@@ -9,9 +9,8 @@ LONGEST = 600
 def failures(names: Iterable[str], wrong: Callable[[str], object]) -> list[str]:
     """Return what is wrong with each case that fails, behind its name; an error is wrong, too.
 
-    ``wrong`` takes the name of a case and returns what is wrong with it, or nothing.
-
-    A table without a case would pass whatever it is for: it is an error.
+    ``wrong`` takes the name of a case and returns what is wrong with it, or nothing. A table
+    without a case would pass, whatever it is for: it is an error.
     """
     names = list(names)
     if not names:
