@@ -197,6 +197,17 @@ def growths(one: Message, two: Message) -> Iterator[tuple[Message, ...]]:
     yield (one, two, answer, answer)
 
 
+def anew(messages: tuple[Message, ...], scenes: list[Scene]) -> list[object]:
+    """Return what the scenes of messages come to when nothing is known of the messages."""
+    return [outcome(recording(tuple(fresh([*messages]))), scene) for scene in scenes]
+
+
+def again(messages: tuple[Message, ...], scenes: list[Scene]) -> list[object]:
+    """Return what the scenes of one recording of messages come to, one after the other."""
+    known = recording(messages)
+    return [outcome(known, scene) for scene in scenes]
+
+
 @settings(examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(OPENINGS),
@@ -209,10 +220,8 @@ def test_any_seam(
 ) -> None:
     """Whatever a recording grows by, is cut to or edited to, nothing old is left in its render."""
     first, (one, two) = fresh([*opening]), fresh([one, two])
-    for turns in growths(one, two):
-        known = recording((*first, *turns))
-        anew = [recording(tuple(fresh([*first, *turns]))) for _ in scenes]
-        assert list(map(outcome, anew, scenes)) == [outcome(known, scene) for scene in scenes]
+    grown = [(*first, *turns) for turns in growths(one, two)]
+    assert [anew(said, scenes) for said in grown] == [again(said, scenes) for said in grown]
 
 
 ANN = {"name": "Ann"}
@@ -245,8 +254,8 @@ def test_a_message_behind_the_last_one(
 ) -> None:
     """What a conversation grows by joins the message before it as it does in a new one."""
     messages = [Message("user", "u"), call("x"), Message("tool", [found("x")]), last]
-    for count in (3, 4):
-        rendered(messages[:count], "1")
+    rendered(messages[:3], "1")
+    rendered(messages[:4], "1")
     grown = render(History([*messages, added])).messages
     assert expected == short_form(grown)[3:]
 

@@ -435,15 +435,18 @@ def test_few_conversations_are_kept() -> None:
 def test_a_conversation_that_is_dropped() -> None:
     """What was remembered of a conversation goes with it, whatever it was written for."""
     memories = {target: Memory() for target in REMEMBERED}
-    held = {target: conversation(300) for target in REMEMBERED}
-    for target, messages in held.items():
-        Written(Prompt(tuple(messages)), FACTS[target], memories[target]).tally(Letters())
-    kept = {target: len(memory.passages) for target, memory in memories.items()}
-    del messages
-    held.clear()
+    kept = kept_while_held(memories)
     gc.collect()
     assert dict.fromkeys(REMEMBERED, 1) == kept
     assert dict.fromkeys(REMEMBERED, 0) == {t: len(m.passages) for t, m in memories.items()}
+
+
+def kept_while_held(memories: dict[str, Memory]) -> dict[str, int]:
+    """Return how many passages are remembered, by target, before a conversation is dropped."""
+    held = {target: conversation(300) for target in memories}
+    for target, messages in held.items():
+        Written(Prompt(tuple(messages)), FACTS[target], memories[target]).tally(Letters())
+    return {target: len(memory.passages) for target, memory in memories.items()}
 
 
 def test_two_counters_are_kept() -> None:
