@@ -1,11 +1,11 @@
 """The examples of README.md and of docs/ are tests: every Python code block runs, by itself.
 
-One that goes on with what stands above it says in a comment which names it takes from there:
+A block that uses names of the blocks above it lists them in a comment:
 
     <!-- uses: prompt, said -->
 
-The examples that assign them last run before it then, and hand on these names alone. A block
-that is only shown, such as one that calls a model, is of the language `py`.
+For each name, the last block above that assigns it runs first, and only these names are passed
+on. A block that is only shown, such as one that calls a model, is of the language `py`.
 """
 
 import re

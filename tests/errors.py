@@ -29,7 +29,7 @@ def this_line() -> int:
 
 
 def with_article(component: str) -> str:
-    """Return the name of a component behind its article, as errors say it."""
+    """Return "a" or "an" and the name of a component, as in the text of errors."""
     vowel = component in (
         "Assistant",
         "Audio",

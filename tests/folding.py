@@ -7,10 +7,10 @@ LONGEST = 600
 
 
 def failures(names: Iterable[str], wrong: Callable[[str], object]) -> list[str]:
-    """Return what is wrong with each case that fails, behind its name; an error is wrong, too.
+    """Return one line for each case that fails: its name and what is wrong with it.
 
-    ``wrong`` takes the name of a case and returns what is wrong with it, or nothing. A table
-    without a case would pass, whatever it is for: it is an error.
+    ``wrong`` takes the name of a case and returns what is wrong with it, or nothing; a case for
+    which it raises fails, too. A table without cases is an error: the test would always pass.
     """
     names = list(names)
     if not names:

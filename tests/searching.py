@@ -60,7 +60,10 @@ def with_each(values: Iterable[Any], *others: Any) -> Callable[[Tried], Tried]:
 def outcomes(
     judge: Callable[[Any], str], good: Any, anything: st.SearchStrategy[Any], count: int = 100
 ) -> set[str]:
-    """Return all that a function says of good data, of any, and of good data that was spoiled."""
+    """Return the set of verdicts on good data, on any data, and on good data with a wrong value.
+
+    ``judge`` takes data and returns its verdict, such as ``"read"`` or ``"refused"``.
+    """
     found = set()
 
     @examples(count)
@@ -75,7 +78,7 @@ def outcomes(
 
 @st.composite
 def spoiled(draw: st.DrawFn, good: Any, anything: st.SearchStrategy[Any]) -> Any:
-    """Draw good data, or what it is with anything in the place of one value, or of all."""
+    """Draw good data as it is, or with one value, or the whole, replaced by anything."""
     place = draw(st.sampled_from([*_places(good), None]))
     return good if place is None else _with(good, place, draw(anything))
 

@@ -86,12 +86,12 @@ def system(text: Any) -> dict[str, Any]:
 
 
 def user(text: Any) -> dict[str, Any]:
-    """Return what a user says on the wire."""
+    """Return a user message on the wire."""
     return {"role": "user", "content": text}
 
 
 def says(text: Any, *calls: Any, **keys: Any) -> dict[str, Any]:
-    """Return what the model says on the wire."""
+    """Return an assistant message on the wire, with its calls of tools."""
     made = {"tool_calls": list(calls)} if calls else {}
     return {"role": "assistant", "content": text, **made, **keys}
 

@@ -108,7 +108,7 @@ class Case(NamedTuple):
 
 
 def greeted(*messages: Mapping[str, Any] | Message) -> Callable[[], Any]:
-    """Return what writes these messages as they are, behind a greeting."""
+    """Return a prompt factory: a greeting, then these messages as they are."""
     return lambda: Prompt((Message("user", "Hi"), *map(_message, messages)))
 
 
@@ -117,19 +117,19 @@ def _message(given: Any) -> Message:
 
 
 def asked(*blocks: Any) -> Callable[[], Any]:
-    """Return what writes a user's turn of these blocks."""
+    """Return a prompt factory: one user turn of these blocks."""
     return lambda: Prompt((Message("user", blocks),))
 
 
 def answered(*blocks: Any) -> Callable[[], Any]:
-    """Return what writes a turn of a model between two of a user."""
+    """Return a prompt factory: a model turn of these blocks between two user turns."""
     return greeted(Message("assistant", blocks), Message("user", "Go on"))
 
 
 def called(
     *results: Any, arguments: str = '{"query": "cats"}', beside: Any = None
 ) -> Callable[[], Any]:
-    """Return what writes a call of a tool that there is, this answer to it, and what follows."""
+    """Return a prompt factory: a call of a known tool, its results, and what follows."""
     more = () if beside is None else (Message("user", ("Go on", beside)),)
     call = Message("assistant", (ToolUseBlock("call_1", "find", arguments),))
     return lambda: Prompt(
@@ -138,12 +138,12 @@ def called(
 
 
 def offered(*tools: ToolDefinition) -> Callable[[], Any]:
-    """Return what writes a greeting and these tools."""
+    """Return a prompt factory: a greeting, with these tools."""
     return lambda: Prompt((Message("user", "Hi"),), tools)
 
 
 def shaped(schema: Mapping[str, Any], **options: Any) -> Callable[[], Any]:
-    """Return what asks for an answer of this form."""
+    """Return a prompt factory: a greeting, with this schema for the answer."""
     return lambda: Prompt((Message("user", "Hi"),), output=OutputSchema(schema, **options))
 
 
