@@ -21,8 +21,8 @@ from tests.value_places import (
     LINES,
     RECORDED,
     WORD,
-    Frame,
-    Place,
+    ValueFrame,
+    ValuePlace,
     frame,
     line_of,
     place_of,
@@ -37,7 +37,7 @@ FEW = list(dict.fromkeys([*CORPUS[::90], *CHOSEN]))
 """For every place, where there is little time."""
 
 SPOKEN = [name for name, form in FORMS.items() if form.bare or form.own]
-WHOLLY: Mapping[str, list[Place]] = {
+WHOLLY: Mapping[str, list[ValuePlace]] = {
     "markdown": [place_of(form, "developer", "markdown") for form in FORMS],
     "xml": [place_of(form, "developer", "xml") for form in FORMS],
     "grounding": [place_of(form, "grounding", "markdown") for form in FORMS],
@@ -45,7 +45,7 @@ WHOLLY: Mapping[str, list[Place]] = {
     "unfenced lines": [line_of(name, "none") for name in LINES],
     "recorded": [recorded_of(name) for name in RECORDED],
 }
-PARTLY: Mapping[str, list[Place]] = {
+PARTLY: Mapping[str, list[ValuePlace]] = {
     "section": [place_of(form, "section", "markdown") for form in FORMS],
     "section in xml": [place_of(form, "section", "xml") for form in FORMS],
     "section of a user": [place_of(form, "section of a user", "xml") for form in FORMS],
@@ -82,9 +82,9 @@ TAG = re.compile(r"<\s*/?\s*[A-Za-z_][\w.\-]*")
 class Heard(NamedTuple):
     """A value in a place, the frame around it, and what it became; ``None`` outside the frame."""
 
-    place: Place
+    place: ValuePlace
     value: str
-    frame: Frame
+    frame: ValueFrame
     encoded: str | None
 
     @property
@@ -101,7 +101,7 @@ class Heard(NamedTuple):
         return f"{self.place}: {self.value[:60]!r} -> {self.encoded and self.encoded[:60]!r}"
 
 
-def hear(place: Place, values: list[str]) -> Iterator[Heard]:
+def hear(place: ValuePlace, values: list[str]) -> Iterator[Heard]:
     """Yield what values come to in a place, each beside a harmless word in the same place."""
     word, *written = place.texts([WORD, *values])
     around = frame(word)
@@ -148,7 +148,7 @@ def test_one_frame(written: list[Heard]) -> None:
     assert [] == [str(heard) for heard in written if heard.encoded is None]
 
 
-def _back(place: Place, value: str) -> str:
+def _back(place: ValuePlace, value: str) -> str:
     """Return what comes back: the value, as far as the place has a form for it.
 
     Conversation has none for lone surrogates, JSON none for two that together are a character.
@@ -225,7 +225,7 @@ something = VALUES.filter(bool)
 
 @examples(1_000)
 @given(place=any_place, value=something)
-def test_any_value(place: Place, value: str) -> None:
+def test_any_value(place: ValuePlace, value: str) -> None:
     """Any string at all comes back from every place, in the same frame."""
     [heard] = hear(place, [value])
     assert _back(place, value) == place.read(heard.encoded or "")
@@ -236,7 +236,7 @@ OPEN = [place for place in PLACES if place.open]
 
 @examples(1_000)
 @given(place=st.sampled_from(OPEN), value=something)
-def test_any_value_in_the_open(place: Place, value: str) -> None:
+def test_any_value_in_the_open(place: ValuePlace, value: str) -> None:
     """Any string at all makes no heading, rule or code fence where nothing is around it."""
     [heard] = hear(place, [value])
     assert skeleton(heard.calm) == skeleton(heard.text)

@@ -163,7 +163,7 @@ FORMS: Mapping[str, Form] = {
 
 
 @attrs.frozen
-class Holder:
+class ValueHolder:
     """Where a component stands.
 
     ``fenced`` is whether a tag or a pair of delimiters is around it, ``spoken`` whether it is
@@ -175,16 +175,16 @@ class Holder:
     spoken: bool = False
 
 
-HOLDERS: Mapping[str, Holder] = {
-    "developer": Holder(lambda part, _: Developer(part)),
-    "section": Holder(lambda part, _: Developer(Section("s", "a", part, "b", title="T"))),
-    "ephemeral": Holder(lambda part, _: Ephemeral("a", part, "b"), fenced=True),
-    "grounding": Holder(lambda part, n: Grounding(f"g{n}", "a", part, title="T"), fenced=True),
-    "event": Holder(lambda part, _: Event("a", part, "b"), fenced=True),
-    "user": Holder(lambda part, _: User("a", part, "b"), spoken=True),
-    "assistant": Holder(lambda part, _: Assistant("a", part), spoken=True),
-    "section of a user": Holder(lambda part, _: User(Section("s", "a", part)), spoken=True),
-    "tool": Holder(
+HOLDERS: Mapping[str, ValueHolder] = {
+    "developer": ValueHolder(lambda part, _: Developer(part)),
+    "section": ValueHolder(lambda part, _: Developer(Section("s", "a", part, "b", title="T"))),
+    "ephemeral": ValueHolder(lambda part, _: Ephemeral("a", part, "b"), fenced=True),
+    "grounding": ValueHolder(lambda part, n: Grounding(f"g{n}", "a", part, title="T"), fenced=True),
+    "event": ValueHolder(lambda part, _: Event("a", part, "b"), fenced=True),
+    "user": ValueHolder(lambda part, _: User("a", part, "b"), spoken=True),
+    "assistant": ValueHolder(lambda part, _: Assistant("a", part), spoken=True),
+    "section of a user": ValueHolder(lambda part, _: User(Section("s", "a", part)), spoken=True),
+    "tool": ValueHolder(
         lambda part, n: (Assistant(ToolUse("t", {}, id=f"c{n}")), ToolMessage(f"c{n}", part)),
         spoken=True,
     ),
@@ -240,7 +240,7 @@ RECORDED: Mapping[str, Form] = {
 
 
 @attrs.frozen
-class Place:
+class ValuePlace:
     """A place of a value.
 
     ``encoded`` is whether it is conversation no longer; ``open`` whether it is read as Markdown,
@@ -289,7 +289,7 @@ class Written(NamedTuple):
     texts: tuple[str, ...]
 
 
-class Frame(NamedTuple):
+class ValueFrame(NamedTuple):
     """What stands around a value: other texts, and in its own text what is before and behind."""
 
     shape: tuple[str, ...]
@@ -309,12 +309,12 @@ class Frame(NamedTuple):
         return text[len(self.before) : len(text) - len(self.behind)]
 
 
-def frame(written: Written) -> Frame:
+def frame(written: Written) -> ValueFrame:
     """Return the frame around the harmless word, which stands in one text, once."""
     [index] = [n for n, text in enumerate(written.texts) if WORD in text]
     before, behind = written.texts[index].split(WORD)
     others = (*written.texts[:index], *written.texts[index + 1 :])
-    return Frame(written.shape, others, index, before, behind)
+    return ValueFrame(written.shape, others, index, before, behind)
 
 
 def _turns(parts: Iterator[Any]) -> Iterator[Any]:
@@ -364,12 +364,12 @@ def _literals(delimiters: str | None) -> tuple[str, ...]:
     return chosen.get(delimiters or "", ())
 
 
-def place_of(form: str, holder: str, format: str, delimiters: str | None = None) -> Place:
+def place_of(form: str, holder: str, format: str, delimiters: str | None = None) -> ValuePlace:
     """Return the place of a value in a form in a holder."""
     component, around = FORMS[form], HOLDERS[holder]
     fenced = around.fenced and delimiters not in ("prefix", "none")
     tagged = format == "xml" and (not component.bare or "section" in holder)
-    return Place(
+    return ValuePlace(
         ", ".join(filter(None, (form, holder, format, delimiters))),
         lambda value, number: around.write(component.write(value), number),
         _settings(format, delimiters),
@@ -382,9 +382,9 @@ def place_of(form: str, holder: str, format: str, delimiters: str | None = None)
     )
 
 
-def line_of(name: str, delimiters: str | None = None) -> Place:
+def line_of(name: str, delimiters: str | None = None) -> ValuePlace:
     """Return a place that is one line: a field, a title."""
-    return Place(
+    return ValuePlace(
         ", ".join(filter(None, (name, delimiters))),
         LINES[name],
         _settings("markdown", delimiters),
@@ -394,10 +394,10 @@ def line_of(name: str, delimiters: str | None = None) -> Place:
     )
 
 
-def recorded_of(name: str, delimiters: str | None = None) -> Place:
+def recorded_of(name: str, delimiters: str | None = None) -> ValuePlace:
     """Return the place of a recorded text that is a value."""
     form = RECORDED[name]
-    return Place(
+    return ValuePlace(
         ", ".join(filter(None, (name, delimiters))),
         lambda value, _: form.write(value),
         _settings("markdown", delimiters),
