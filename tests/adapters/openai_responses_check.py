@@ -21,7 +21,7 @@ def _adapter(type: Any) -> TypeAdapter[Any]:
     return TypeAdapter(list[type], config=STRICT)
 
 
-class Types(NamedTuple):
+class ItemTypes(NamedTuple):
     """The types of the SDK: of an item by its kind, and of the settings."""
 
     any_item: TypeAdapter[Any]
@@ -32,7 +32,7 @@ class Types(NamedTuple):
 
 
 @cache
-def _types() -> Types:
+def _types() -> ItemTypes:
     import openai.types.responses as sdk
     from openai.types.responses import response_create_params, response_input_item_param
 
@@ -45,7 +45,7 @@ def _types() -> Types:
         "custom_tool_call_output": sdk.ResponseCustomToolCallOutputParam,
         "reasoning": sdk.ResponseReasoningItemParam,
     }
-    return Types(
+    return ItemTypes(
         _adapter(sdk.ResponseInputItemParam),
         {kind: _adapter(type) for kind, type in items.items()},
         _adapter(sdk.ToolParam),
@@ -129,7 +129,7 @@ def _parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", found) if isinstance(found, list) else []
 
 
-def _check_item_type(item: Mapping[str, Any], types: Types) -> None:
+def _check_item_type(item: Mapping[str, Any], types: ItemTypes) -> None:
     kind = _kind(item)
     text = kind == "output" and isinstance(item["content"], str)
     # The service takes an answer that it did not make, without an id; the type demands one.

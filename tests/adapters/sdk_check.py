@@ -50,7 +50,7 @@ def _check_json(payload: Mapping[str, Any], keys: set[str]) -> None:
     json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
 
 
-class Types(NamedTuple):
+class MessageTypes(NamedTuple):
     """The types of an SDK: of the messages, of each setting, and of blocks by their ``type``."""
 
     messages: TypeAdapter[Any]
@@ -93,7 +93,7 @@ def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 @cache
-def _chat_types() -> Types:
+def _chat_types() -> MessageTypes:
     from openai.types import chat
     from openai.types.shared_params import ResponseFormatJSONSchema
 
@@ -102,7 +102,7 @@ def _chat_types() -> Types:
         "tool_choice": TypeAdapter(chat.ChatCompletionToolChoiceOptionParam),
         "response_format": TypeAdapter(ResponseFormatJSONSchema),
     }
-    return Types(_lists_of(chat.ChatCompletionMessageParam), settings, {})
+    return MessageTypes(_lists_of(chat.ChatCompletionMessageParam), settings, {})
 
 
 def check_openai(payload: Mapping[str, Any]) -> None:
@@ -185,7 +185,7 @@ def _check_chat_pairing(messages: Iterable[Mapping[str, Any]]) -> None:
 
 
 @cache
-def _claude_types() -> Types:
+def _claude_types() -> MessageTypes:
     import anthropic.types as claude
 
     settings = {
@@ -204,7 +204,7 @@ def _claude_types() -> Types:
         "tool_result": claude.ToolResultBlockParam,
     }
     by_type = {name: _lists_of(type) for name, type in blocks.items()}
-    return Types(_lists_of(claude.MessageParam), settings, by_type)
+    return MessageTypes(_lists_of(claude.MessageParam), settings, by_type)
 
 
 def check_anthropic(payload: Mapping[str, Any], facts: ModelFacts) -> None:
