@@ -40,6 +40,38 @@ def unlawful(
     return failures(prompts, wrong)
 
 
+def changed_on_its_way(
+    prompts: Prompts,
+    facts: ModelFacts,
+    send: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+) -> list[str]:
+    """Return where the body that a client sends is not the body of the payload."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(prompts[name], facts)
+        return unequal(body(payload), send(payload))
+
+    return failures(prompts, wrong)
+
+
+def changed_texts(
+    prompts: Prompts,
+    facts: ModelFacts,
+    wire: Callable[[Any], list[str]],
+    is_sent: Callable[[str], object] = bool,
+) -> list[str]:
+    """Return where the texts of a payload are not those of the prompt that are sent, in order."""
+
+    def wrong(name: str) -> str:
+        blocks = [block for message in prompts[name].messages for block in message.content]
+        inner = [getattr(block, "content", (block,)) for block in blocks]
+        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+        return unequal([*filter(is_sent, texts)], wire(write(prompts[name], facts)[0]))
+
+    return failures(prompts, wrong)
+
+
 def vanished(prompts: Prompts, facts: ModelFacts) -> list[str]:
     """Return the texts that are neither in the payload nor in a loss."""
     return failures(prompts, lambda name: _missing(prompts[name], *write(prompts[name], facts)))

@@ -40,11 +40,17 @@ from tests.adapters.conversations import (
     say,
     whole,
 )
-from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.laws import (
+    Prompts,
+    all_answered,
+    changed_on_its_way,
+    changed_texts,
+    refused,
+    unlawful,
+)
 from tests.adapters.recorder import Clients
 from tests.adapters.sdk_check import anthropic_rules, check_anthropic
 from tests.adapters.strategies import joined, rounds_of, turns_of
-from tests.folding import failures, unequal
 from tests.internals import EMPTY
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
@@ -149,21 +155,12 @@ def test_law(facts: ModelFacts) -> None:
     assert [] == unlawful(TABLE, facts, json.dumps)
 
 
-def changed_on_its_way(clients: Clients) -> list[str]:
-    """Return where the body that the client sends is not the payload."""
-
-    def wrong(name: str) -> str:
-        payload: Any = write(TABLE[name], ABLE)[0]
-        body = {"model": "claude-opus-5-5", "max_tokens": 1, **payload}
-        return unequal(body, clients.anthropic(payload))
-
-    return failures(TABLE, wrong)
-
-
 @typed
 def test_sent(clients: Clients) -> None:
     """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(clients)
+    assert [] == changed_on_its_way(
+        TABLE, ABLE, clients.anthropic, lambda p: {"model": "claude-opus-5-5", "max_tokens": 1, **p}
+    )
 
 
 @pytest.mark.slow
@@ -181,25 +178,16 @@ def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
     assert [] == refused(all_answered(recordings), facts, check_anthropic)
 
 
-def changed_texts(recordings: Prompts) -> list[str]:
-    """Return where the texts on the wire are not those of a recorded conversation."""
-
-    def wrong(name: str) -> str:
-        blocks = [block for message in recordings[name].messages for block in message.content]
-        inner = [getattr(block, "content", (block,)) for block in blocks]
-        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
-        payload: Any = write(recordings[name], ABLE)[0]
-        wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
-        parts = [part for block in wire for part in block.get("content", [block])]
-        spoken = [part for part in texts if part and not part.isspace()]
-        return unequal(spoken, [part["text"] for part in parts if part["type"] == "text"])
-
-    return failures(recordings, wrong)
+def texts_sent(payload: Any) -> list[str]:
+    """Return the texts of a payload, in their order."""
+    wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
+    parts = [part for block in wire for part in block.get("content", [block])]
+    return [part["text"] for part in parts if part["type"] == "text"]
 
 
 def test_recorded_text(recordings: Prompts) -> None:
     """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings)
+    assert [] == changed_texts(recordings, ABLE, texts_sent, str.strip)
 
 
 # Properties.

@@ -45,7 +45,7 @@ from tests.adapters.conversations import (
     say,
     whole,
 )
-from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.laws import Prompts, all_answered, changed_on_its_way, refused, unlawful
 from tests.adapters.recorder import Clients
 from tests.adapters.strategies import joined, rounds_of, turns_of
 from tests.folding import failures, unequal
@@ -91,7 +91,7 @@ def why(*messages: Message, facts: ModelFacts = ABLE) -> list[str]:
     return [loss.why for loss in write(whole(messages), facts)[1]]
 
 
-def as_json(payload: object) -> str:
+def with_base64(payload: object) -> str:
     """Return a payload as text, with bytes as boto3 sends them."""
     return json.dumps(payload, default=lambda data: base64.b64encode(data).decode())
 
@@ -130,23 +130,15 @@ def test_by_the_rules(facts: ModelFacts) -> None:
 @every_target
 def test_law(facts: ModelFacts) -> None:
     """What is written of any prompt, read and written again is the same bytes."""
-    assert [] == unlawful(PROMPTS, facts, as_json)
-
-
-def changed_on_its_way(clients: Clients) -> list[str]:
-    """Return where the body that the client sends is not the payload, bytes as base64 text."""
-
-    def wrong(name: str) -> str:
-        payload, _ = write(PROMPTS[name], ABLE)
-        return unequal(json.loads(as_json(payload)), clients.bedrock(payload))
-
-    return failures(PROMPTS, wrong)
+    assert [] == unlawful(PROMPTS, facts, with_base64)
 
 
 @typed
 def test_sent(clients: Clients) -> None:
     """The real client sends every payload unchanged, bytes as base64 text."""
-    assert [] == changed_on_its_way(clients)
+    assert [] == changed_on_its_way(
+        PROMPTS, ABLE, clients.bedrock, lambda p: json.loads(with_base64(p))
+    )
 
 
 def misread() -> list[str]:
@@ -154,7 +146,7 @@ def misread() -> list[str]:
 
     def wrong(name: str) -> str:
         payload, _ = write(PROMPTS[name], ABLE)
-        return unequal(read(payload), read(json.loads(as_json(payload))))
+        return unequal(read(payload), read(json.loads(with_base64(payload))))
 
     return failures(PROMPTS, wrong)
 
@@ -168,7 +160,7 @@ def test_read_as_it_is_sent() -> None:
 @every_target
 def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
     """A recorded conversation, up to its last answered turn, keeps the law."""
-    assert [] == unlawful(all_answered(recordings), facts, as_json)
+    assert [] == unlawful(all_answered(recordings), facts, with_base64)
 
 
 @typed
@@ -294,7 +286,7 @@ _turns = turns_of(_texts | _attachments, _rounds, _kinds)
 def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
     """The law holds for any prompt, also those no pass would let through."""
     payload, _ = write(prompt, facts)
-    assert as_json(payload) == as_json(write(read(payload), facts)[0])
+    assert with_base64(payload) == with_base64(write(read(payload), facts)[0])
 
 
 @given(prompt=_prompts, facts=_facts)

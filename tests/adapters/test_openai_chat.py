@@ -53,7 +53,7 @@ from tests.adapters.conversations import (
     whole,
 )
 from tests.adapters.every_target import check, check_rules
-from tests.adapters.laws import Prompts, all_answered, refused, unlawful
+from tests.adapters.laws import Prompts, all_answered, changed_on_its_way, refused, unlawful
 from tests.adapters.recorder import Clients
 from tests.folding import failures, unequal
 from tests.internals import Kind, Role, facts_for
@@ -119,20 +119,12 @@ def test_law(facts: ModelFacts) -> None:
     assert [] == unlawful(TABLE, facts, json.dumps)
 
 
-def changed_on_its_way(clients: Clients) -> list[str]:
-    """Return where the body that the client sends is not the payload."""
-
-    def wrong(name: str) -> str:
-        payload: Any = write(TABLE[name], OPENAI)[0]
-        return unequal({"model": "gpt-5.6-sol", **payload}, clients.openai(payload))
-
-    return failures(TABLE, wrong)
-
-
 @typed
 def test_sent(clients: Clients) -> None:
     """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(clients)
+    assert [] == changed_on_its_way(
+        TABLE, OPENAI, clients.openai, lambda p: {"model": "gpt-5.6-sol", **p}
+    )
 
 
 def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
