@@ -7,8 +7,9 @@ hundred and a little for the frames.
 import re
 from typing import Any
 
-from promptdsl import BudgetError, Message, Rendered, render
+from promptdsl import BudgetError, Message, Node, Rendered, render
 from tests.adapters.every_target import strings_in
+from tests.errors import raised
 from tests.renders import timeline_of
 
 _WORD = re.compile(r"\b[A-Z]+\b")
@@ -84,3 +85,9 @@ def loop(count: int, said: str = "LOOK FOUND") -> list[dict[str, Any]]:
     names = [f"c{number}" for number in range(count)]
     turns = [(f"call {name} {call}", f"result {name} {result}") for name in names]
     return talk(*(turn for pair in turns for turn in pair))
+
+
+def too_big(*parts: Node, budget: int = 100) -> BudgetError:
+    """Return the error of a prompt that is too big for a budget."""
+    prompt = timeline_of(*parts)
+    return raised(BudgetError, lambda: render(prompt, budget=budget, counter=hundreds))

@@ -29,7 +29,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.fitting.cases import capitals, fit, hundreds, left, talk
+from tests.fitting.cases import capitals, fit, left, talk, too_big
 from tests.internals import FirstFitNode, LimitNode, walk
 from tests.renders import stage, timeline_of
 
@@ -418,17 +418,10 @@ def test_counts_add_up() -> None:
 # What is refused.
 
 
-def refusal(*parts: Node, budget: int = 100) -> BudgetError:
-    """Return the error of a prompt that is too big."""
-    with pytest.raises(BudgetError) as caught:
-        render(timeline_of(*parts), budget=budget, counter=hundreds)
-    return caught.value
-
-
 def test_a_refused_prompt() -> None:
     """The error says the limit, what is needed, and the largest parts with their lines."""
     parts = [System("A A A"), User("Q Q")]
-    error = refusal(*parts)
+    error = too_big(*parts)
     first = error.largest[0]
     assert 500 <= error.required < 530
     assert (100, 300) == (error.limit, first.tokens // 100 * 100)
@@ -440,5 +433,5 @@ def test_a_refused_prompt() -> None:
 def test_the_advice_for_turns() -> None:
     """Where the largest are turns of a conversation the advice is a History."""
     turns = [User("A A A"), Assistant("B B B"), Q]
-    assert "History" in str(refusal(*turns))
-    assert "History" not in str(refusal(System("A A A A"), Q))
+    assert "History" in str(too_big(*turns))
+    assert "History" not in str(too_big(System("A A A A"), Q))

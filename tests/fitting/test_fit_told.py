@@ -32,7 +32,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.fitting.cases import Gone, gone, hundreds, loop, talk
+from tests.fitting.cases import Gone, gone, hundreds, loop, talk, too_big
 from tests.renders import timeline_of
 
 Q = User("Q")
@@ -434,11 +434,8 @@ def test_in_words() -> None:
 # What has to stay.
 
 
-def refusal(*parts: Node, budget: int = 100) -> tuple[Any, ...]:
+def told_of(error: BudgetError) -> tuple[Any, ...]:
     """Return room, need and the parts that an error names: what, tokens, kind, and a line."""
-    with pytest.raises(BudgetError) as caught:
-        render(timeline_of(*parts), budget=budget, counter=hundreds)
-    error = caught.value
     named = [(one.what, one.tokens, one.kind, one.source is not None) for one in error.largest]
     return error.limit, error.required, named
 
@@ -464,7 +461,7 @@ def test_all_that_stays_is_named() -> None:
             ("user turn", 103, "question", True),
             ("what the model is told of tools", 12, "part", False),
         ],
-    ) == refusal(*parts)
+    ) == told_of(too_big(*parts))
 
 
 def test_kinds_of_what_stays() -> None:
@@ -499,4 +496,4 @@ def test_kinds_of_what_stays() -> None:
             ("first fit", 103, "part", True),
             ("user turn", 103, "question", True),
         ],
-    ) == refusal(*parts)
+    ) == told_of(too_big(*parts))
