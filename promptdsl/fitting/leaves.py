@@ -53,6 +53,8 @@ class Leaves:
         """Yield where a tail may start, the best place first."""
         number = self._leaf(place)
         text, start = self.texts[number], self.at[number]
+        if text.isspace():
+            yield place  # rows of a table: each of them ends something
         highest = min(place + (self.size - place) // 2 - start, len(text))
         best = best_boundary(text, place - start, highest, last=False)
         if best is not None:
@@ -132,10 +134,10 @@ class _Cutting:
             return [part]
         marks = not self.marked
         self.marked = True
+        if isinstance(part, Table):
+            return _rows(part, len(head), len(tail), marks=marks)
         if not marks:
             return _with_text(part, tail, inline=inline) if tail else []
-        if isinstance(part, Table):
-            return _rows(part, len(head), len(tail))
         return _with_text(part, _joined(head, tail), inline=inline)
 
 
@@ -159,11 +161,9 @@ def _with_text(part: Any, text: str, *, inline: bool) -> list[Any]:
     return [text] if inline else [make(Text, (text,), mask=bits(TEXT), at=part.at)]
 
 
-def _rows(table: Table, head: int, tail: int) -> list[Any]:
-    """Return a table with some of its first and last rows."""
+def _rows(table: Table, head: int, tail: int, *, marks: bool) -> list[Any]:
+    """Return a table with some of its first and last rows, and the mark beside them."""
     rows = (*table.rows[:head], *table.rows[len(table.rows) - tail :])
-    mark = make(Text, (MARK,), mask=bits(TEXT), at=table.at)
-    if not rows:
-        return [mark]
-    cut = replace(table, rows=rows)
-    return [mark, cut] if not head else [cut, mark]
+    cut = [replace(table, rows=rows)] if rows else []
+    mark = [make(Text, (MARK,), mask=bits(TEXT), at=table.at)] if marks else []
+    return [*cut, *mark] if head else [*mark, *cut]

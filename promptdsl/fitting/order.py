@@ -32,7 +32,7 @@ def _sorted(units: Iterable[Unit]) -> list[Unit]:
 
 def _cut(past: Past) -> Iterator[Step]:
     cuts = past.cuts
-    if cuts is not None and not past.stays and len(cuts.saved) > 1:
+    if cuts is not None and len(cuts.saved) > 1:
         yield Step(past, len(cuts.saved) - 1, cuts.saved[-1])
 
 

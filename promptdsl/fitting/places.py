@@ -62,7 +62,7 @@ class Place:
 def changed(root: Place, decided: Iterable[Place]) -> Node:
     """Return the tree at ``root`` with what was decided of places. A container left empty goes."""
     touched: dict[int, dict[int, Place]] = {}
-    seen = [place for place in decided if place.parent is not None]
+    seen = [*decided]
     for place in seen:
         _touch(place, touched)
     for depth in range(max(touched, default=0), 0, -1):

@@ -349,8 +349,30 @@ WHOLE: dict[str, tuple[list[Any], Any, dict[tuple[str, int], str]]] = {
             ("head", 20): f"before it\n\n{HEAD_ROWS}| one | two |\n\n[...]",
             ("head", 24): f"before it\n\n{HEAD_ROWS}| one | two |\n| three | four |\n\n[...]",
             ("tail", 3): "[...]\n\nafter it",
-            ("tail", 24): "[...]\n\nafter it",
-            ("ends", 24): "before it\n\n[...]\n\nafter it",
+            ("tail", 17): "[...]\n\nafter it",
+            ("tail", 18): f"[...]\n\n{HEAD_ROWS}| seven | eight |\n\nafter it",
+            ("tail", 24): f"[...]\n\n{HEAD_ROWS}| five | six |\n| seven | eight |\n\nafter it",
+            ("ends", 18): "before it\n\n[...]\n\nafter it",
+            ("ends", 20): f"before it\n\n[...]\n\n{HEAD_ROWS}| seven | eight |\n\nafter it",
+        },
+    ),
+    "two tables": (
+        [Table(ROWS[:2], columns=["a", "b"]), Table(ROWS[2:], columns=["a", "b"])],
+        words,
+        {
+            ("head", 22): f"{HEAD_ROWS}| one | two |\n| three | four |\n\n[...]",
+            ("tail", 17): f"[...]\n\n{HEAD_ROWS}| seven | eight |",
+            ("tail", 22): f"[...]\n\n{HEAD_ROWS}| five | six |\n| seven | eight |",
+            ("ends", 35): (f"{HEAD_ROWS}| one | two |\n\n[...]\n\n{HEAD_ROWS}| seven | eight |"),
+        },
+    ),
+    "parts without a word": (
+        ["zero", List(None), "one two three four", List(None)],
+        words,
+        {
+            ("head", 3): "zero\n\none [...]",
+            ("tail", 4): "[...]\n\ntwo three four",
+            ("ends", 4): "zero\n\n[...] three four",
         },
     ),
     "only a table": (
