@@ -1,7 +1,7 @@
 """Make mistakes in a room of the package, and tell which no test notices.
 
 ``python -m tests.mutants ROOM`` takes a seeded sample, one of each function and constant of the
-room at least; ``--full`` takes all. The tests are those of ``make test``, and search as these do.
+room at least; ``--full`` takes all. Of the tests of ``make test`` those run that the room names.
 """
 
 import argparse
@@ -30,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = found if options.full else sampled(found, options.sample, options.seed)
     rounds = Rounds(files, wanted, options.jobs)
     start = perf_counter()
-    if pytest.main([*QUIETLY, PROFILE, *options.tests], [rounds]) not in {0, 5}:
+    if pytest.main([*QUIETLY, PROFILE, *(options.tests or room.tests.split())], [rounds]) not in {
+        0,
+        5,
+    }:
         return 1
     killed, survived = len(rounds.ended[KILLED]), rounds.ended[SURVIVED]
     share = killed / ((killed + len(survived)) or 1)
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("room", choices=ROOMS, help="the room to make mistakes in")
-    parser.add_argument("tests", nargs="*", default=["tests"], help="the tests to run; all")
+    parser.add_argument("tests", nargs="*", help="the tests to run, not the room's own")
     parser.add_argument("--sample", type=int, default=300, metavar="N", help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
     parser.add_argument("--full", action="store_true", help="every mutant")

@@ -10,19 +10,28 @@ PACKAGE = Path(promptdsl.__file__).parent
 
 
 class Room(NamedTuple):
-    """The files of a room in the package, and the share of its mutants that has to die."""
+    """The files of a room in the package, its tests, and the share of mutants that has to die."""
 
     files: str
+    tests: str
     wanted: float = 0.9
 
 
+ADAPTERS = "tests/adapters tests/wire tests/test_caching.py tests/test_growth.py"
 ROOMS: Mapping[str, Room] = {
-    "passes": Room("passes/*.py"),
-    "fitting": Room("fitting/*.py"),
-    "wire": Room("wire/*.py"),
-    "anthropic": Room("adapters/anthropic/*.py"),
-    "config": Room("config.py"),
-    "encoding": Room("encoding.py", wanted=0.95),
+    "passes": Room(
+        "passes/*.py",
+        "tests/passes tests/components tests/views tests/test_rendering.py tests/test_growth.py"
+        " tests/test_feeding_back.py tests/test_recordings.py",
+    ),
+    "fitting": Room("fitting/*.py", "tests/fitting tests/reports tests/components/test_budget.py"),
+    "wire": Room("wire/*.py", ADAPTERS),
+    "anthropic": Room("adapters/anthropic/*.py", ADAPTERS),
+    "config": Room(
+        "config.py",
+        "tests/test_config.py tests/test_models.py tests/test_rendering.py tests/passes",
+    ),
+    "encoding": Room("encoding.py", "tests/test_encoding.py", wanted=0.95),
 }
 
 
