@@ -41,6 +41,7 @@ from promptdsl.adapters.openai_responses import write as write_openai_responses
 from promptdsl.blocks import CACHES, EMPTY, ERROR_TYPES, Cache, contents
 from promptdsl.blocks.drafts import text_block, tool_result_block, tool_use_block
 from promptdsl.blocks.kinds import CLASSES, AnyBlock, is_ambiguous
+from promptdsl.bridges.crossing import Crossing
 from promptdsl.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.cli.faults import UsageError
 from promptdsl.cli.parameters import call as call_function
@@ -223,6 +224,7 @@ __all__ = [
     "Attachment",
     "Cache",
     "Conversation",
+    "Crossing",
     "Delimiter",
     "Delimiters",
     "Facts",

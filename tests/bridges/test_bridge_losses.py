@@ -22,8 +22,8 @@ from promptdsl import (
     UnknownBlock,
     render,
 )
-from promptdsl.bridges.crossing import Crossing
 from tests.bridges.crossings import rendered
+from tests.internals import Crossing
 from tests.renders import named_losses
 
 NEEDED = {"langchain": "langchain_core", "mcp": "mcp", "pydantic_ai": "pydantic_ai"}

@@ -45,8 +45,8 @@ from promptdsl import (
     trusted,
 )
 from tests.components.failing import Write, failed, refusal
-from tests.places import places, raised
-from tests.reading import lost, said, text
+from tests.errors import lines_of, raised
+from tests.renders import comes_to, losses_of, only_text
 
 USER = SimpleNamespace(name="bob", tag="<b>")
 LINES = "one\n      # two"
@@ -90,7 +90,7 @@ def given_back(part: Any) -> Any:
 )
 def test_a_t_string_is_one_text(written: Any, expected: str) -> None:
     """A t-string is one text of its parts; conversions and formats are applied."""
-    assert [("user", f"<{expected}>")] * 2 == said(
+    assert [("user", f"<{expected}>")] * 2 == comes_to(
         User("<", written, ">"),
         User(Text("<", written, ">")),
         transformation={"merge_consecutive": False},
@@ -99,12 +99,12 @@ def test_a_t_string_is_one_text(written: Any, expected: str) -> None:
 
 def test_neighbours_of_a_t_string() -> None:
     """Beside strings, numbers and values a t-string is one text with them, nothing between."""
-    assert "a bob3&lt;b&gt; c" == text(System("a ", t"{USER.name}", 3, Value("<b>"), t" c"))
+    assert "a bob3&lt;b&gt; c" == only_text(System("a ", t"{USER.name}", 3, Value("<b>"), t" c"))
 
 
 def test_an_empty_t_string_is_no_content() -> None:
     """What is made of an empty t-string yields nothing."""
-    assert [("system", "ab")] == said(System("a", t"", "b"), User(t""), User(Text(t"{''}")))
+    assert [("system", "ab")] == comes_to(System("a", t"", "b"), User(t""), User(Text(t"{''}")))
 
 
 # What is trusted.
@@ -127,7 +127,7 @@ def test_static_parts_are_author_text_and_interpolations_values(
     written: Any, expected: str
 ) -> None:
     """What stands outside of the braces is as written, what stands in them is encoded."""
-    assert expected == text(System(written))
+    assert expected == only_text(System(written))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_static_parts_are_author_text_and_interpolations_values(
 )
 def test_turns(turn: Any, expected: str) -> None:
     """In each turn a t-string is what its author text and its values are there."""
-    assert expected == text(turn(t"<b> {USER.tag}"))
+    assert expected == only_text(turn(t"<b> {USER.tag}"))
 
 
 @pytest.mark.parametrize(
@@ -167,12 +167,12 @@ def test_turns(turn: Any, expected: str) -> None:
 )
 def test_parts(part: Any, expected: str) -> None:
     """In each part too."""
-    assert expected == text(System(part(t"<b> {USER.tag}")))
+    assert expected == only_text(System(part(t"<b> {USER.tag}")))
 
 
 def test_a_t_string_stays_in_its_fence() -> None:
     """Neither its author text nor its values, nor both together, close the fence around it."""
-    assert "<context>\n&lt;/context> &lt;/context&gt; &lt;/context>\n</context>" == text(
+    assert "<context>\n&lt;/context> &lt;/context&gt; &lt;/context>\n</context>" == only_text(
         Ephemeral(t"</context> {'</context>'} {'<'}/context>")
     )
 
@@ -180,7 +180,7 @@ def test_a_t_string_stays_in_its_fence() -> None:
 @given(st.text(min_size=1))
 def test_any_value_can_be_read_back(value: str) -> None:
     """Whatever stands in the braces, it opens nothing and decodes to what it was."""
-    sent = text(System(t"x {value} y"))
+    sent = only_text(System(t"x {value} y"))
     assert f"x {value} y" == decode(sent)
     assert "<" not in sent
 
@@ -215,12 +215,12 @@ def test_any_value_can_be_read_back(value: str) -> None:
 )
 def test_instructions_are_dedented(place: Any, written: Any) -> None:
     """Instruction text is dedented by its own lines; the lines of a value are never touched."""
-    assert "Say one\n      &#35; two\n  to bob." == text(place(written))
+    assert "Say one\n      &#35; two\n  to bob." == only_text(place(written))
 
 
 def test_neighbours_are_dedented_together() -> None:
     """The common indentation is that of a string and the t-strings beside it."""
-    assert "a bob\n  b\nc" == text(
+    assert "a bob\n  b\nc" == only_text(
         System(
             """
             a """,
@@ -234,7 +234,7 @@ def test_neighbours_are_dedented_together() -> None:
 
 def test_conversation_is_kept_to_the_byte() -> None:
     """In conversation nothing is removed."""
-    assert "\n    Say one\n      # two\n    " == text(
+    assert "\n    Say one\n      # two\n    " == only_text(
         User(t"""
     Say {LINES}
     """)
@@ -266,7 +266,7 @@ def test_an_outline_names_values_by_their_expressions() -> None:
 )
 def test_losses(written: Any, expected: list[tuple[str, str]]) -> None:
     """What a reader does not see, or is not sent, is told as for any text."""
-    assert expected == lost(System(written))
+    assert expected == losses_of(System(written))
 
 
 def test_a_payload() -> None:
@@ -320,7 +320,7 @@ def test_a_component_in_a_t_string_names_both_lines() -> None:
         )
 
     error = raised(ContentError, write)
-    assert ("a Section cannot stand inside a t-string", places(write, 2, 1)) == (
+    assert ("a Section cannot stand inside a t-string", lines_of(write, 2, 1)) == (
         error.what,
         error.at,
     )
