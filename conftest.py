@@ -29,9 +29,9 @@ SDKS = {
     "boto3": "boto3",
     "google": "google.genai",
     "openai": "openai",
-    "promptdsl.bridges.langchain": "langchain_core",
-    "promptdsl.bridges.mcp": "mcp",
-    "promptdsl.bridges.pydantic_ai": "pydantic_ai",
+    "promptdsl.integrations.langchain": "langchain_core",
+    "promptdsl.integrations.mcp": "mcp",
+    "promptdsl.integrations.pydantic_ai": "pydantic_ai",
 }
 """What an example may import, and the package without which it is skipped then."""
 

@@ -22,7 +22,7 @@ from promptdsl import (
     read_payload,
     render,
 )
-from promptdsl.blocks import SystemEventBlock
+from promptdsl.messages import SystemEventBlock
 from promptdsl.tokens import counter
 
 CHAT = Shape((1, 5), (4, 22), tools=0)

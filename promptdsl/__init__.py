@@ -1,6 +1,60 @@
 """Prompts written with ``with`` blocks, rendered to messages, sent to any provider."""
 
-from promptdsl.blocks import (
+from promptdsl.budget.dropped import Dropped
+from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
+from promptdsl.components.custom import component
+from promptdsl.components.events import StateChange, SystemEvent, UserAction
+from promptdsl.components.history import History
+from promptdsl.components.lazy import Lazy, LazyContext
+from promptdsl.components.lists import Checklist, Example, Item, List, Quote
+from promptdsl.components.media import Audio, Document, Image, Video
+from promptdsl.components.overrides import override
+from promptdsl.components.request_only import Ephemeral, Grounding
+from promptdsl.components.scope import detached
+from promptdsl.components.sections import Format, Fragment, Note, Section, include
+from promptdsl.components.tables import Table
+from promptdsl.components.template import Template
+from promptdsl.components.text import (
+    Code,
+    Heading,
+    Json,
+    Paragraph,
+    Text,
+    Untrusted,
+    Value,
+    Volatile,
+    dedent,
+)
+from promptdsl.components.timeline import Timeline
+from promptdsl.components.tool_calls import Reasoning, ToolMessage, ToolResult, ToolUse
+from promptdsl.components.tool_definitions import Output, Tool
+from promptdsl.components.turn import Turn
+from promptdsl.components.turns import Assistant, Developer, Event, System, User
+from promptdsl.config.chat_template import ChatTemplate
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.register_model import register_model
+from promptdsl.config.transformation import MessageTransformationConfig
+from promptdsl.foundation.errors import (
+    BudgetError,
+    ConfigError,
+    ContentError,
+    DataError,
+    LossError,
+    MediaError,
+    OptionError,
+    PairingError,
+    PendingToolCalls,
+    PlacementError,
+    PromptError,
+    ScopeError,
+    TargetError,
+    TemplateError,
+    TokenizerError,
+)
+from promptdsl.foundation.escaping import decode
+from promptdsl.foundation.source import Source
+from promptdsl.foundation.trusted import trusted
+from promptdsl.messages import (
     AudioBlock,
     Block,
     CodeBlock,
@@ -18,75 +72,19 @@ from promptdsl.blocks import (
     VideoBlock,
     block_from_dict,
 )
-from promptdsl.chat_templates import ChatTemplate
-from promptdsl.components.any_turn import Turn
-from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
-from promptdsl.components.composing import component
-from promptdsl.components.deferred import Lazy, LazyContext, Template
-from promptdsl.components.definitions import Output, Tool
-from promptdsl.components.events import StateChange, SystemEvent, UserAction
-from promptdsl.components.history import History
-from promptdsl.components.lists import Checklist, Example, Item, List, Quote
-from promptdsl.components.media import Audio, Document, Image, Video
-from promptdsl.components.overriding import override
-from promptdsl.components.requests import Ephemeral, Grounding
-from promptdsl.components.sections import Format, Fragment, Note, Section, include
-from promptdsl.components.tables import Table
-from promptdsl.components.text import (
-    Code,
-    Heading,
-    Json,
-    Paragraph,
-    Text,
-    Untrusted,
-    Value,
-    Volatile,
-    dedent,
-)
-from promptdsl.components.timeline import Timeline
-from promptdsl.components.tools import Reasoning, ToolMessage, ToolResult, ToolUse
-from promptdsl.components.turns import (
-    Assistant,
-    Developer,
-    Event,
-    System,
-    User,
-)
-from promptdsl.config import MessageTransformationConfig
-from promptdsl.encoding import decode
-from promptdsl.errors import (
-    BudgetError,
-    ConfigError,
-    ContentError,
-    DataError,
-    LossError,
-    MediaError,
-    OptionError,
-    PairingError,
-    PendingToolCalls,
-    PlacementError,
-    PromptError,
-    ScopeError,
-    TargetError,
-    TemplateError,
-    TokenizerError,
-)
-from promptdsl.fitting.dropping import Dropped
-from promptdsl.library import register_templates
-from promptdsl.losses import Loss
-from promptdsl.messages import Message, Origin
-from promptdsl.models import ModelFacts, register_model
-from promptdsl.prompts import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendered import Rendered, Stage, prefix_report
-from promptdsl.rendering import arender, render
-from promptdsl.reports import Difference, PrefixReport, TokenPart, TokenReport
-from promptdsl.scope import detached
-from promptdsl.sources import MediaSource, Source
-from promptdsl.targets import read_payload
+from promptdsl.messages.details import Origin
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.providers.registry import read_payload
+from promptdsl.rendering.render import arender, render
+from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
+from promptdsl.rendering.result import Rendered, Stage, prefix_report
+from promptdsl.rendering.text.voice import UNTRUSTED_NOTICE
+from promptdsl.templates import register_templates
 from promptdsl.tokens import split_text
-from promptdsl.tree import Node
-from promptdsl.trust import trusted
-from promptdsl.voices import UNTRUSTED_NOTICE
+from promptdsl.tree.node import Node
 
 __all__ = [
     "UNTRUSTED_NOTICE",

@@ -46,7 +46,7 @@ FILES = {
     "os.chmod",
 }
 PACKAGE = Path(promptdsl.__file__).parent
-OWN = (PACKAGE / "models.toml", PACKAGE / "tokens", templates_root())
+OWN = (PACKAGE / "config/models.toml", PACKAGE / "tokens", templates_root())
 """What comes with promptdsl and is read when it is needed."""
 IMPORTS = ("<frozen importlib.", "<frozen zipimport>")
 """How the names of the files start that imports run in."""
@@ -133,7 +133,7 @@ def _declared(frame: FrameType) -> Iterator[Path]:
 
 
 def _roots(request: object) -> Iterator[Path]:
-    if type(request).__name__ == "_Request":
+    if type(request).__name__ == "RenderRequest":
         for root in getattr(request, "roots", ()):
             yield Path(root).resolve()
 

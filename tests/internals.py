@@ -2,109 +2,71 @@
 
 This is the one file of the tests that names modules of the package: when code moves to another
 module, only the imports here change. A claim about behaviour enters by the front door,
-``promptdsl``, ``promptdsl.tokens``, ``promptdsl.bridges`` or ``promptdsl.cli``, and not here.
+``promptdsl``, ``promptdsl.tokens``, ``promptdsl.integrations`` or ``promptdsl.cli``, and not here.
 """
 
 from promptdsl import cli as cli_module
-from promptdsl import errors as errors_module
-from promptdsl import files as files_module
-from promptdsl import models as models_module
-from promptdsl import nodes as nodes_module
-from promptdsl import recordings as recordings_module
-from promptdsl import targets as targets_module
-from promptdsl import tree as tree_module
-from promptdsl.adapters.anthropic import read as read_anthropic
-from promptdsl.adapters.anthropic import write as write_anthropic
-from promptdsl.adapters.bedrock import read as read_bedrock
-from promptdsl.adapters.bedrock import read_response as read_response_bedrock
-from promptdsl.adapters.bedrock import write as write_bedrock
-from promptdsl.adapters.chat_template import read as read_chat_template
-from promptdsl.adapters.chat_template import read_response as read_response_chat_template
-from promptdsl.adapters.chat_template import write as write_chat_template
-from promptdsl.adapters.chat_template.abilities import CAREFUL, Abilities
-from promptdsl.adapters.chat_template.clock import told
-from promptdsl.adapters.chat_template.control_tokens import control_tokens, neutralised
-from promptdsl.adapters.chat_template.engine import render as render_template
-from promptdsl.adapters.chat_template.engine import render_open as render_open_template
-from promptdsl.adapters.chat_template.probing import probed
-from promptdsl.adapters.gemini import Payload
-from promptdsl.adapters.gemini import read as read_gemini
-from promptdsl.adapters.gemini import read_response as read_response_gemini
-from promptdsl.adapters.gemini import write as write_gemini
-from promptdsl.adapters.gemini.schemas import json_schema
-from promptdsl.adapters.openai_chat import read as read_openai_chat
-from promptdsl.adapters.openai_chat import read_response as read_response_openai_chat
-from promptdsl.adapters.openai_chat import write as write_openai_chat
-from promptdsl.adapters.openai_responses import read as read_openai_responses
-from promptdsl.adapters.openai_responses import read_response as read_response_openai_responses
-from promptdsl.adapters.openai_responses import write as write_openai_responses
-from promptdsl.blocks import CACHES, EMPTY, ERROR_TYPES, Cache, contents
-from promptdsl.blocks.drafts import text_block, tool_result_block, tool_use_block
-from promptdsl.blocks.kinds import CLASSES, AnyBlock, is_ambiguous
-from promptdsl.bridges.crossing import Crossing
-from promptdsl.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.cli.faults import UsageError
-from promptdsl.cli.parameters import call as call_function
-from promptdsl.cli.parameters import given as given_arguments
-from promptdsl.cli.readable import as_explanation, as_json, as_messages, as_text, visible
-from promptdsl.config import (
+from promptdsl.cli.arguments import call as call_function
+from promptdsl.cli.arguments import given as given_arguments
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
+from promptdsl.components.function_schemas import Signature, signature_of
+from promptdsl.components.scope import OPENED
+from promptdsl.components.type_schemas import type_schema
+from promptdsl.config import models as models_module
+from promptdsl.config.delimiters import (
     EPHEMERAL_DELIMITER,
     EVENT_DELIMITER,
-    LIBRARY,
     NO_DELIMITER,
     Delimiter,
     Delimiters,
-    Resolved,
-    fences,
-    literal_fences,
-    resolve,
 )
-from promptdsl.deep_json import read_deep, write_deep
-from promptdsl.dissolving import dissolved, dissolved_in_turn
-from promptdsl.encoding import (
+from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
+from promptdsl.config.models import facts_for
+from promptdsl.config.transformation import LIBRARY, Resolved, fences, literal_fences, resolve
+from promptdsl.foundation import errors as errors_module
+from promptdsl.foundation import files as files_module
+from promptdsl.foundation.dedent import dedent_parts
+from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.escaping import (
     attribute,
     authored_cell,
     body,
     cell,
-    check_delimiter,
     code_fences,
-    controls,
     data_text,
     field,
-    guard,
-    guard_end,
-    guard_prefixes,
     inline,
     inline_line,
-    invisible,
     json_text,
     one_line,
     text_of,
     title,
-    whole,
 )
-from promptdsl.errors import nearest
-from promptdsl.files import read_file
-from promptdsl.formats.markdown import MARKDOWN
-from promptdsl.formats.xml import XML
-from promptdsl.indentation import dedent_parts
-from promptdsl.json_text import ABSENT, canonical, read_any_depth, read_json, write_json
-from promptdsl.json_text import plain as json_plain
-from promptdsl.library import (
-    Inserted,
-    Piece,
-    TemplateSource,
-    check_variables,
-    event_text,
-    template_pieces,
+from promptdsl.foundation.files import read_file
+from promptdsl.foundation.frozen import FrozenDict, FrozenList, frozen, thawed
+from promptdsl.foundation.frozen import plain as plain_data
+from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
+from promptdsl.foundation.json import (
+    ABSENT,
+    canonical,
+    read_any_depth,
+    read_deep,
+    read_json,
+    write_deep,
+    write_json,
 )
-from promptdsl.library.environments import event_environment, piece_environment
-from promptdsl.library.filters import FILTERS, TESTS
-from promptdsl.library.folders import TemplateFile, read_template, registered, templates_root
-from promptdsl.library.pieces import Rope
-from promptdsl.library.source import check_name
-from promptdsl.media.pixels import HEADER, described, image_size
-from promptdsl.media.reading import (
+from promptdsl.foundation.json import plain as json_plain
+from promptdsl.foundation.tables import FORMATS, table_text
+from promptdsl.foundation.trusted import Trusted
+from promptdsl.foundation.unicode import controls, invisible, whole
+from promptdsl.integrations.losses import Crossing
+from promptdsl.messages import CACHES, EMPTY, ERROR_TYPES, Cache, contents
+from promptdsl.messages import conversation_cache as recordings_module
+from promptdsl.messages.blocks import CLASSES, AnyBlock, is_ambiguous
+from promptdsl.messages.conversation_cache import Recording, recorded_before
+from promptdsl.messages.details import KINDS, ROLES, Kind, Role
+from promptdsl.messages.media.attachment import (
     MAX_BYTES,
     check_url,
     of_base64,
@@ -114,69 +76,119 @@ from promptdsl.media.reading import (
     of_url,
     read_path,
 )
-from promptdsl.media.sniffing import check_kind, media_type_of, sniff, spelled
-from promptdsl.messages import KINDS, ROLES, Kind, Role, recalled
-from promptdsl.models import Facts, ImageFormula, TokenFactors, facts_for
-from promptdsl.nodes import Conversation, Happening, Recorded, Root
-from promptdsl.nodes import FirstFit as FirstFitNode
-from promptdsl.nodes import Limit as LimitNode
-from promptdsl.nodes import Section as SectionNode
-from promptdsl.page import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
-from promptdsl.passes import read as read_module
-from promptdsl.passes.equip import equip, equipment_of, lost_marks
-from promptdsl.passes.fill import Waiting, fill
-from promptdsl.passes.narrate import narrate
-from promptdsl.passes.pair import INTERRUPTED, pair
-from promptdsl.passes.read import mask_of
-from promptdsl.passes.read import read as read_pass
-from promptdsl.plain_data import FrozenDict, FrozenList, frozen, thawed
-from promptdsl.plain_data import plain as plain_data
-from promptdsl.recordings import Recording, recorded_before
-from promptdsl.reports.requests import certain, common, request, shared_by, shared_tokens
-from promptdsl.rewriting import covering, replace
-from promptdsl.schemas import check_shape, closed, is_closed, type_schema
-from promptdsl.scope import OPENED
-from promptdsl.signatures import Signature, signature_of
-from promptdsl.sources import SOURCE_KEYS
-from promptdsl.tables import FORMATS, table_text
-from promptdsl.targets import TARGETS, Written
+from promptdsl.messages.media.image_size import HEADER, described, image_size
+from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
+from promptdsl.messages.media.source import SOURCE_KEYS
+from promptdsl.messages.message import recalled
+from promptdsl.messages.schemas import check_shape, closed, is_closed
+from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
+from promptdsl.providers import registry as targets_module
+from promptdsl.providers.anthropic import read as read_anthropic
+from promptdsl.providers.anthropic import write as write_anthropic
+from promptdsl.providers.bedrock import read as read_bedrock
+from promptdsl.providers.bedrock import read_response as read_response_bedrock
+from promptdsl.providers.bedrock import write as write_bedrock
+from promptdsl.providers.chat_template import read as read_chat_template
+from promptdsl.providers.chat_template import read_response as read_response_chat_template
+from promptdsl.providers.chat_template import write as write_chat_template
+from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
+from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
+from promptdsl.providers.chat_template.probe import probed
+from promptdsl.providers.chat_template.run import render as render_template
+from promptdsl.providers.chat_template.run import render_open as render_open_template
+from promptdsl.providers.chat_template.run import told
+from promptdsl.providers.gemini import Payload
+from promptdsl.providers.gemini import read as read_gemini
+from promptdsl.providers.gemini import read_response as read_response_gemini
+from promptdsl.providers.gemini import write as write_gemini
+from promptdsl.providers.gemini.schemas import json_schema
+from promptdsl.providers.openai_chat import read as read_openai_chat
+from promptdsl.providers.openai_chat import read_response as read_response_openai_chat
+from promptdsl.providers.openai_chat import write as write_openai_chat
+from promptdsl.providers.openai_responses import read as read_openai_responses
+from promptdsl.providers.openai_responses import read_response as read_response_openai_responses
+from promptdsl.providers.openai_responses import write as write_openai_responses
+from promptdsl.providers.registry import TARGETS, Written
+from promptdsl.providers.shared.checks import entry, located, mapping
+from promptdsl.providers.shared.memory import Memory, Recall, Span
+from promptdsl.providers.shared.request import Request
+from promptdsl.providers.shared.text import json_copy
+from promptdsl.providers.shared.turns import OPENING
+from promptdsl.rendering.passes import read as read_module
+from promptdsl.rendering.passes.fill import Waiting, fill
+from promptdsl.rendering.passes.narrate import narrate
+from promptdsl.rendering.passes.pair import INTERRUPTED, pair
+from promptdsl.rendering.passes.read import mask_of
+from promptdsl.rendering.passes.read import read as read_pass
+from promptdsl.rendering.passes.tools import equip, equipment_of, lost_marks
+from promptdsl.rendering.reports.cache_order import (
+    certain,
+    common,
+    request,
+    shared_by,
+    shared_tokens,
+)
+from promptdsl.rendering.reports.outline import outline
+from promptdsl.rendering.text.markdown import MARKDOWN
+from promptdsl.rendering.text.page import (
+    PLAIN,
+    WIDEST,
+    Listed,
+    Margin,
+    Page,
+    Trace,
+    deeper,
+    margin,
+    marked,
+)
+from promptdsl.rendering.text.xml import XML
+from promptdsl.templates import (
+    Inserted,
+    Piece,
+    TemplateSource,
+    check_variables,
+    event_text,
+    template_pieces,
+)
+from promptdsl.templates.environments import event_environment, piece_environment
+from promptdsl.templates.filters import FILTERS, TESTS
+from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
+from promptdsl.templates.pieces import Rope
+from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import downloads as downloads_module
-from promptdsl.tokens import packed as packed_module
+from promptdsl.tokens import published_files as packed_module
 from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens, pixels
-from promptdsl.tokens.boundaries import best_boundary, whole_character
-from promptdsl.tokens.cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
-from promptdsl.tokens.encoders import encoder
+from promptdsl.tokens.cut import best_boundary, whole_character
+from promptdsl.tokens.encoder import OVERHEAD, Remembered, encoder
 from promptdsl.tokens.encodings import COMING_ALONG
 from promptdsl.tokens.encodings import encoding as encoding_named
 from promptdsl.tokens.frames import label_of
 from promptdsl.tokens.images import ASSUMED, image_tokens
 from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
-from promptdsl.tokens.packed import PUBLISHED, pack, packed_file, publish, unpack, vocabulary
-from promptdsl.tokens.packed import main as packed_main
 from promptdsl.tokens.payloads import Tally, entry_tokens, payload_tokens
-from promptdsl.tokens.remembering import OVERHEAD, Remembered
-from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
-from promptdsl.tree import (
-    CACHE,
-    DEFAULTS,
-    HOLLOW,
-    NAMED,
-    SHIFT,
-    SPOKEN,
-    TOOL,
-    bits,
-    label,
-    make,
-    walk,
+from promptdsl.tokens.published_files import (
+    PUBLISHED,
+    pack,
+    packed_file,
+    publish,
+    unpack,
+    vocabulary,
 )
-from promptdsl.trust import Trusted
-from promptdsl.views.outline import outline
-from promptdsl.wire.entries import entry, located, mapping
-from promptdsl.wire.memory import Memory, Recall, Span
-from promptdsl.wire.request import Request
-from promptdsl.wire.text import json_copy
-from promptdsl.wire.turns import OPENING
+from promptdsl.tokens.published_files import main as packed_main
+from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
+from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
+from promptdsl.tree import masks as tree_module
+from promptdsl.tree import nodes as nodes_module
+from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
+from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, bits
+from promptdsl.tree.node import DEFAULTS, label, make, walk
+from promptdsl.tree.nodes import Conversation, Happening, Recorded, Root
+from promptdsl.tree.nodes import FirstFit as FirstFitNode
+from promptdsl.tree.nodes import Limit as LimitNode
+from promptdsl.tree.nodes import Section as SectionNode
+from promptdsl.tree.rewrite import covering, replace
+from promptdsl.tree.unwrap import dissolved, dissolved_in_turn
 
 __all__ = [
     "ABSENT",

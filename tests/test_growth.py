@@ -42,9 +42,9 @@ from promptdsl import (
     UserAction,
     render,
 )
-from tests.adapters.chat_template_check import TEMPLATES
-from tests.adapters.every_target import SERVICES, every_check_of
 from tests.internals import OPENING
+from tests.providers.chat_template_check import TEMPLATES
+from tests.providers.every_target import SERVICES, every_check_of
 from tests.renders import timeline_of
 from tests.searching import examples, with_each
 

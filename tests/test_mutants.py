@@ -66,7 +66,7 @@ def test_every_room_has_files() -> None:
 
 def test_a_sample() -> None:
     """A sample has a mutant of each function and constant, is of its size, and always the same."""
-    every = mutants_of([PACKAGE / "config.py"])
+    every = mutants_of([PACKAGE / "config/transformation.py"])
     once, again = sampled(every, 100, 1), sampled(every, 100, 1)
     names = {(mutant.module, mutant.name) for mutant in every}
     assert (100, names) == (len(once), {(mutant.module, mutant.name) for mutant in once})
@@ -79,7 +79,7 @@ from tests.mutants.applying import apply, loaded
 from tests.mutants.module import mutants
 from tests.mutants.rooms import PACKAGE
 
-path, wanted = PACKAGE / "wire/turns.py", {wanted!r}
+path, wanted = PACKAGE / "providers/shared/turns.py", {wanted!r}
 prompt = Timeline(Assistant("a"), User("b"), User("c"))
 before = render(prompt, provider="gemini").payload()["contents"]
 [mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from promptdsl import Grounding, History, Rendered, Timeline, User, render
-from tests.adapters.every_target import every_check_of
 from tests.folding import failures, unequal
+from tests.providers.every_target import every_check_of
 
 Conversation = list[dict[str, Any]]
 Recorded = dict[str, Conversation]

@@ -24,12 +24,12 @@ FILES = {
 }
 """Every file of the tests but this one, and those that only Python 3.14 can read."""
 
-DOORS = ("tokens", "cli", "bridges")
+DOORS = ("tokens", "cli", "integrations")
 """The modules that are public beside the front door itself."""
 BRIDGES = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
 PUBLIC = (
-    "promptdsl.bridges.Bridged",
-    *(f"promptdsl.bridges.{name}.{way}_{name}" for name in BRIDGES for way in ("from", "to")),
+    "promptdsl.integrations.Bridged",
+    *(f"promptdsl.integrations.{name}.{way}_{name}" for name in BRIDGES for way in ("from", "to")),
     "promptdsl.cli.main",
     *(f"promptdsl.tokens.{name}" for name in ("Count", "counter", "download")),
 )
@@ -115,38 +115,38 @@ def _public(text: str) -> set[str]:
 
 
 NAMING = """
-from promptdsl.tree import make
+from promptdsl.tree import node
 from promptdsl import (  # the rest
     System,  # a comment, and "quotes"
-    encoding,
+    foundation,
 )
-from promptdsl.cli.faults import UsageError
+from promptdsl.cli.errors import UsageError
 from promptdsl.tokens import Tokens, counter
-from promptdsl.bridges.mcp import from_mcp, reading
+from promptdsl.integrations.mcp import from_mcp, reading
 from promptdsl.cli import main
-import promptdsl, promptdsl.passes
+import promptdsl, promptdsl.rendering
 promptdsl.tokens.frames.label_of(promptdsl.render, promptdsl.tokens.counter)
-"import promptdsl.models, promptdsl.cli"
-"from promptdsl import User, budgeting"
-"{% no code %} from promptdsl import (\\n    User,  # x\\n    losses as l,\\n)"
+"import promptdsl.config.models, promptdsl.cli"
+"from promptdsl import User, budget"
+"{% no code %} from promptdsl import (\\n    User,  # x\\n    messages as l,\\n)"
 """
 
 
 def test_modules_that_are_named_are_found() -> None:
     """What the tests below look for is found in code, in quoted code and in attributes."""
     assert [
-        "promptdsl.bridges.mcp.reading",
-        "promptdsl.budgeting",
-        "promptdsl.cli.faults",
-        "promptdsl.cli.faults.UsageError",
-        "promptdsl.encoding",
-        "promptdsl.losses",
-        "promptdsl.models",
-        "promptdsl.passes",
+        "promptdsl.budget",
+        "promptdsl.cli.errors",
+        "promptdsl.cli.errors.UsageError",
+        "promptdsl.config.models",
+        "promptdsl.foundation",
+        "promptdsl.integrations.mcp.reading",
+        "promptdsl.messages",
+        "promptdsl.rendering",
         "promptdsl.tokens.Tokens",
         "promptdsl.tokens.frames.label_of",
         "promptdsl.tree",
-        "promptdsl.tree.make",
+        "promptdsl.tree.node",
     ] == sorted(_modules_named(NAMING))
 
 

@@ -25,14 +25,14 @@ from promptdsl import (
     read_payload,
     render,
 )
-from tests.adapters.recorder import (
+from tests.internals import TARGETS
+from tests.providers.recorder import (
     CHAT_REPLY,
     CONVERSE_REPLY,
     GEMINI_REPLY,
     MESSAGES_REPLY,
     RESPONSES_REPLY,
 )
-from tests.internals import TARGETS
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "x"}'}}
 CHAT_USAGE = {

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from promptdsl.cli.diff import add_diff
-from promptdsl.cli.faults import UsageError, described
-from promptdsl.cli.readable import visible
+from promptdsl.cli.errors import UsageError, described
 from promptdsl.cli.render import add_render
+from promptdsl.cli.show import visible
 from promptdsl.cli.tokens import add_tokens
 
 OK, WRONG, USAGE = 0, 1, 2

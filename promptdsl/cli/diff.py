@@ -6,9 +6,9 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from promptdsl import PrefixReport, Rendered, prefix_report
-from promptdsl.cli.faults import UsageError
-from promptdsl.cli.parameters import given
-from promptdsl.cli.prompts import (
+from promptdsl.cli.arguments import given
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.options import (
     TARGET,
     add_command,
     add_input,
@@ -18,7 +18,7 @@ from promptdsl.cli.prompts import (
     check_folders,
     of_model,
 )
-from promptdsl.cli.readable import as_json, visible
+from promptdsl.cli.show import as_json, visible
 from promptdsl.cli.target import found
 
 DESCRIPTION = """\

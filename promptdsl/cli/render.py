@@ -6,8 +6,8 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from promptdsl import Loss, Rendered
-from promptdsl.cli.parameters import given
-from promptdsl.cli.prompts import (
+from promptdsl.cli.arguments import given
+from promptdsl.cli.options import (
     PROVIDERS,
     add_command,
     add_input,
@@ -17,7 +17,7 @@ from promptdsl.cli.prompts import (
     check_folders,
     noted,
 )
-from promptdsl.cli.readable import as_explanation, as_json, as_messages, as_text, visible
+from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
 from promptdsl.cli.target import found
 
 FORMS = (*PROVIDERS, "messages", "text")

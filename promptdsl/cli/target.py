@@ -9,7 +9,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec
 from types import ModuleType
 
-from promptdsl.cli.faults import UsageError, near
+from promptdsl.cli.errors import UsageError, near
 
 FORM = "TARGET is file.py:name or module:name"
 

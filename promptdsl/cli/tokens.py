@@ -10,8 +10,8 @@ from typing import Any, TextIO
 import attrs
 
 from promptdsl import Source, TokenPart, TokenReport
-from promptdsl.cli.parameters import given
-from promptdsl.cli.prompts import (
+from promptdsl.cli.arguments import given
+from promptdsl.cli.options import (
     add_command,
     add_input,
     add_provider,
@@ -22,7 +22,7 @@ from promptdsl.cli.prompts import (
     noted,
     whole_number,
 )
-from promptdsl.cli.readable import as_json, on_one_line
+from promptdsl.cli.show import as_json, on_one_line
 from promptdsl.cli.target import found
 
 DESCRIPTION = """\

@@ -5,29 +5,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from promptdsl.blocks import CLASSES, UnknownBlock
-from promptdsl.encoding import text_of
-from promptdsl.errors import ContentError, ScopeError
-from promptdsl.messages import Message
-from promptdsl.nodes import Item, Text, Value
-from promptdsl.nodes import Trusted as TrustedText
-from promptdsl.scope import OPENED, check_owner, is_owner
-from promptdsl.tree import (
-    BARE,
-    BUSY,
-    FAILED,
-    HOLLOW,
-    ITEM,
-    OPEN,
-    PLACED,
-    TEXT,
-    Node,
-    bits,
-    label,
-    make,
-    named_label,
-)
-from promptdsl.trust import Trusted
+from promptdsl.components.scope import OPENED, check_owner, is_owner
+from promptdsl.foundation.errors import ContentError, ScopeError
+from promptdsl.foundation.escaping import text_of
+from promptdsl.foundation.trusted import Trusted
+from promptdsl.messages import CLASSES, UnknownBlock
+from promptdsl.messages.message import Message
+from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
+from promptdsl.tree.node import Node, label, make, named_label
+from promptdsl.tree.nodes import Item, Text, Value
+from promptdsl.tree.nodes import Trusted as TrustedText
 
 Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | bool | None"
 """What may be given as content. Of the booleans only ``False``, which is skipped."""

@@ -4,38 +4,16 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from promptdsl import nodes
-from promptdsl.components.arguments import (
-    TEXT_BITS,
-    Content,
-    adopt,
-    inline,
-    joined,
-    retract,
-)
+from promptdsl.components.arguments import TEXT_BITS, Content, adopt, inline, joined, retract
+from promptdsl.components.block import TEXT_FORBIDS, Block, Written, advice_for, begin
 from promptdsl.components.options import check_count, check_priority, refuse_options
-from promptdsl.components.writing import TEXT_FORBIDS, Block, Written, advice_for, begin
-from promptdsl.errors import OptionError, PromptError, nearest
-from promptdsl.json_text import exact
-from promptdsl.nodes import found_in
-from promptdsl.scope import misplaced, place
-from promptdsl.tree import (
-    BARE,
-    BUSY,
-    CACHE,
-    DEFAULTS,
-    FRAGMENT,
-    HOLLOW,
-    NAMED,
-    SECTION,
-    TEXT,
-    Child,
-    Node,
-    bits,
-    label,
-    make,
-    named_label,
-)
+from promptdsl.components.scope import misplaced, place
+from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.foundation.json import exact
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import BARE, BUSY, CACHE, FRAGMENT, HOLLOW, NAMED, SECTION, TEXT, bits
+from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label
+from promptdsl.tree.nodes import found_in
 
 TTLS = ("5m", "1h")
 ENDS = ("head", "tail", "ends")

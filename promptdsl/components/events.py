@@ -4,15 +4,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from promptdsl import nodes
-from promptdsl.blocks import StateChangeBlock, SystemEventBlock, UserActionBlock
-from promptdsl.components.writing import Written
-from promptdsl.encoding import data_text
-from promptdsl.errors import ContentError, DataError
-from promptdsl.json_text import ABSENT, exact
-from promptdsl.scope import place
-from promptdsl.tree import DEFAULTS, HAPPENING, bits, label, named_label
-from promptdsl.trust import Trusted
+from promptdsl.components.block import Written
+from promptdsl.components.scope import place
+from promptdsl.foundation.errors import ContentError, DataError
+from promptdsl.foundation.escaping import data_text
+from promptdsl.foundation.json import ABSENT, exact
+from promptdsl.foundation.trusted import Trusted
+from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import HAPPENING, bits
+from promptdsl.tree.node import DEFAULTS, label, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 

@@ -5,16 +5,17 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 
-from promptdsl import nodes
 from promptdsl.components.arguments import retract
+from promptdsl.components.block import Written
 from promptdsl.components.options import check_count, check_priority, refuse_options
-from promptdsl.components.writing import Written
-from promptdsl.errors import ContentError, OptionError, PromptError
-from promptdsl.messages import Message
-from promptdsl.nodes import found_in
-from promptdsl.recordings import recorded_before
-from promptdsl.scope import place
-from promptdsl.tree import DEFAULTS, RECORDED, Node, bits, named_label
+from promptdsl.components.scope import place
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.messages.conversation_cache import recorded_before
+from promptdsl.messages.message import Message
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import RECORDED, bits
+from promptdsl.tree.node import DEFAULTS, Node, named_label
+from promptdsl.tree.nodes import found_in
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 

@@ -3,7 +3,6 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from promptdsl import nodes
 from promptdsl.components.arguments import (
     TEXT_BITS,
     Content,
@@ -15,21 +14,11 @@ from promptdsl.components.arguments import (
     refused,
     retract,
 )
-from promptdsl.components.writing import TEXT_FORBIDS, Block, advice_for, begin, seal
-from promptdsl.errors import OptionError, PromptError
-from promptdsl.tree import (
-    BARE,
-    BUSY,
-    CLOSED,
-    DEFAULTS,
-    ITEM,
-    SECTION,
-    TEXT,
-    Node,
-    bits,
-    label,
-    named_label,
-)
+from promptdsl.components.block import TEXT_FORBIDS, Block, advice_for, begin, seal
+from promptdsl.foundation.errors import OptionError, PromptError
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits
+from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 

@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar, cast
 
-from promptdsl import nodes
-from promptdsl.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
+from promptdsl.components.block import Written
 from promptdsl.components.options import unknown_option
-from promptdsl.components.writing import Written
-from promptdsl.errors import ContentError, OptionError, PromptError
-from promptdsl.json_text import exact
-from promptdsl.media.reading import of_base64, of_bytes, of_file_id, of_path, of_url
-from promptdsl.media.sniffing import Kind
-from promptdsl.scope import place
-from promptdsl.sources import MediaSource, author
-from promptdsl.tree import DEFAULTS, MEDIA, bits, named_label
+from promptdsl.components.scope import place
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.json import exact
+from promptdsl.foundation.source import author
+from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
+from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
+from promptdsl.messages.media.media_type import Kind
+from promptdsl.messages.media.source import MediaSource
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import MEDIA, bits
+from promptdsl.tree.node import DEFAULTS, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 

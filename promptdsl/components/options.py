@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, cast
 
-from promptdsl.blocks import EMPTY
-from promptdsl.errors import OptionError, nearest
-from promptdsl.json_text import exact, frozen
-from promptdsl.tree import DEFAULTS, SPOKEN, Options, implied, label
+from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.json import exact, frozen
+from promptdsl.messages import EMPTY
+from promptdsl.tree.masks import SPOKEN
+from promptdsl.tree.node import DEFAULTS, Options, implied, label
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 AUDIENCES = ("all", "model", "people")

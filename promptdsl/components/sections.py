@@ -4,9 +4,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptdsl import nodes
 from promptdsl.components.arguments import Content, adopt, retract
-from promptdsl.components.writing import (
+from promptdsl.components.block import (
     BESIDE,
     PART_FORBIDS,
     ROOTED,
@@ -16,27 +15,17 @@ from promptdsl.components.writing import (
     named,
     with_own_code,
 )
-from promptdsl.config import FORMATS
-from promptdsl.config import Format as FormatName
-from promptdsl.encoding import text_of
-from promptdsl.errors import ContentError, OptionError, ScopeError, nearest
-from promptdsl.json_text import exact
-from promptdsl.nodes import Value
-from promptdsl.scope import OPENED, join, put
-from promptdsl.sources import author
-from promptdsl.tree import (
-    BARE,
-    BUSY,
-    FRAGMENT,
-    NAMED,
-    NOTE,
-    SECTION,
-    Node,
-    Options,
-    bits,
-    label,
-    make,
-)
+from promptdsl.components.scope import OPENED, join, put
+from promptdsl.config.transformation import FORMATS
+from promptdsl.config.transformation import Format as FormatName
+from promptdsl.foundation.errors import ContentError, OptionError, ScopeError, nearest
+from promptdsl.foundation.escaping import text_of
+from promptdsl.foundation.json import exact
+from promptdsl.foundation.source import author
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, NAMED, NOTE, SECTION, bits
+from promptdsl.tree.node import Node, Options, label, make
+from promptdsl.tree.nodes import Value
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join = with_own_code(join)

@@ -7,17 +7,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Never, TypeAlias, cast
 
-from promptdsl import nodes
 from promptdsl.components.arguments import TEXT_BITS, retract
+from promptdsl.components.block import Written
 from promptdsl.components.options import refuse_options
-from promptdsl.components.writing import Written
-from promptdsl.encoding import data_text, text_of
-from promptdsl.errors import ContentError, OptionError, PromptError, nearest
-from promptdsl.json_text import exact
-from promptdsl.scope import place
-from promptdsl.tables import FORMATS
-from promptdsl.tree import DEFAULTS, HOLLOW, Node, named_label
-from promptdsl.trust import Trusted
+from promptdsl.components.scope import place
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
+from promptdsl.foundation.escaping import data_text, text_of
+from promptdsl.foundation.json import exact
+from promptdsl.foundation.tables import FORMATS
+from promptdsl.foundation.trusted import Trusted
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.node import DEFAULTS, Node, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Never
 
-from promptdsl import nodes, tree
 from promptdsl.components.arguments import (
     TEXT_BITS,
     Content,
@@ -17,22 +16,24 @@ from promptdsl.components.arguments import (
     refused,
     retract,
 )
+from promptdsl.components.block import Written, with_own_code
 from promptdsl.components.options import refuse_options
-from promptdsl.components.writing import Written, with_own_code
-from promptdsl.encoding import json_text, text_of
-from promptdsl.errors import ContentError, OptionError, PromptError
-from promptdsl.indentation import dedent_parts
-from promptdsl.json_text import exact
-from promptdsl.scope import OPENED, join, place
-from promptdsl.sources import author
-from promptdsl.tree import BUSY, DEFAULTS, Node, label, named_label
+from promptdsl.components.scope import OPENED, join, place
+from promptdsl.foundation.dedent import dedent_parts
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.escaping import json_text, text_of
+from promptdsl.foundation.json import exact
+from promptdsl.foundation.source import author
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import BUSY, HOLLOW
+from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
 _join = with_own_code(join)
 
-EMPTY_TEXT = TEXT_BITS | tree.HOLLOW
+EMPTY_TEXT = TEXT_BITS | HOLLOW
 
 
 class Text(Written, nodes.Text):
@@ -144,18 +145,18 @@ def begin_text(
         retract(parts)
         raise
     if not any(content):
-        component.mask |= tree.HOLLOW
+        component.mask |= HOLLOW
     place(component)
 
 
-def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[tree.Child, ...]:
+def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[Child, ...]:
     """Return the strings and values of one text.
 
     Raises :class:`ContentError` for what is neither, ``None`` and booleans included.
     """
     if not given:
         raise bare(component)
-    parts: list[tree.Child] = []
+    parts: list[Child] = []
     busy: list[Node] = []
     for part in given:
         if part is None or part is False:
@@ -236,7 +237,7 @@ class Untrusted(Written, nodes.Untrusted):
             retract(nodes.found_in(source))
             raise error.located(self.source) from None
         if not self.text:
-            self.mask |= tree.HOLLOW
+            self.mask |= HOLLOW
         place(self)
 
 

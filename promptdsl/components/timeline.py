@@ -3,18 +3,16 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content, retract
+from promptdsl.components.block import Block, begin
 from promptdsl.components.options import unknown_option
-from promptdsl.components.writing import Block, begin
-from promptdsl.config import as_layer
-from promptdsl.errors import PlacementError, ScopeError
-from promptdsl.nodes import Root
-from promptdsl.scope import open_block
-from promptdsl.sources import Source
-from promptdsl.tree import (
+from promptdsl.components.scope import open_block
+from promptdsl.config.transformation import as_layer
+from promptdsl.foundation.errors import PlacementError, ScopeError
+from promptdsl.foundation.source import Source
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import (
     CALL,
-    DEFAULTS,
     FRAGMENT,
     HAPPENING,
     MEDIA,
@@ -23,13 +21,12 @@ from promptdsl.tree import (
     SECTION,
     SHIFT,
     TEXT,
-    Node,
-    label,
-    named_label,
 )
+from promptdsl.tree.node import DEFAULTS, Node, label, named_label, walk
+from promptdsl.tree.nodes import Root
 
 if TYPE_CHECKING:
-    from promptdsl.config import Transformation
+    from promptdsl.config.transformation import Transformation
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -95,7 +92,7 @@ class Timeline(Block, Root):
             if child.mask & FRAGMENT:
                 waiting.extend(reversed(child.content))
             elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
-                media = next(node for node, _ in tree.walk(child) if isinstance(node, nodes.Media))
+                media = next(node for node, _ in walk(child) if isinstance(node, nodes.Media))
                 raise PlacementError(
                     f"{named_label(media)} cannot stand in a Section outside of a turn: "
                     "it is system content",
@@ -107,11 +104,11 @@ class Timeline(Block, Root):
         if isinstance(node, Root):
             return "a prompt stands in no other: write its turns, or include a Fragment of them"
         name = label(node)
-        if node.mask & tree.CALL:
+        if node.mask & CALL:
             return f"put it in an Assistant: Assistant({name}(...))"
-        if node.mask & tree.RESULT:
+        if node.mask & RESULT:
             return "write ToolMessage(tool_use_id, ...), or put it in a User"
-        if node.mask & tree.HAPPENING:
+        if node.mask & HAPPENING:
             return f"put it in an Event: Event({name}(...))"
         return "put it in a System for instructions, or in a User"
 

@@ -4,10 +4,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptdsl import nodes, tree
 from promptdsl.components.arguments import Content
-from promptdsl.components.options import TURN_OPTIONS, at_priority
-from promptdsl.components.writing import (
+from promptdsl.components.block import (
     BESIDE,
     PART_FORBIDS,
     ROOTED,
@@ -16,13 +14,15 @@ from promptdsl.components.writing import (
     begin,
     with_own_code,
 )
-from promptdsl.messages import Role
-from promptdsl.scope import OPENED, join
-from promptdsl.tree import (
+from promptdsl.components.options import TURN_OPTIONS, at_priority
+from promptdsl.components.scope import OPENED, join
+from promptdsl.messages.details import Role
+from promptdsl.tree import nodes
+from promptdsl.tree.masks import (
     BARE,
     CALL,
-    DEFAULTS,
     DEVELOPER,
+    EVENT,
     HAPPENING,
     HOLLOW,
     ITEM,
@@ -34,9 +34,9 @@ from promptdsl.tree import (
     SYSTEM,
     TEXT,
     TURN,
-    Node,
     bits,
 )
+from promptdsl.tree.node import DEFAULTS, Node
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -201,7 +201,7 @@ class Event(TurnBlock):
     __slots__ = ()
     _node = nodes.Turn
     _role = "event"
-    _own = bits(TURN | tree.EVENT)
+    _own = bits(TURN | EVENT)
     _forbids = ROOTED | ITEM | CALL | RESULT
 
     if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Tokens: how many a text, a message, a request is, and cutting a text to a number of them."""
 
+from promptdsl.tokens.count import Count, TokenCounter, Tokens
 from promptdsl.tokens.counters import counter, tokens_for
-from promptdsl.tokens.counting import Count, TokenCounter, Tokens
-from promptdsl.tokens.cutting import fitting_prefix
+from promptdsl.tokens.cut import fitting_prefix
 from promptdsl.tokens.downloads import download
 from promptdsl.tokens.splitting import split_text
 

@@ -11,9 +11,9 @@ from math import ceil
 
 import attrs
 
-from promptdsl.media.pixels import HEADER, Size, image_size
-from promptdsl.models import MediaKind, ModelFacts
-from promptdsl.sources import data_url
+from promptdsl.config.model_facts import MediaKind, ModelFacts
+from promptdsl.messages.media.image_size import HEADER, Size, image_size
+from promptdsl.messages.media.source import data_url
 from promptdsl.tokens.frames import TextTokens
 from promptdsl.tokens.images import image_tokens
 

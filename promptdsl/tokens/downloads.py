@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from promptdsl.errors import OptionError, TokenizerError, nearest
-from promptdsl.sources import author
-from promptdsl.tokens.packed import PUBLISHED
+from promptdsl.foundation.errors import OptionError, TokenizerError, nearest
+from promptdsl.foundation.source import author
+from promptdsl.tokens.published_files import PUBLISHED
 
 _SITE = "https://openaipublic.blob.core.windows.net"
 _P50K = {

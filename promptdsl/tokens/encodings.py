@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from promptdsl.errors import TokenizerError, nearest
-from promptdsl.json_text import EMPTY
-from promptdsl.sources import author
+from promptdsl.foundation.errors import TokenizerError, nearest
+from promptdsl.foundation.json import EMPTY
+from promptdsl.foundation.source import author
 from promptdsl.tokens.downloads import FILES, missing_files
-from promptdsl.tokens.packed import vocabulary
+from promptdsl.tokens.published_files import vocabulary
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

@@ -12,8 +12,8 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
-from promptdsl.media.pixels import Size
-from promptdsl.models import ImageFormula, ModelFacts
+from promptdsl.config.model_facts import ImageFormula, ModelFacts
+from promptdsl.messages.media.image_size import Size
 
 ASSUMED: Size = (2048, 2048)
 """The size of a picture nobody can see: an address, a file id, an unknown header."""

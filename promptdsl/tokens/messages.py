@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from promptdsl import blocks as b
-from promptdsl.encoding import json_text
-from promptdsl.messages import NO_DETAILS, Message
-from promptdsl.models import ModelFacts
+from promptdsl import messages as b
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.escaping import json_text
+from promptdsl.messages.details import NO_DETAILS
+from promptdsl.messages.message import Message
 from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, TextTokens
-from promptdsl.tokens.unknown import unknown_tokens
+from promptdsl.tokens.payload_parts import unknown_tokens
 
 
 def message_tokens(message: Message, tokens: TextTokens, facts: ModelFacts) -> int:

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.models import ModelFacts
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY, TextTokens
-from promptdsl.tokens.parts import Part, Parts
+from promptdsl.tokens.payload_parts import Part, Parts
 from promptdsl.tokens.tools import definition_tokens, definitions, form_tokens, tools_frame
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from promptdsl.errors import ContentError, OptionError, PromptError
-from promptdsl.json_text import exact
-from promptdsl.models import facts_for
-from promptdsl.sources import author
+from promptdsl.config.models import facts_for
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.json import exact
+from promptdsl.foundation.source import author
+from promptdsl.tokens.count import GivenCounter, Tokens
 from promptdsl.tokens.counters import tokens_for
-from promptdsl.tokens.counting import GivenCounter, Tokens
-from promptdsl.tokens.cutting import fitting_end
+from promptdsl.tokens.cut import fitting_end
 
 
 def split_text(

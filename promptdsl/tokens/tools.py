@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from promptdsl.models import ModelFacts
-from promptdsl.prompts import OutputSchema, ToolDefinition
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.tokens.frames import TextTokens
-from promptdsl.tokens.values import compact, pruned
+from promptdsl.tokens.wire_json import compact, pruned
 
 PER_TOOL = 7
 """Around each tool (OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-4o)."""

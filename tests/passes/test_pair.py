@@ -35,9 +35,9 @@ from promptdsl import (
     UserAction,
     render,
 )
-from tests.adapters.every_target import every_check_of
 from tests.errors import raised, this_line
 from tests.internals import INTERRUPTED, pair
+from tests.providers.every_target import every_check_of
 from tests.renders import ShortForm, comes_to, did_nothing, timeline_of
 from tests.searching import examples
 

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import Rendered, prefix_report, render
-from tests.fitting.descriptions import Part, built
-from tests.fitting.fitted import fitted
-from tests.fitting.trees import rooms, trees
+from tests.budget.descriptions import Part, built
+from tests.budget.fitted import fitted
+from tests.budget.trees import rooms, trees
 from tests.reports.prompts import PROVIDERS, words
 from tests.searching import examples
 

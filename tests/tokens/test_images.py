@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ModelFacts
-from tests.adapters.conversations import PDF, PNG
 from tests.internals import (
     ASSUMED,
     Attachment,
@@ -17,6 +16,7 @@ from tests.internals import (
     image_tokens,
     pixels,
 )
+from tests.providers.conversations import PDF, PNG
 from tests.tokens.oracle import FREE, NO_MODEL
 
 

@@ -24,7 +24,6 @@ from promptdsl import (
     UnknownBlock,
     UserActionBlock,
 )
-from tests.adapters.conversations import CONVERSATIONS, FORM, LOOK_UP, PNG, SEARCH, media, say
 from tests.internals import (
     ROLES,
     Role,
@@ -36,6 +35,7 @@ from tests.internals import (
     tool_tokens,
     tools_frame,
 )
+from tests.providers.conversations import CONVERSATIONS, FORM, LOOK_UP, PNG, SEARCH, media, say
 from tests.tokens.oracle import FREE, NO_MODEL
 
 TEXTS = st.text(max_size=20)

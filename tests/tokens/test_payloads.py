@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ChatTemplate, Message, Prompt
-from tests.adapters.conversations import FORM, LOOK_UP, PDF, PNG, PROMPTS, answer, call, say
-from tests.adapters.every_target import FACTS, write
 from tests.internals import (
     CLAUDE_TOOLS,
     Tally,
@@ -22,6 +20,8 @@ from tests.internals import (
     tokens_for,
     tool_tokens,
 )
+from tests.providers.conversations import FORM, LOOK_UP, PDF, PNG, PROMPTS, answer, call, say
+from tests.providers.every_target import FACTS, write
 from tests.tokens.oracle import FREE, NO_MODEL, characters_said, compact_json, framed
 
 ATTACHED = {

@@ -14,7 +14,7 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
 )
-from tests.adapters.conversations import call, media
+from tests.providers.conversations import call, media
 from tests.wire.sent import lost, say, written
 
 CLAUDE = "claude-opus-5"

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ImageBlock, Loss, Message, Prompt, ReasoningBlock, TextBlock, ToolDefinition
-from tests.adapters.conversations import (
+from tests.internals import Memory, Recall, Request, Span, Written
+from tests.internals import targets_module as targets
+from tests.providers.conversations import (
     ANYTHING,
     CONVERSATIONS,
     LOOK_UP,
@@ -22,11 +24,9 @@ from tests.adapters.conversations import (
     media,
     say,
 )
-from tests.adapters.every_target import FACTS, write
-from tests.adapters.laws import as_json
-from tests.adapters.strategies import joined, rounds_of, turns_of
-from tests.internals import Memory, Recall, Request, Span, Written
-from tests.internals import targets_module as targets
+from tests.providers.every_target import FACTS, write
+from tests.providers.laws import as_json
+from tests.providers.strategies import joined, rounds_of, turns_of
 from tests.searching import examples
 
 TARGETS = [name for name in FACTS if not name.startswith("template")]

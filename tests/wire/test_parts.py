@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptdsl import ImageBlock, Message, Prompt, TextBlock, ToolResultBlock, UnknownBlock
-from tests.adapters.conversations import call, media
 from tests.internals import TARGETS
+from tests.providers.conversations import call, media
 from tests.wire.sent import lost, say, sent
 
 MARKING, PLAIN = "gpt-5.6-sol", "openai"

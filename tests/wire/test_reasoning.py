@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from promptdsl import ReasoningBlock, ToolResultBlock, ToolUseBlock
-from tests.adapters.conversations import LOOK_UP, call
+from tests.providers.conversations import LOOK_UP, call
 from tests.wire.sent import answer, lost, say, sent
 
 BINDING = "claude-opus-5-5"

@@ -23,8 +23,8 @@ from promptdsl import (
     User,
     render,
 )
-from tests.adapters.conversations import PNG, call, marked, media
 from tests.internals import TARGETS, Memory, Written, facts_for
+from tests.providers.conversations import PNG, call, marked, media
 from tests.wire.sent import answer, say
 
 MODELS = ("claude-opus-5-5", "gpt-5.6-sol", "gemini-3.1-pro", "amazon.nova-lite-v1:0")

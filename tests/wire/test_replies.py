@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from promptdsl import DocumentBlock, ImageBlock, Message
-from tests.adapters.conversations import PNG, media
+from tests.providers.conversations import PNG, media
 from tests.wire.sent import say, sent
 
 # What a response counts.

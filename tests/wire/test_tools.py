@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptdsl import DataError, Message, OutputSchema, Prompt, Source, ToolDefinition
-from tests.adapters.conversations import call
 from tests.errors import raised
+from tests.providers.conversations import call
 from tests.wire.sent import answer, lost, say, sent, written
 
 ASK = say("user", "Hi.")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from promptdsl import Message, Prompt, TextBlock, ToolResultBlock, ToolUseBlock
-from tests.adapters.conversations import LOOK_UP, call, marked
+from tests.providers.conversations import LOOK_UP, call, marked
 from tests.wire.sent import answer, lost, say, sent, written
 
 NATIVE, OLDER, PICKY = "claude-opus-5-5", "claude-opus-4-5", "claude-haiku-5-5"

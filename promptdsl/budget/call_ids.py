@@ -1,0 +1,90 @@
+"""What parts of a prompt call and answer, and which forms of one part are alike in that."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from promptdsl.tree.calls import answers_of, calls_of
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.nodes import Call, FirstFit, Fragment, Recorded, Result
+
+
+def turns_in(node: Any) -> Iterator[Any]:
+    """Yield the turns and recordings in a part of a timeline, of several forms those of the first.
+
+    What is in a recorded conversation stands in its runs.
+    """
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, FirstFit):
+            waiting += one.content[:1]
+        elif isinstance(one, Fragment):
+            waiting += reversed(one.content)
+        else:
+            yield one
+
+
+def answered_by(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls that a turn answers, or the beginning of a run."""
+    return _head_answers(turn) if isinstance(turn, Recorded) else answers_of(turn)
+
+
+def left_open_by(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls that a turn makes, or the end of a run."""
+    return _tail_calls(turn) if isinstance(turn, Recorded) else calls_of(turn)
+
+
+def _head_answers(run: Recorded) -> tuple[str, ...]:
+    """Return the ids of the results a run begins with."""
+    found: list[str] = []
+    for said in run.items:
+        if said.role == "assistant":
+            break
+        found += [block.tool_use_id for block in said.content if block.type == "tool_result"]
+    return tuple(found)
+
+
+def _tail_calls(run: Recorded) -> tuple[str, ...]:
+    """Return the ids of the calls that a run ends with and does not answer."""
+    answered: set[str] = set()
+    for said in reversed(run.items):
+        if said.plain is None:
+            answered |= {b.tool_use_id for b in said.content if b.type == "tool_result"}
+        if said.role == "assistant":
+            return tuple(call.id for call in said.calls if call.id not in answered)
+    return ()
+
+
+Outward = tuple[list[str], list[str]]
+"""The calls that something leaves open, and those of others that it answers."""
+
+
+def alike(
+    forms: Sequence[Any], sizes: list[tuple[int, int]], *, in_turn: bool
+) -> list[tuple[int, int]]:
+    """Return of the sizes of forms those that call and answer what the first of them does.
+
+    Any other would leave a call without its result.
+    """
+    outward = _within if in_turn else _outward
+    said = [outward(forms[number]) for number, _ in sizes]
+    return [size for size, one in zip(sizes, said, strict=True) if one == said[0]]
+
+
+def _within(form: Node) -> Outward:
+    parts = [part for part, _ in walk(form)]
+    calls = [part.block.id for part in parts if isinstance(part, Call)]
+    return sorted(calls), sorted(part.tool_use_id for part in parts if isinstance(part, Result))
+
+
+def _outward(form: Node) -> Outward:
+    calls: list[str] = []
+    answers: list[str] = []
+    for turn in turns_in(form):
+        for id in answered_by(turn):
+            if id in calls:
+                calls.remove(id)
+            else:
+                answers.append(id)
+        calls += left_open_by(turn)
+    return sorted(calls), sorted(answers)

@@ -1,0 +1,134 @@
+"""A prompt and its budget: what is tried, counted as it is sent, and tried again."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Protocol, TypeVar
+
+from promptdsl.budget.budget import Budget
+from promptdsl.budget.dropped import Dropped, Needed, in_tokens
+from promptdsl.budget.limits import limited, still_cut
+from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
+from promptdsl.budget.places import hollow, reserved, settled
+from promptdsl.budget.plan import Fitted, Plan
+from promptdsl.foundation.errors import BudgetError
+from promptdsl.tree.node import Node
+from promptdsl.tree.nodes import Reserve
+
+STEPS = 8
+"""Into how many steps a budget is divided, by which the cut of a conversation moves."""
+
+
+class Sent(Protocol):
+    """What a tree came to."""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it is, as it is sent."""
+        ...
+
+
+S = TypeVar("S", bound=Sent)
+
+
+def fit(
+    tree: Node, budget: Budget, measure: Measure, send: Callable[[Node, bool], S]
+) -> tuple[Callable[[], tuple[Dropped, ...]], S]:
+    """Return what tells what had to be dropped for a tree to fit, and what the rest came to.
+
+    ``send`` runs a tree through the passes and its adapter; it is told whether anything is missing.
+    Raises :class:`BudgetError` when what has to stay is too much.
+    """
+    read, cut = limited(tree, measure)
+    total = budget.of(measure.facts.window, measure.facts.model)
+    if total is None:
+        whole = settled(read)
+        left = still_cut(cut, whole)
+        return (lambda: left), send(whole, bool(left))
+    limit = total - budget.reserve - reserved(read)
+    _check_reserves(read, budget, total)
+    plan = Plan(read, measure)
+    need = plan.total + frame_tokens(read, measure) - limit
+    if need <= total // STEPS:
+        need = 0  # turns that merge are less than each by itself: all of it may fit
+    while True:
+        # What is around the messages is only known when they are sent: before giving up, try.
+        fitted = plan.fit(min(need, plan.spare), total // STEPS)
+        left = still_cut(cut, fitted.tree)
+        sent = send(fitted.tree, bool(left or fitted.saved))
+        short = sent.tokens - limit
+        if short <= 0:
+            return partial(_all_dropped, left, fitted), sent
+        if need >= plan.spare:
+            raise _too_much(plan, limit, sent.tokens, tools_frame_of(read, measure))
+        if not need and measure.facts.binds_reasoning:
+            short = 1  # as soon as anything goes, reasoning does
+        need = _more(plan, need, short, (fitted.saved, total // STEPS))
+
+
+PATIENCE = 50
+"""How often as much is tried again, when nothing else goes for it, before it becomes more."""
+
+
+def _more(plan: Plan, need: int, short: int, before: tuple[int, int]) -> int:
+    """Return ``short`` tokens more than were needed, as often as it takes to save something else.
+
+    ``before`` is what was saved, and the tokens by which a cut moves.
+    """
+    saved, step = before
+    for tried in count():
+        need += short << max(tried - PATIENCE, 0)
+        if need >= plan.spare or plan.saves(need, step) != saved:
+            break
+    return need
+
+
+def _all_dropped(cut: tuple[Dropped, ...], fitted: Fitted) -> tuple[Dropped, ...]:
+    return (*cut, *fitted.dropped())
+
+
+def _check_reserves(tree: Node, budget: Budget, total: int) -> None:
+    """Raise :class:`BudgetError` when what is left free is more than there is."""
+    asked = [node for node in hollow(tree) if isinstance(node, Reserve)]
+    free = budget.reserve + sum(node.tokens for node in asked)
+    if free > total:
+        raise BudgetError(
+            f"the reserves are {in_tokens(free)}, the budget is {total:,}",
+            fix="give it a larger budget, or leave less free",
+            at=[node.source for node in asked],
+            limit=total - free,
+        )
+
+
+def _too_much(plan: Plan, limit: int, required: int, tools: int) -> BudgetError:
+    needed: list[Needed] = [*plan.needed()]
+    if tools:
+        needed.append(Needed("what the model is told of tools", tools, None))
+    needed.sort(key=lambda one: -one.tokens)
+    turns = sum(one.tokens for one in needed if one.kind == "turn")
+    if turns * 2 >= required:
+        fix = "put the turns of the conversation in a History: it is cut at its oldest exchanges"
+    else:
+        fix = _ADVICE[needed[0].kind] if needed else _ADVICE["part"]
+    shown = [f"\n  {one.what}, {in_tokens(one.tokens)}{_at(one)}" for one in needed[:SHOWN]]
+    what = f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"
+    said = what + "".join(shown)
+    return BudgetError(said, fix=fix, limit=limit, required=required, largest=needed)
+
+
+def _at(one: Needed) -> str:
+    return f": {one.source}" if one.source else ""
+
+
+_ADVICE = {
+    "question": "cut the text of the last user turn: Limit(max_tokens, text)",
+    "history": "keep fewer of its last exchanges, or record shorter results",
+    **dict.fromkeys(
+        ("part", "turn"),
+        "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
+    ),
+}
+"""By kind of what is largest, what to do about it."""
+
+SHOWN = 5
+"""How many of the largest parts an error names."""

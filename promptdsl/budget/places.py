@@ -1,0 +1,185 @@
+"""Places in a tree that may change: what is taken out of them, and the tree without it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import attrs
+
+from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.nodes import (
+    Conversation,
+    FirstFit,
+    Group,
+    Limit,
+    Recorded,
+    Reserve,
+    Result,
+    ToolTurn,
+)
+from promptdsl.tree.rewrite import any_said, rewrite, with_content
+
+
+@attrs.define(eq=False)
+class Place:
+    """A node where it stands: the ``index``-th part of what stands at ``parent``.
+
+    ``live`` is how many of its parts may go and are there, ``shell`` the tokens of what is around
+    them (a title, a frame), which goes with the last of them unless something else is ``fixed``.
+    """
+
+    node: Any
+    parent: "Place | None" = None
+    index: int = 0
+    depth: int = 0
+    holds: bool = False
+    """Whether it is a turn or stands in one, and not only around turns."""
+    fixed: bool = False
+    live: int = 0
+    shell: int = 0
+    changes: dict[int, Node | None] = attrs.field(factory=dict[int, Node | None])
+    decided: bool = False
+
+    def below(self, index: int, *, holds: bool) -> "Place":
+        """Return the place of the ``index``-th part."""
+        return Place(self.node.content[index], self, index, self.depth + 1, holds)
+
+    def becomes(self, node: Node | None) -> None:
+        """Say what stands here instead, ``None`` for nothing."""
+        self.decided = True
+        self.put(node)
+
+    def put(self, node: Node | None) -> None:
+        """Put something in this place, whatever was decided."""
+        if self.parent is not None:
+            self.parent.changes[self.index] = node
+
+    def clear(self) -> None:
+        """Forget what was said of this place."""
+        self.changes.clear()
+        self.decided = False
+
+
+def changed(root: Place, decided: Iterable[Place]) -> Node:
+    """Return the tree at ``root`` with what was decided of places. A container left empty goes."""
+    touched: dict[int, dict[int, Place]] = {}
+    seen = [*decided]
+    for place in seen:
+        _touch(place, touched)
+    for depth in range(max(touched, default=0), 0, -1):
+        for place in touched[depth].values():
+            if not place.decided:
+                place.put(_without(place))
+            _touch(place, touched)
+    whole = with_content(root.node, _content(root))
+    for place in (root, *seen, *(one for places in touched.values() for one in places.values())):
+        place.clear()
+    return whole  # type: ignore[no-any-return]
+
+
+def _touch(place: Place, touched: dict[int, dict[int, Place]]) -> None:
+    parent = place.parent
+    if parent is not None:
+        touched.setdefault(parent.depth, {})[id(parent)] = parent
+
+
+def _without(place: Place) -> Node | None:
+    content = _content(place)
+    if not any(content) and not isinstance(place.node, ToolTurn | Result):
+        return None
+    return with_content(place.node, content)  # type: ignore[no-any-return]
+
+
+def _content(place: Place) -> tuple[Any, ...]:
+    changes = place.changes
+    parts = ((changes.get(n, part), n in changes) for n, part in enumerate(place.node.content))
+    return tuple(part for part, is_changed in parts if part is not None or not is_changed)
+
+
+def settled(root: Node) -> Node:
+    """Return a tree with the first form wherever there are several, and without reserves."""
+    if not root.mask & HOLLOW:
+        return root
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, FirstFit):
+            return next((form for form in node.content if says(form)), None)
+        return None if isinstance(node, Reserve) else node
+
+    return rewrite(root, change, within=HOLLOW)
+
+
+def whole_units(root: Node) -> tuple[Node, dict[int, float | None]]:
+    """Return a tree in which what goes whole has its first forms: nothing in it is chosen singly.
+
+    That are groups, and forms, which may hold a ``FirstFit`` of their own. Beside it stand by id
+    the priorities that such groups had with all that was in them.
+    """
+    found = {id(node) for node in _outermost(root)}
+    priorities: dict[int, float | None] = {}
+    if not found:
+        return root, priorities
+
+    def change(node: Node) -> Node:
+        if id(node) not in found:
+            return node
+        if isinstance(node, FirstFit):
+            return with_content(node, tuple(map(settled, node.content)))
+        whole = settled(node)
+        priorities[id(whole)] = group_priority(node)
+        return whole
+
+    return rewrite(root, change, within=HOLLOW), priorities
+
+
+def group_priority(group: Node) -> float | None:
+    """Return the priority of a Group: its own, else the lowest inside, ``None`` without any."""
+    own = priority_of(group)
+    if own is not None:
+        return own
+    inside = (priority_of(node) for node, _ in walk(group))
+    return min((priority for priority in inside if priority is not None), default=None)
+
+
+def priority_of(node: Any) -> float | None:
+    """Return the priority its author gave a node."""
+    if isinstance(node, Group | FirstFit | Conversation):
+        return node.priority
+    return node.options.priority  # type: ignore[no-any-return]
+
+
+def _outermost(root: Node) -> Iterator[Node]:
+    """Yield the outermost groups and alternatives of a tree in which others stand."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Group | FirstFit):
+            waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+        elif any(isinstance(one, FirstFit) and one is not node for one, _ in walk(node)):
+            yield node
+
+
+def says(form: Node) -> bool:
+    """Return whether there is anything in a form: one that came to nothing is none."""
+    if any_said((form,)):
+        return True
+    return any(isinstance(node, Recorded | ToolTurn | Result) for node, _ in walk(form))
+
+
+def hollow(root: Node) -> Iterator[Node]:
+    """Yield the nodes of a tree in which something stands for others, or is chosen or left free."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+
+
+def is_settled(root: Node) -> bool:
+    """Return whether there is nothing in a tree that has to be chosen, cut or left free."""
+    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))
+
+
+def reserved(root: Node) -> int:
+    """Return how many tokens the reserves of a tree ask for."""
+    return sum(node.tokens for node in hollow(root) if isinstance(node, Reserve))

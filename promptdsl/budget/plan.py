@@ -1,0 +1,128 @@
+"""A plan: what a prompt needs, what may go, and the tree that is left for a limit."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import attrs
+
+from promptdsl.budget.choose import Choice, Order
+from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
+from promptdsl.budget.histories import Cuts, Spoken, cuts_of, heard
+from promptdsl.budget.measure import Measure
+from promptdsl.budget.pairs import last_question, pair_units
+from promptdsl.budget.places import Place, changed, settled
+from promptdsl.budget.scan import Entry, Scan, scan
+from promptdsl.budget.units import Past
+from promptdsl.messages.message import Message, spoken
+from promptdsl.tree.node import Node
+from promptdsl.tree.nodes import Conversation, Group, Recorded
+
+
+@attrs.frozen(eq=False)
+class Fitted:
+    """A tree that was fitted, and the tokens that were saved."""
+
+    tree: Node
+    saved: int
+    _choice: Choice
+    _entries: Sequence[Entry]
+
+    def dropped(self) -> tuple[Dropped, ...]:
+        """Return what is missing, in the order of the document."""
+        return dropped_by(self._choice, self._entries)
+
+
+class Plan:
+    """What may go of a prompt to make room, and in which order. It is made once for all limits.
+
+    ``total`` are the tokens of all of it, ``spare`` those that may go.
+    """
+
+    def __init__(self, root: Node, measure: Measure) -> None:
+        self._scan = scan(root, measure)
+        self.total = sum(entry.tokens for entry in self._scan.entries)
+        _cut_histories(self._scan)
+        self._order = Order(self._scan.units)
+        self.spare = self._order.all
+
+    def fit(self, need: int, step: int | None = None) -> Fitted:
+        """Return the tree without at least ``need`` tokens, or all that may go if that is less.
+
+        ``step`` are the tokens by which the cut of a conversation moves that does not say.
+        """
+        choice = self._order.choose(min(need, self.spare), step)
+        tree = changed(self._scan.root, [*_decided(choice)])
+        return Fitted(settled(tree), choice.saved, choice, self._scan.entries)
+
+    def saves(self, need: int, step: int | None = None) -> int:
+        """Return how many tokens :meth:`fit` saves."""
+        return self._order.choose(min(need, self.spare), step).saved
+
+    def needed(self) -> tuple[Needed, ...]:
+        """Return what has to stay, the largest first."""
+        return needed_by(self._scan.entries, self._order.within)
+
+
+def _decided(choice: Choice) -> Iterator[Place]:
+    for forms, number in choice.forms.values():
+        forms.place.becomes(forms.node.content[forms.sizes[number][0]])
+        yield forms.place
+    for past, place in choice.cuts.values():
+        if past.cuts is not None and place:
+            past.place.becomes(past.cuts.kept(place))
+            yield past.place
+    for unit in choice.gone.values():
+        for one in (unit, *unit.beside):
+            one.place.becomes(None)
+            yield one.place
+
+
+def _cut_histories(found: Scan) -> None:
+    """Find where the recorded conversations of a prompt may be cut."""
+    tied = pair_units(found.entries)
+    asked = last_question(found.entries)
+    for number, entry in enumerate(found.entries):
+        unit = entry.unit
+        if isinstance(unit, Past):
+            # What is behind the last question stays, but for the oldest rounds.
+            required = 0 <= asked <= number or number in tied.calling
+            answers = number in tied.answering
+            unit.cuts = _cuts(entry, found.measure, required=required, answers=answers)
+        elif unit is not None and 0 <= asked <= number and isinstance(unit.node, Group):
+            # Its own number may send the last question away; one of what is beside it may not.
+            unit.stays = unit.stays or unit.node.priority is None
+
+
+def _cuts(entry: Entry, measure: Measure, *, required: bool, answers: bool) -> Cuts:
+    node: Conversation = entry.place.node
+    if len(node.content) == 1 and isinstance(node.content[0], Recorded):
+        tokens: Sequence[int] = measure.messages(node.content[0])
+        known = _heard(node.content[0])
+    else:
+        tokens = [*chain.from_iterable(_tokens(one, measure) for one in node.content)]
+        known = heard([*chain.from_iterable(map(_said, node.content))], Spoken())
+    return cuts_of(node, tokens, known, required=required, answers=answers)
+
+
+def _heard(run: Recorded) -> Spoken:
+    """Return where a run begins anew, going on from what was found the last time."""
+    known = getattr(run, "known", None)
+    before = Spoken() if known is None else known.found.get(heard, Spoken())
+    if before.count > len(run.items):
+        before = Spoken()
+    found = heard(run.items, before)
+    if known is not None:
+        known.found = {**known.found, heard: found}
+    return found
+
+
+def _tokens(one: Node, measure: Measure) -> Sequence[int]:
+    return measure.messages(one) if isinstance(one, Recorded) else [measure.turn(one)[0]]
+
+
+def _said(one: Node) -> Sequence[Message]:
+    return one.items if isinstance(one, Recorded) else (_ELSE,)
+
+
+_ELSE = spoken("ephemeral", "")
+"""What stands for an event or a request-only turn: nobody speaks."""

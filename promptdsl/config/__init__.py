@@ -1,0 +1,1 @@
+"""Settings of a render, and the facts of models and providers."""

@@ -1,0 +1,61 @@
+"""Facts about models that users add."""
+
+from types import TracebackType
+from typing import Unpack
+
+from promptdsl.config.model_facts import Facts, checked_facts
+from promptdsl.config.models import ModelEntry, add_entry, check_provider, take_back
+from promptdsl.foundation.errors import OptionError, PromptError
+from promptdsl.foundation.source import author
+
+
+class RegisteredModel:
+    """A model that was registered; as a context manager it takes that back at the end."""
+
+    __slots__ = ("_entry", "_pattern")
+
+    def __init__(self, pattern: str, entry: ModelEntry) -> None:
+        self._pattern = pattern
+        self._entry = entry
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        take_back(self._pattern, self._entry)
+
+
+def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> RegisteredModel:
+    """Say what models of a name can take, for the whole process: fields of :class:`ModelFacts`.
+
+    It holds for names that are ``pattern``, or ``pattern`` and a date or version; the longest
+    pattern counts. ``provider`` is the target that such a name alone stands for. What comes with
+    promptdsl for the same pattern still holds where nothing else is said here; registering a
+    pattern again replaces what was registered. ``window``, ``output`` and ``cache_minimum`` are
+    tokens, ``template`` is a chat template's text or a Hugging Face tokenizer. What is returned is
+    a context manager for those who want it for a while: ``with register_model(...): ...``.
+
+    Raises :class:`TargetError` for an unknown provider, :class:`OptionError` for a fact that is
+    unknown or has a value it cannot take, :class:`ContentError` for what is no chat template.
+    """
+    try:
+        _check_pattern(pattern)
+        check_provider(provider)
+        entry = ModelEntry(pattern, provider, checked_facts(facts))
+    except PromptError as error:
+        raise error.located(author()) from None
+    add_entry(pattern, entry)
+    return RegisteredModel(pattern, entry)
+
+
+def _check_pattern(pattern: object) -> None:
+    if not isinstance(pattern, str) or not pattern:
+        raise OptionError(
+            f"a pattern is the name of a model, not {pattern!r}",
+            fix="write it as it begins: register_model('my-model', ...)",
+        )

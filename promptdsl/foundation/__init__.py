@@ -1,0 +1,1 @@
+"""The ground: errors, source lines, escaping, JSON, files. It knows nothing of prompts."""

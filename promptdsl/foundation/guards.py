@@ -1,0 +1,106 @@
+"""Guards: text that cannot close, open or forge the fences around it."""
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+
+from promptdsl.foundation.errors import ConfigError
+from promptdsl.foundation.escaping import CHARACTERS, reference
+from promptdsl.foundation.unicode import exact_str, is_whole
+
+# Guards: author text stays inside the fences it stands in.
+
+_TAG = re.compile(r"<(?=\s*+(/?+)\s*+([A-Za-z_\u0130\u0131\u017f\u212a][\w.\-]*+))")
+_ASCII_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
+"""The letters a reader that ignores case takes for ASCII ones."""
+
+
+def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) -> str:
+    """Return author text that neither opens nor closes a fence called one of ``names``.
+
+    The ``<`` of what reads as a delimiter of theirs, in any case, with white space or attributes,
+    closed or not, is ``&lt;``; all else is as written. ``openings`` are names of fences the text
+    does not stand in: it may not open one, and has none to close. Give the finished text of the
+    place, its encoded values included: they hold no ``<``, and so cannot complete a delimiter
+    behind one the author wrote. Returns the same object when nothing changes.
+    """
+    closing = _folded(frozenset(names))
+    return guard_folded(
+        text, closing, closing | _folded(frozenset(openings)) if openings else closing
+    )
+
+
+def guard_folded(text: str, closing: Collection[str], opening: Collection[str]) -> str:
+    """Return what :func:`guard` does, for names that :func:`fold` has gone over already."""
+    text = exact_str(text)
+    if "<" not in text:
+        return text
+
+    def escaped(match: re.Match[str]) -> str:
+        return "&lt;" if fold(match[2]) in (closing if match[1] else opening) else "<"
+
+    guarded = _TAG.sub(escaped, text)
+    return text if len(guarded) == len(text) else guarded
+
+
+@lru_cache(maxsize=32)
+def _folded(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold, names))
+
+
+def fold(name: str) -> str:
+    """Return the name of a tag as a tolerant reader compares it."""
+    return name.rstrip(".-").translate(_ASCII_TWINS).lower()
+
+
+def guard_prefixes(text: str, delimiters: Collection[str]) -> str:
+    """Return a text in which none of the literal ``delimiters`` occurs.
+
+    The first character of each occurrence becomes a reference by number. Encoded values go through
+    this behind ``body``, and ``decode`` still gives them back. Raises :class:`ConfigError` for a
+    delimiter that holds ``&`` or ``;`` or could stand inside a reference (``#``, ``12``, ``lt``):
+    writing a reference would write the delimiter. Returns the same object when nothing changes.
+    """
+    pattern = _occurrence(frozenset(delimiters))
+    return pattern.sub(reference, text) if pattern else text
+
+
+_IN_NUMBER = re.compile("#?[0-9]*")
+
+
+def _in_reference(delimiter: str) -> bool:
+    if "&" in delimiter or ";" in delimiter or _IN_NUMBER.fullmatch(delimiter):
+        return True
+    return any(delimiter in name for name in CHARACTERS)
+
+
+@lru_cache(maxsize=32)
+def _occurrence(delimiters: frozenset[str]) -> re.Pattern[str] | None:
+    wanted = sorted(filter(None, delimiters))
+    for delimiter in wanted:
+        check_delimiter(delimiter)
+    alternatives = "|".join(map(re.escape, wanted))
+    return re.compile(f"(?={alternatives}).", re.DOTALL) if wanted else None
+
+
+def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
+    """Raise :class:`ConfigError` for a text that cannot be kept out of what stands inside it."""
+    if not delimiter.strip() or not is_whole(delimiter):
+        raise ConfigError(
+            f"the delimiter {delimiter!r} is blank, or no valid text",
+            fix="choose one that can be seen, such as '[[event'",
+        )
+    if not tag and _in_reference(delimiter.strip()):
+        raise ConfigError(
+            f"the delimiter {delimiter!r} reads as part of a character reference",
+            fix="choose one with other characters, such as '[[event'",
+        )
+
+
+def guard_end(text: str) -> str:
+    """Return a text whose end cannot begin a delimiter that the text behind it completes."""
+    body = text.rstrip()
+    body = body[:-1].rstrip() if body.endswith("/") else body
+    if not body.endswith("<"):
+        return text
+    return f"{body[:-1]}&lt;{text[len(body) :]}"

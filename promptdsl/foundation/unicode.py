@@ -1,0 +1,86 @@
+"""Characters: lone surrogates, control characters and invisible ones in a text."""
+
+import re
+from collections.abc import Iterable
+
+# Character classes, as the inside of a regular expression's brackets.
+CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+NOT_CRLF = r"(?<!\r(?=\n))"
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_CONTROLS = re.compile(rf"[{CONTROL}\r]{NOT_CRLF}")
+
+
+def exact_str(text: str) -> str:
+    """Return a text as an exact ``str``: a subclass may say another text when formatted."""
+    return text if type(text) is str else str.__str__(text)
+
+
+# What a text holds that a reader does not see.
+
+_EMOJI = (
+    r"[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
+    r"\u2934\u2935\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+    r"(?:[\U0001f3fb-\U0001f3ff]|[\ufe0e\ufe0f])?+"
+)
+# The three flags recommended for general interchange (UTS #51): England, Scotland, Wales.
+_FLAG = (
+    "\U0001f3f4\U000e0067\U000e0062"
+    "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)"
+    "\U000e007f"
+)
+# Scripts that spell with joiners: Arabic, the Brahmic family, Mongolian.
+_JOINING = (
+    r"[\u0600-\u061b\u061d-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]"
+    r"[\u200c\u200d]"
+)
+_UNSEEN = (
+    r"[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
+)
+_ANY_UNSEEN = re.compile(_UNSEEN)
+_INVISIBLE = re.compile(
+    rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|({_UNSEEN})"
+)
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text holds no lone surrogate, so that it has a UTF-8 form."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def whole(text: str) -> tuple[str, bool]:
+    """Return a text with U+FFFD for every lone surrogate, and whether it held any."""
+    text = exact_str(text)
+    if is_whole(text):
+        return text, False
+    return _SURROGATE.sub("\ufffd", text), True
+
+
+def controls(text: str) -> tuple[str, ...]:
+    """Return the characters that every encoded place writes by number, as names like ``U+0007``.
+
+    Control characters (a lone CR too), lone surrogates, U+FFFE and U+FFFF; each once, in order.
+    """
+    return () if text.isprintable() else _names(_CONTROLS.findall(text))
+
+
+def invisible(text: str) -> tuple[str, ...]:
+    """Return the invisible, bidirectional and tag characters, which are kept, as ``U+200B``.
+
+    Each once, in order. Those that spell something are not reported: joiners and selectors in
+    emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need them.
+    """
+    if text.isascii() or not _ANY_UNSEEN.search(text):
+        return ()
+    return _names(filter(None, _INVISIBLE.findall(text)))
+
+
+def _names(characters: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"U+{ord(character):04X}" for character in dict.fromkeys(characters))

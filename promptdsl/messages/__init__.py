@@ -1,0 +1,68 @@
+"""Content blocks: what a message is made of, frozen values that know no tree and no provider."""
+
+from promptdsl.foundation.json import EMPTY
+from promptdsl.messages.block_data import block_from_dict, contents
+from promptdsl.messages.block_fields import (
+    CACHES,
+    ERROR_TYPES,
+    Cache,
+    error_type,
+    mapping,
+    optional,
+    string,
+)
+from promptdsl.messages.blocks import (
+    CLASSES,
+    AudioBlock,
+    Block,
+    CodeBlock,
+    DocumentBlock,
+    EventBlock,
+    ImageBlock,
+    JsonBlock,
+    MediaBlock,
+    ReasoningBlock,
+    StateChangeBlock,
+    SystemEventBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    UserActionBlock,
+    VideoBlock,
+)
+from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
+
+__all__ = [
+    "CACHES",
+    "CLASSES",
+    "EMPTY",
+    "ERROR_TYPES",
+    "AudioBlock",
+    "Block",
+    "Cache",
+    "CodeBlock",
+    "DocumentBlock",
+    "EventBlock",
+    "ImageBlock",
+    "JsonBlock",
+    "MediaBlock",
+    "ReasoningBlock",
+    "StateChangeBlock",
+    "SystemEventBlock",
+    "TextBlock",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "UnknownBlock",
+    "UserActionBlock",
+    "VideoBlock",
+    "block_from_dict",
+    "contents",
+    "error_type",
+    "mapping",
+    "optional",
+    "string",
+    "text_block",
+    "tool_result_block",
+    "tool_use_block",
+]

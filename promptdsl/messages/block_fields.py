@@ -1,0 +1,131 @@
+"""What the fields of blocks and messages may hold, checked; each error names the key."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, cast, get_args
+from uuid import UUID
+
+from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf
+from promptdsl.foundation.json import ABSENT, exact, plain
+from promptdsl.messages.media.source import MediaSource
+
+Check: TypeAlias = Callable[[Any, str], Any]
+"""Returns what a field keeps of a value; :class:`DataError` names the key of what it cannot."""
+
+Cache: TypeAlias = Literal["default", "5m", "1h"]
+"""A cache mark behind a block: the provider's default time to live, five minutes or an hour."""
+
+CACHES: tuple[str, ...] = get_args(Cache)
+
+ERROR_TYPES: tuple[str, ...] = (
+    "unknown_tool",
+    "validation_error",
+    "execution_error",
+    "timeout_error",
+    "interrupted",
+)
+
+
+def checks(**by_field: Check) -> Mapping[str, Check]:
+    """Return what checks each field, in the order of the fields."""
+    return by_field
+
+
+def kind_of(value: object) -> str:
+    """Return what to call the type of a value in an error."""
+    frozen: Mapping[object, str] = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
+    name = type(value).__name__
+    return frozen.get(cast("object", type(value)), name)
+
+
+def string(value: Any, key: str) -> str:
+    """Return a string; :class:`DataError` names the key of what is none."""
+    if not isinstance(value, str):
+        raise DataError(f"{key!r} is a string, not {kind_of(value)}")
+    return cast("str", exact(value))
+
+
+def optional(value: Any, key: str) -> str | None:
+    """Return a string or ``None``; :class:`DataError` names the key of what is neither."""
+    return None if value is None else string(value, key)
+
+
+def mapping(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a mapping; :class:`DataError` names the key of what is none."""
+    if type(value) is not dict and not isinstance(value, Mapping):
+        raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
+    return cast("Mapping[str, Any]", value)
+
+
+def word(value: Any, key: str) -> Any:
+    """Return a string or a number; :class:`DataError` names the key of what is neither."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return plain(value, key, _event_leaf) if number else string(value, key)
+
+
+def flag(value: Any, key: str) -> bool:
+    """Return a boolean; :class:`DataError` names the key of what is none."""
+    if not isinstance(value, bool):
+        shown = repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
+        raise DataError(f"{key!r} is true or false, not {shown}")
+    return value
+
+
+def cache(value: Any, key: str) -> str | None:
+    """Return a cache mark or ``None``; :class:`DataError` names the key of what is neither."""
+    return None if value is None else one_of(CACHES, value, key)
+
+
+def error_type(value: Any, key: str) -> str | None:
+    """Return a type of error or ``None``; :class:`DataError` names the key of what is neither."""
+    return None if value is None else one_of(ERROR_TYPES, value, key)
+
+
+def one_of(known: tuple[str, ...], value: Any, key: str) -> str:
+    """Return one of the known strings; :class:`DataError` names the key of any other value."""
+    found = string(value, key)
+    if found not in known:
+        raise DataError(f"unknown {key!r} {found[:60]!r}", fix=nearest(found[:60], known))
+    return found
+
+
+def media(value: Any, key: str) -> MediaSource:
+    """Return where the bytes are; :class:`DataError` when it is nothing that tells."""
+    if not isinstance(value, MediaSource):
+        raise DataError(
+            f"{key!r} is a MediaSource, not {kind_of(value)}",
+            fix="block_from_dict() takes it as a dictionary",
+        )
+    return value
+
+
+def json_value(value: Any, key: str) -> Any:
+    """Return data that JSON can say, frozen; :class:`DataError` names what it cannot."""
+    return plain(value, key)
+
+
+def json_mapping(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a mapping of data that JSON can say, frozen."""
+    return cast("Mapping[str, Any]", plain(mapping(value, key), key))
+
+
+def event_value(value: Any, key: str) -> Any:
+    """Return data of an event, frozen: beside what JSON can say, what has a text of its own.
+
+    Dates, times, ``Decimal``, ``Fraction`` and ``UUID`` do; code may give them, data cannot.
+    """
+    return value if value is ABSENT else plain(value, key, _event_leaf)
+
+
+def event_mapping(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a mapping of data of an event, frozen."""
+    return cast("Mapping[str, Any]", plain(mapping(value, key), key, _event_leaf))
+
+
+def _event_leaf(item: Any, around: Around, key: Any) -> Any:
+    if isinstance(item, float | date | time | Decimal | Fraction | UUID):
+        return item
+    return json_leaf(item, around, key)

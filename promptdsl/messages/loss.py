@@ -1,0 +1,40 @@
+"""What a target cannot say, recorded instead of kept silent."""
+
+from typing import Literal, TypeAlias
+
+import attrs
+
+from promptdsl.foundation.source import Source
+from promptdsl.messages.message import Message
+
+LossKind: TypeAlias = Literal["content", "role", "hint"]
+
+
+@attrs.frozen
+class Loss:
+    """One thing a target cannot say.
+
+    ``kind``: ``content`` is text or media that will not be sent, ``role`` is something said in
+    another voice, ``hint`` is a mark, a name or a flag that has no word there. ``path`` is the
+    address in the tree, ``source`` the author's file and line where it is known.
+    """
+
+    kind: LossKind
+    what: str
+    why: str
+    path: str = ""
+    source: Source | None = None
+    message: Message | None = attrs.field(default=None, eq=False, repr=False)
+
+    def __str__(self) -> str:
+        place = f"{self.source}: " if self.source else ""
+        path = f" ({self.path})" if self.path else ""
+        return f"{place}{self.kind}: {self.what}{path}: {self.why}"
+
+
+def loss_of(message: Message, kind: LossKind, what: str, why: str) -> Loss:
+    """Return a loss that names the turn a message was made of."""
+    origin = message.sources[0] if message.origins else None
+    if origin is None:
+        return Loss(kind, what, why, message=message)
+    return Loss(kind, what, why, origin.address, origin.source, message)

@@ -1,0 +1,121 @@
+"""The size of a picture in pixels, from its header alone: nothing is decompressed."""
+
+import base64
+import struct
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from promptdsl.messages.media.media_type import sniff
+from promptdsl.messages.media.source import MediaSource
+
+Size: TypeAlias = tuple[int, int]
+
+HEADER = 1024 * 1024
+"""How much base64 text is decoded to find a header, in characters; a whole number of quartets."""
+
+MOST_SEGMENTS = 1_000
+"""How many segments of a JPEG are passed over: profiles and thumbnails take some dozens."""
+
+
+def image_size(data: bytes) -> Size | None:
+    """Return width and height in pixels, as stored: a rotation in EXIF is not applied.
+
+    ``None`` for what is no PNG, JPEG, GIF, WebP or BMP, or is cut off before its size.
+    """
+    read = _READERS.get(sniff(data) or "")
+    try:
+        width, height = (read and read(data)) or (0, 0)
+    except (struct.error, IndexError):
+        return None
+    return (width, height) if width and height else None
+
+
+def described(source: MediaSource) -> str:
+    """Return how an attachment is given, its type and its size: ``(base64) image/png 640x480``."""
+    said = [f"({source.kind})", *([source.media_type] if source.media_type else [])]
+    size = _size_within(source.value) if source.kind == "base64" else None
+    return " ".join([*said, *([f"{size[0]}x{size[1]}"] if size else [])])
+
+
+def _size_within(encoded: str) -> Size | None:
+    try:
+        return image_size(base64.b64decode(encoded[:HEADER]))
+    except ValueError:
+        return None
+
+
+def _png(data: bytes) -> Size | None:
+    """PNG, third edition, 11.2.1: the header is the first chunk."""
+    name, width, height = struct.unpack_from(">4sII", data, 12)
+    return (width, height) if name == b"IHDR" else None
+
+
+def _gif(data: bytes) -> Size | None:
+    """GIF89a, section 18: the logical screen."""
+    width, height = struct.unpack_from("<HH", data, 6)
+    return width, height
+
+
+def _bmp(data: bytes) -> Size | None:
+    """Windows bitmaps: the size of the header tells its form; a negative height is top-down."""
+    form = "<HH" if data[14] == 12 else "<ii"
+    width, height = struct.unpack_from(form, data, 18)
+    return abs(width), abs(height)
+
+
+def _webp(data: bytes) -> Size | None:
+    """RFC 9649: the first chunk is lossy, lossless or extended, each with a size of its own."""
+    read = _CHUNKS.get(data[12:16])
+    return read(data) if read else None
+
+
+def _lossy(data: bytes) -> Size | None:
+    """RFC 6386, 9.1: a key frame begins with its start code; the upper bits are a scale."""
+    start, width, height = struct.unpack_from("<3sHH", data, 23)
+    return (width & 0x3FFF, height & 0x3FFF) if start == b"\x9d\x01\x2a" else None
+
+
+def _lossless(data: bytes) -> Size | None:
+    """RFC 9649, 3.4: a signature byte, then 14 bits for each side, less one."""
+    mark, bits = struct.unpack_from("<BI", data, 20)
+    return ((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1) if mark == 0x2F else None
+
+
+def _extended(data: bytes) -> Size | None:
+    """RFC 9649, 2.7: 24 bits for each side of the canvas, less one."""
+    width, rest, height, more = struct.unpack_from("<HBHB", data, 24)
+    return (rest << 16 | width) + 1, (more << 16 | height) + 1
+
+
+def _jpeg(data: bytes) -> Size | None:
+    """ITU-T T.81, B.2: segments with their lengths, up to the frame header, which has the size."""
+    place = 2
+    for _ in range(MOST_SEGMENTS):
+        mark, code, length = struct.unpack_from(">BBH", data, place)
+        if mark != 0xFF or code in _JPEG_DATA:
+            return None
+        if code in _JPEG_FRAMES:
+            height, width = struct.unpack_from(">HH", data, place + 5)
+            return width, height
+        # A fill byte may stand before a marker; a marker without a segment has no length.
+        place += 1 if code == 0xFF else 2 if code in _JPEG_BARE else 2 + length
+    return None
+
+
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD9)})
+_JPEG_DATA = frozenset({0x00, 0xD9, 0xDA})
+
+_CHUNKS: Mapping[bytes, Callable[[bytes], Size | None]] = {
+    b"VP8 ": _lossy,
+    b"VP8L": _lossless,
+    b"VP8X": _extended,
+}
+
+_READERS: Mapping[str, Callable[[bytes], Size | None]] = {
+    "image/png": _png,
+    "image/jpeg": _jpeg,
+    "image/gif": _gif,
+    "image/webp": _webp,
+    "image/bmp": _bmp,
+}

@@ -1,0 +1,42 @@
+"""Cache marks, both ways: at most four in a request, an hour before five minutes."""
+
+from collections.abc import Mapping
+from itertools import chain
+
+from promptdsl.foundation.errors import DataError
+from promptdsl.messages import Cache
+from promptdsl.providers.shared.cache_marks import places_of, settle_marks
+from promptdsl.providers.shared.checks import mapping
+from promptdsl.providers.shared.request import Mark, Param
+from promptdsl.providers.shared.turns import Turns
+
+
+def write_marks(request: Turns, tools: list[Param]) -> None:
+    """Put the marks that a request may carry on what they stand behind."""
+    sent = chain(tools, request.system, *(turn["content"] for turn in request.entries))
+    kept = {id(mark.param): mark for mark in settle_marks(request, sent, ordered=True)}
+    tools[:] = _marked(tools, kept)
+    request.system = _marked(request.system, kept)
+    for place in places_of(request.entries, kept):
+        turn = request.entries[place]
+        request.entries[place] = {**turn, "content": _marked(turn["content"], kept)}
+
+
+def _marked(params: list[Param], kept: Mapping[int, Mark]) -> list[Param]:
+    return [
+        {**param, "cache_control": _control(kept[id(param)])} if id(param) in kept else param
+        for param in params
+    ]
+
+
+def _control(mark: Mark) -> Param:
+    ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
+    return {"type": "ephemeral", **ttl}
+
+
+def read_mark(control: object) -> Cache | None:
+    """Return how long a ``cache_control`` asks for; :class:`DataError` for an unknown ``ttl``."""
+    ttl = None if control is None else mapping(control).get("ttl", "default")
+    if ttl not in (None, "default", "5m", "1h"):
+        raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
+    return ttl

@@ -1,0 +1,218 @@
+"""Writing: a prompt becomes the arguments of a request."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+
+from promptdsl import messages as b
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.messages import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.anthropic.marks import read_mark, write_marks
+from promptdsl.providers.anthropic.media import source_param
+from promptdsl.providers.anthropic.read import EXTRA, read_block
+from promptdsl.providers.anthropic.reasoning import reasoning_param
+from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.shared.blocks import write_blocks
+from promptdsl.providers.shared.conversation import write_turns
+from promptdsl.providers.shared.foreign import ITEM
+from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.reasoning import stale_before
+from promptdsl.providers.shared.request import Mark, Param
+from promptdsl.providers.shared.text import (
+    arguments_of,
+    call_id,
+    json_copy,
+    result_id,
+    tool_name,
+    utf8,
+)
+from promptdsl.providers.shared.turns import Dialect, Turns
+
+if TYPE_CHECKING:
+    from anthropic.types import (
+        MessageParam,
+        OutputConfigParam,
+        TextBlockParam,
+        ToolChoiceParam,
+        ToolUnionParam,
+    )
+
+
+def params_of(request: Turns) -> list[Param]:
+    """Return the blocks of the message at hand."""
+    said = request.message
+    name, text = said.details.name, said.plain
+    if name is not None and said.role != "tool":
+        request.lose("hint", f"name {name!r}", "a message has no speaker's name")
+    if text is None:
+        return _params(request, said.content, said.role)
+    if text and not text.isspace():
+        return [{"type": "text", "text": text}]
+    if text:
+        _lose_blank(request)
+    return []
+
+
+def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
+    return write_blocks(
+        request, content, place, origin="anthropic", writers=_WRITERS[place], known=_known
+    )
+
+
+def _known(block: b.UnknownBlock) -> b.Block:
+    return read_block(block.data)
+
+
+def _finished(request: Turns, param: Param, extra: Mapping[str, Any], cache: str | None) -> Param:
+    """Return a block with those of its further keys that are known here, and note its mark."""
+    kind = param["type"]
+    for key, value in extra.items():
+        cited = kind == "text" and request.message.role != "assistant"
+        if value is not None and key in EXTRA[kind] and not cited:
+            param[key] = json_copy(value)
+        elif value is not None and key != ITEM:
+            request.lose("hint", f"key {key!r}", f"{kind} blocks have none here")
+    if cache:
+        request.marks.append(Mark(param, cache, request.index, request.message))
+    return param
+
+
+def _text(request: Turns, block: TextBlock) -> Param | None:
+    if block.text and not block.text.isspace():
+        return _finished(request, {"type": "text", "text": block.text}, block.extra, block.cache)
+    if block.text or block.cache:
+        _lose_blank(request)
+    return None
+
+
+def _lose_blank(request: Turns) -> None:
+    request.lose("hint", "text block", "only white space, or empty under a cache mark")
+
+
+def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
+    if block.type not in request.facts.media:
+        request.lose("content", f"{block.type} block", "this model takes none")
+        return None
+    request.clean(block.source.value, f"the {block.source.kind} of the {block.type}")
+    source = source_param(block.type, block.source)
+    if source is None:
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose("content", what, "not a source or a media type that is taken")
+        return None
+    param: Param = {"type": block.type, "source": source}
+    for key, value in (("title", block.title), ("detail", block.detail)):
+        if value and block.is_document and key == "title":
+            param["title"] = request.clean(value, "a title")
+        elif value:
+            request.lose("hint", key, f"{block.type} blocks have none")
+    return _finished(request, param, block.extra, block.cache)
+
+
+def _call(request: Turns, block: ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = tool_name(request, name, longest=LONGEST_NAME)
+    id = call_id(request, block.id)
+    param: Param = {
+        "type": "tool_use",
+        "id": id,
+        "name": name,
+        "input": arguments_of(request, block),
+    }
+    plain = block.cache is None and block.extra is EMPTY
+    return param if plain else _finished(request, param, block.extra, block.cache)
+
+
+def _result(request: Turns, block: ToolResultBlock) -> Param:
+    # An error has text and nothing else.
+    id, content = result_id(request, block.tool_use_id), block.content
+    inner = content[0] if len(content) == 1 and not block.is_error else None
+    if type(inner) is TextBlock and inner.cache is block.cache is None:
+        text, plain = inner.text, inner.extra is block.extra is EMPTY
+        if plain and text and not text.isspace():
+            said = [{"type": "text", "text": text}]
+            return {"type": "tool_result", "tool_use_id": id, "content": said}
+    param: Param = {"type": "tool_result", "tool_use_id": id}
+    before = len(request.marks)
+    params = _params(request, content, "error result" if block.is_error else "result")
+    if block.is_error and not params:
+        error = utf8((block.error_type or "").strip())
+        params = [{"type": "text", "text": error or "error"}]
+    param |= {"content": params} if params else {}
+    param |= {"is_error": True} if block.is_error else {}
+    # A nested mark counts as one of four, and gateways refuse it: it goes on the result.
+    marks = [block.cache, *(mark.cache for mark in request.marks[before:])]
+    del request.marks[before:]
+    cache = "1h" if "1h" in marks else next(filter(None, marks), None)
+    return _finished(request, param, block.extra, cache)
+
+
+def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
+    kind = str(block.data.get("type"))
+    answers = kind == "server_tool_use" or kind.endswith("_tool_result")
+    if (request.message.role == "assistant") != answers and (answers or kind in _GIVEN):
+        why = f"there is none in {request.message.role} content"
+        request.lose("content", f"{kind} block", why)
+        return None
+    param = json_copy(dict(block.data))
+    return _finished(request, param, {}, read_mark(param.pop("cache_control", None)))
+
+
+_GIVEN = ("image", "document", "search_result", "container_upload")
+"""The types of blocks that only a user gives, which the service refuses in an answer."""
+
+_TEXT: Mapping[str, Any] = {"text": _text, "reasoning": reasoning_param}
+_MEDIA: Mapping[str, Any] = {"image": _media, "document": _media, "unknown": _unknown}
+_USER: Mapping[str, Any] = {**_TEXT, **_MEDIA, "tool_result": _result}
+_WRITERS: Mapping[str, Mapping[str, Any]] = {
+    "system": _TEXT,
+    "developer": _TEXT,
+    "user": _USER,
+    "tool": _USER,
+    "assistant": {**_TEXT, "tool_use": _call, "unknown": _unknown},
+    "result": {**_TEXT, **_MEDIA},
+    "error result": _TEXT,
+}
+"""By place, what writes each type of block that may stand there."""
+
+
+class Payload(TypedDict):
+    """What ``client.messages.create`` takes of a prompt; only ``messages`` is always there."""
+
+    system: "NotRequired[list[TextBlockParam]]"
+    messages: "list[MessageParam]"
+    tools: "NotRequired[list[ToolUnionParam]]"
+    tool_choice: "NotRequired[ToolChoiceParam]"
+    output_config: "NotRequired[OutputConfigParam]"
+
+
+def _is_result(param: Param) -> bool:
+    return bool(param["type"] == "tool_result")
+
+
+_DIALECT = Dialect(params_of, _is_result)
+
+
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+
+    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be written as JSON.
+    """
+    stale = stale_before(prompt) if facts.binds_reasoning else 0
+    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
+    tools = tools_of(request) if prompt.tools else []
+    write_turns(request, recall)
+    if request.called and not tools:
+        why = "calls in the conversation need tools beside them: write them with Tool(...)"
+        request.losses.append(Loss("hint", "there are no tools", why))
+    settings = settings_of(request)
+    if request.marks:
+        write_marks(request, tools)
+    system = {"system": request.system} if request.system else {}
+    offered = {"tools": tools} if tools else {}
+    payload = {**system, "messages": request.entries, **offered, **settings}
+    return cast("Payload", payload), request.told()

@@ -1,0 +1,41 @@
+"""Reasoning, both ways: replayed to the byte, and only where the bytes before it still stand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.providers.bedrock.request import Converse, decoded, encoded
+from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.request import Param
+
+
+def reasoning_param(request: Converse, block: ReasoningBlock) -> Param | None:
+    """Return reasoning as a block on the wire, ``None`` (a hint) where it cannot be replayed."""
+    mine = request.message.role == "assistant" and block.origin == "bedrock"
+    value = _value(block) if mine and request.index >= request.stale else None
+    if value is None:
+        request.lose("hint", "reasoning", "not signed by this provider, or bound to other bytes")
+    elif not all(map(is_whole, (block.text, block.signature or ""))):
+        request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+        return None
+    return None if value is None else {"reasoningContent": value}
+
+
+def _value(block: ReasoningBlock) -> Param | None:
+    if block.encrypted:
+        data = decoded(block.encrypted)
+        return {"redactedContent": data} if data else None
+    if block.signature:
+        return {"reasoningText": {"text": block.text, "signature": block.signature}}
+    return None
+
+
+def read_reasoning(value: Mapping[str, Any]) -> ReasoningBlock:
+    """Return the block of reasoning that was recorded."""
+    if "redactedContent" in value:
+        text = encoded(value["redactedContent"], "redactedContent")
+        return ReasoningBlock("", encrypted=text, origin="bedrock")
+    said = mapping(entry(value, "reasoningText"))
+    signature = optional(said.get("signature"), "signature")
+    return ReasoningBlock(entry(said, "text", str), signature, origin="bedrock")

@@ -1,0 +1,262 @@
+"""Writing: a prompt becomes the arguments of a request."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+import attrs
+
+from promptdsl import messages as b
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.json import ABSENT
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.gemini.media import RESULT_TYPES, source_param
+from promptdsl.providers.gemini.read_parts import (
+    MARK,
+    OPAQUE,
+    marked_value,
+    misnames,
+    read_part,
+    response_param,
+)
+from promptdsl.providers.gemini.reasoning import (
+    SIGNATURE,
+    ask_signature,
+    kept_signature,
+    signed,
+    thought_param,
+)
+from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
+from promptdsl.providers.shared.blocks import write_blocks
+from promptdsl.providers.shared.conversation import write_turns
+from promptdsl.providers.shared.foreign import ITEM
+from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.text import arguments_of, call_id, json_copy, result_id, utf8
+from promptdsl.providers.shared.turns import Dialect, Turns
+
+if TYPE_CHECKING:
+    from google.genai.types import ContentDict, GenerateContentConfigDict
+
+
+_ANY = ("part_metadata",)
+_TEXTUAL = (*_ANY, "speech_metadata")
+_MEDIAL = (
+    *(*_ANY, "media_resolution", "media_processing", "video_metadata", "audio_metadata"),
+    *("document_metadata", "spreadsheet_metadata", "audio_transcription"),
+)
+_RESULT = ("will_continue", "scheduling")
+
+
+def params_of(request: Turns) -> list[Param]:
+    """Return the parts of the message at hand."""
+    said = request.message
+    name = said.details.name
+    if name is not None and said.role != "tool":
+        request.lose("hint", f"name {name!r}", "a content has no speaker's name")
+    if said.plain is not None:
+        return [{"text": said.plain}] if said.plain else []
+    return _params(request, said.content, said.role)
+
+
+def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
+    return write_blocks(
+        request, content, place, origin="gemini", writers=_WRITERS[place], known=_known
+    )
+
+
+def _known(block: b.UnknownBlock) -> b.Block:
+    return read_part(block.data)
+
+
+def _finished(request: Turns, param: Param, block: Any, keys: tuple[str, ...]) -> Param:
+    """Return a part with those of its block's further keys that it may have; a mark is lost."""
+    for key, given in block.extra.items():
+        value = kept_signature(given) if key == SIGNATURE else given
+        if value is not None and key in keys:
+            param[key] = json_copy(value)
+        elif given is not None and key != ITEM:
+            request.lose("hint", f"key {key!r}", f"there is none in {block.type} parts here")
+    if block.cache:
+        request.lose("hint", "cache mark", NO_MARKS)
+    return param
+
+
+def _text(request: Turns, block: b.TextBlock, keys: tuple[str, ...]) -> Param | None:
+    # An empty text is taken only to carry a signature.
+    signed = SIGNATURE in keys and kept_signature(block.extra.get(SIGNATURE))
+    if not (block.text or signed):
+        return None
+    return _finished(request, {"text": block.text}, block, keys)
+
+
+def _media(request: Turns, block: b.MediaBlock, keys: tuple[str, ...]) -> Param | None:
+    source = source_param(block.type, block.source)
+    # What a model made it sent as bytes, never as an address.
+    if source is None or ("file_data" in source and request.message.role == "assistant"):
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        why = "not a source or a media type that is taken; an address has to tell its type"
+        request.lose("content", what, why)
+        return None
+    for key, value in (("title", block.title), ("detail", block.detail)):
+        if value:
+            request.lose("hint", key, f"there is none in {block.type} parts")
+    return _finished(request, source, block, keys)
+
+
+def _call(request: Turns, block: b.ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = sent_name(request, name)
+    id = call_id(request, block.id, name)
+    call = {"id": id, "name": name, "args": arguments_of(request, block)}
+    param = _finished(request, {"function_call": call}, block, (*_ANY, SIGNATURE))
+    ask_signature(request, param)
+    return param
+
+
+def _result(request: Turns, block: b.ToolResultBlock) -> Param:
+    id = result_id(request, block.tool_use_id)
+    name = request.called.get(id) or sent_name(request, block.name or "_")
+    place = "media result" if request.facts.result_media else "result"
+    params = _params(request, block.content, place)
+    media = [param for param in params if "text" not in param]
+    answer: Param = {"id": id, "name": name, "response": _response(request, block, params)}
+    answer |= {"parts": media} if media else {}
+    param = _finished(request, {"function_response": answer}, block, (*_ANY, *_RESULT))
+    answer |= {key: param.pop(key) for key in _RESULT if key in param}
+    return param
+
+
+def _response(request: Turns, block: b.ToolResultBlock, params: list[Param]) -> Param:
+    """Return what a result says: an object that was recorded as one, otherwise one text."""
+    texts = [param for param in params if "text" in param]
+    named = [source.get("display_name") for param in params for source in _sources(param)]
+    value = marked_value(texts, is_error=block.is_error)
+    if value is not ABSENT and not misnames(value, named):
+        return response_param(value, is_error=block.is_error)
+    if value is not ABSENT:
+        why = "its key '$ref' would be taken for the name of an attachment: sent as text"
+        request.lose("hint", "a result as an object", why)
+    text = "\n\n".join(param["text"] for param in texts)
+    return {"error": _error(block, text)} if block.is_error else {"output": text}
+
+
+def _sources(param: Param) -> list[Param]:
+    return [param[key] for key in ("inline_data", "file_data") if key in param]
+
+
+def _error(block: b.ToolResultBlock, text: str) -> str:
+    return text if text.strip() else utf8((block.error_type or "").strip()) or "error"
+
+
+def _result_media(request: Turns, block: b.MediaBlock) -> Param | None:
+    param = _media(request, attrs.evolve(block, title=None, cache=None), ())
+    sources = _sources(param or {})
+    if any(source.get("mime_type") not in RESULT_TYPES for source in sources):
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose("content", what, "not a media type that a result may hold")
+        return None
+    if block.cache and param:
+        request.lose("hint", "cache mark", NO_MARKS)
+    for source in sources if block.title else ():
+        source["display_name"] = utf8(block.title or "")
+    return param
+
+
+def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
+    kinds = [key for key in block.data if key in OPAQUE]
+    if len(kinds) == 1 and set(block.data) <= {*OPAQUE, *_ANY, "thought", SIGNATURE}:
+        return cast("Param", json_copy(dict(block.data)))
+    request.lose("content", "unknown block", "no part that is known here")
+    return None
+
+
+_PLAIN: Mapping[str, Any] = {"text": partial(_text, keys=()), "reasoning": thought_param}
+_RESULT_TEXT = {**_PLAIN, "text": partial(_text, keys=(MARK,))}
+_KINDS = ("image", "audio", "video", "document")
+_USER: Mapping[str, Any] = {
+    "text": partial(_text, keys=_TEXTUAL),
+    "reasoning": thought_param,
+    "tool_result": _result,
+    **dict.fromkeys(_KINDS, partial(_media, keys=_MEDIAL)),
+}
+_WRITERS: Mapping[str, Mapping[str, Any]] = {
+    "system": _PLAIN,
+    "developer": _PLAIN,
+    "user": _USER,
+    "tool": _USER,
+    # Some models answer with pictures and speech, which stand in the conversation from then on.
+    "assistant": {
+        "text": partial(_text, keys=(*_TEXTUAL, SIGNATURE)),
+        "reasoning": thought_param,
+        "tool_use": _call,
+        "unknown": _unknown,
+        **dict.fromkeys(_KINDS[:2], partial(_media, keys=(*_MEDIAL, SIGNATURE, "thought"))),
+    },
+    "result": _RESULT_TEXT,
+    "media result": {**_RESULT_TEXT, **dict.fromkeys(_KINDS, _result_media)},
+}
+"""By place, what writes each type of block that may stand there."""
+
+
+class Payload(TypedDict):
+    """What ``client.models.generate_content`` takes of a prompt; ``config`` may be empty."""
+
+    contents: "list[ContentDict]"
+    config: "GenerateContentConfigDict"
+
+
+def _is_result(param: Param) -> bool:
+    return "function_response" in param
+
+
+_CALL = "function_call"
+_ROLES = {"user": "user", "assistant": "model"}
+
+
+def _settle(request: Turns, start: int, stop: int) -> None:
+    """Make contents of turns: calls are signed, and results in the order of the calls."""
+    entries = request.entries
+    for place in range(start, stop):
+        turn = entries[place]
+        parts: list[Param] = turn["content"]
+        if turn["role"] == "assistant":
+            parts = signed(request, parts)
+        elif len(parts) > 1 and place and _is_result(parts[0]):
+            parts = _ordered(parts, entries[place - 1]["parts"])
+        entries[place] = {"role": _ROLES[turn["role"]], "parts": parts}
+
+
+def _ordered(results: list[Param], before: list[Param]) -> list[Param]:
+    """Return the results of a batch in the order of its calls."""
+    calls = [part[_CALL]["id"] for part in before if _CALL in part]
+    order = {id: place for place, id in enumerate(calls)}
+    return sorted(results, key=partial(_place, order))
+
+
+def _place(order: Mapping[str, int], param: Param) -> int:
+    return order.get(param["function_response"]["id"], -1)
+
+
+_DIALECT = Dialect(
+    params_of, _is_result, text={}, apart=True, opens=True, trims=False, settle=_settle
+)
+
+
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+
+    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be read, or written as JSON.
+    """
+    request = Turns(prompt, facts, dialect=_DIALECT)
+    tools = tools_of(request) if prompt.tools else []
+    write_turns(request, recall)
+    system = {"system_instruction": {"parts": request.system}} if request.system else {}
+    config = {**system, **({"tools": tools} if tools else {}), **settings_of(request, tools)}
+    payload = {"contents": request.entries, "config": config}
+    return cast("Payload", payload), request.told()

@@ -1,0 +1,60 @@
+"""Reasoning, both ways: replayed to the byte, and only before the item it produced."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.providers.openai_responses.rules import ORIGIN, Items, is_new_id, lose_keys
+from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.text import json_copy
+
+KEPT = ("id", "summary", "content", "status")
+"""What an item of reasoning has beside what has a field of ours."""
+
+
+def reasoning_param(request: Items, block: ReasoningBlock) -> Param | None:
+    """Return reasoning as an item, ``None`` (a hint) where it cannot be replayed."""
+    waiting = [thought["id"] for thought in request.thoughts]
+    id = block.extra.get("id")
+    mine = request.message.role == "assistant" and block.origin == ORIGIN
+    if not mine or not is_new_id(request, "reasoning", id) or id in waiting:
+        request.lose("hint", "reasoning", "not an item of this service, or sent before")
+        return None
+    said = [{"type": "summary_text", "text": block.text}] if block.text else []
+    encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
+    kept = {key: block.extra[key] for key in KEPT if key in block.extra}
+    param = {"type": "reasoning", "id": id, "summary": said, **encrypted, **kept}
+    sent = cast("Param", json_copy(param))
+    lose_keys(request, block, KEPT)
+    if sent == param:
+        return sent
+    request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+    return None
+
+
+def produce(request: Items) -> None:
+    """Send the reasoning that waits: the item it produced comes next."""
+    request.entries += request.thoughts
+    request.ids.update(thought["id"] for thought in request.thoughts)
+    request.thoughts = []
+
+
+def forget(request: Items) -> None:
+    """Lose the reasoning that nothing followed: the service refuses it without its item."""
+    for _ in request.thoughts:
+        request.lose("hint", "reasoning", "nothing that it produced follows")
+    request.thoughts = []
+
+
+def read_reasoning(entries: dict[str, Any]) -> ReasoningBlock:
+    """Return the block of reasoning that was recorded; its text is the summary's."""
+    texts = [*located_items("summary", _text, entries.get("summary") or ())]
+    encrypted = optional(entries.pop("encrypted_content", None), "encrypted_content")
+    extra = {key: value for key, value in entries.items() if key in KEPT and value is not None}
+    return ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
+
+
+def _text(data: object) -> str:
+    summary: Mapping[str, Any] = mapping(data)
+    return cast("str", entry(summary, "text", str))

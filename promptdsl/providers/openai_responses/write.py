@@ -1,0 +1,91 @@
+"""Cache marks: each on the part it stands behind, at most four in a request."""
+
+from itertools import chain
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.messages.details import NO_DETAILS
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.openai_responses.rules import Items
+from promptdsl.providers.openai_responses.tools import settings_of, tools_of
+from promptdsl.providers.openai_responses.write_blocks import write_message
+from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.memory import Recall, write_messages
+from promptdsl.providers.shared.openai_parts import is_marked, settled
+from promptdsl.providers.shared.request import Param
+
+if TYPE_CHECKING:
+    from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
+    from openai.types.responses.response_create_params import ToolChoice
+
+
+def write_marks(request: Items) -> None:
+    """Keep the four marks that cover most, none behind unanswered requests."""
+    entries = request.entries
+    places = [
+        (place, key)
+        for place, item in enumerate(entries)
+        for key in ("content", "output")
+        if _may_be_marked(item, key) and is_marked(item.get(key))
+    ]
+    parts = chain.from_iterable(entries[place][key] for place, key in places)
+    kept = settle_marks(request, parts, ordered=False)
+    for place, key in places:
+        item = entries[place]
+        entries[place] = {**item, key: settled(item[key], kept)}
+
+
+def _may_be_marked(item: Param, key: str) -> bool:
+    """Return whether parts under a key are those of an input: neither an answer nor unknown."""
+    own = "type" not in item and item["role"] != "assistant"
+    return own if key == "content" else _is_result(item)
+
+
+def _is_result(item: Param) -> bool:
+    return item.get("type") in ("function_call_output", "custom_tool_call_output")
+
+
+_ROLES = frozenset({"system", "user", "assistant"})
+"""The roles that have the same name on every wire."""
+
+
+class Payload(TypedDict):
+    """What ``client.responses.create`` takes of a prompt; only ``input`` is always there."""
+
+    input: "ResponseInputParam"
+    tools: "NotRequired[list[ToolParam]]"
+    tool_choice: "NotRequired[ToolChoice]"
+    text: "NotRequired[ResponseTextConfigParam]"
+
+
+def write(
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+) -> tuple[Payload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+
+    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be written as JSON.
+    """
+    request = Items(prompt, facts)
+    tools = tools_of(request) if prompt.tools else []
+    write_messages(request, _write_span, recall)
+    if not request.entries:
+        request.losses.append(Loss("hint", "input", "there is none, a request needs one"))
+    settings = settings_of(request)
+    if request.marks:
+        write_marks(request)
+    payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
+    return cast("Payload", payload), request.told()
+
+
+def _write_span(request: Items, start: int, stop: int) -> None:
+    roles = _ROLES if request.facts.system else _ROLES - {"system"}
+    for index, said in enumerate(request.messages[start:stop], start):
+        role, text = said.role, said.plain
+        # What conversations mostly consist of is written here, without a call.
+        if text and said.details is NO_DETAILS and role in roles:
+            request.entries.append({"role": role, "content": text})
+            continue
+        request.index, request.message = index, said
+        write_message(request)

@@ -1,0 +1,98 @@
+"""What belongs to another provider: told from what is a target's own, and refused or lost."""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
+from typing import Any
+
+from promptdsl.foundation.errors import DataError
+from promptdsl.messages import Block
+from promptdsl.messages.message import Message, message
+from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.request import Request
+
+ITEM = "item"
+"""The key of a block's extra that holds the ids it was recorded with, which are no loss."""
+
+Owners = Mapping[object, tuple[str, str]]
+"""By type of a part that a provider does not have, a key it has and whose it is."""
+
+ANTHROPIC: Owners = {
+    "tool_use": ("input", "anthropic"),
+    "tool_result": ("tool_use_id", "anthropic"),
+    "thinking": ("signature", "anthropic"),
+    "redacted_thinking": ("data", "anthropic"),
+    "image": ("source", "anthropic"),
+    "document": ("source", "anthropic"),
+}
+
+
+OPENAI: Owners = {
+    "image_url": ("image_url", "openai"),
+    "input_audio": ("input_audio", "openai"),
+    "file": ("file", "openai"),
+}
+RESPONSES: Owners = {
+    **{f"input_{kind}": ("type", "openai_responses") for kind in ("text", "image", "file")},
+    "output_text": ("text", "openai_responses"),
+    "function_call": ("call_id", "openai_responses"),
+    "function_call_output": ("call_id", "openai_responses"),
+    "reasoning": ("summary", "openai_responses"),
+}
+_KEYS = {
+    **dict.fromkeys(("tool_calls", "tool_call_id", "function_call"), "openai"),
+    "parts": "gemini",
+}
+"""The keys of a message that say something, and whose they are."""
+
+
+def refuse_keys(entries: Mapping[str, Any]) -> None:
+    """Raise :class:`DataError` for a message with a key that says something elsewhere."""
+    for key, owner in _KEYS.items():
+        if entries.get(key):
+            raise DataError(f"{key!r} is no key of a message here", fix=looks_like(owner))
+
+
+def refuse_part(part: Mapping[str, Any], owners: Owners) -> None:
+    """Raise :class:`DataError` for a part that another provider has."""
+    if owner := owner_of(part, owners):
+        raise DataError(f"there is no part of type {part['type']!r} here", fix=looks_like(owner))
+
+
+def owner_of(part: Mapping[str, Any], owners: Owners) -> str | None:
+    """Return the provider a part looks like, ``None`` when it looks like none of them."""
+    kind = part.get("type")
+    key, owner = owners.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+    return owner if owner and key in part else None
+
+
+def looks_like(owner: str) -> str:
+    """Return what to do with what another provider has."""
+    return f"this looks like {owner}: History.from_{owner}"
+
+
+def lose_keys(request: Request, block: Any, service: str, known: Iterable[str] = ()) -> None:
+    """Record the further keys of a block that are not sent; ids are none of them."""
+    for key, value in block.extra.items():
+        if value and key != ITEM and key not in known:
+            request.lose("hint", f"key {key!r}", f"{service} has none on a {block.type} block")
+
+
+def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:
+    """Return the messages of a turn: a user's has the results at its head as messages of their own.
+
+    Raises :class:`DataError` for a role that is none.
+    """
+    entries = mapping(data)
+    refuse_keys(entries)
+    role = entry(entries, "role", str)
+    content = read_content(entry(entries, "content"))
+    if role == "system":
+        return [message("developer", content, kind="recorded_system")]
+    if role == "assistant":
+        return [message("assistant", content, kind="recorded")]
+    if role != "user":
+        raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
+    heads = list(takewhile(lambda block: block.type == "tool_result", content))
+    said = [message("tool", (block,), kind="recorded") for block in heads]
+    rest = content[len(heads) :]
+    return [*said, message("user", rest, kind="recorded")] if rest or not heads else said

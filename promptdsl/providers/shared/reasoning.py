@@ -1,0 +1,35 @@
+"""Which reasoning may be replayed: only where the bytes before it still stand."""
+
+from operator import attrgetter
+
+from promptdsl.messages.details import FLEETING
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.shared.turns import SPOKEN
+
+
+def stale_before(prompt: Prompt) -> int:
+    """Return the index before which reasoning is bound to bytes that no longer stand.
+
+    That holds for models that bind reasoning to the bytes before it, as Anthropic documents for
+    preserved thinking.
+    """
+    messages = prompt.messages
+    if prompt.trimmed:
+        return len(messages)
+    if _FLEETING.isdisjoint(map(_kind, messages)):
+        return 0
+    requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
+    asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
+    behind = requests[-1] > asked or messages[asked].kind == "trailed"
+    return len(messages) if behind else asked
+
+
+_kind = attrgetter("kind")
+_FLEETING = frozenset(FLEETING)
+
+
+def _asks(said: Message) -> bool:
+    if said.role != "user" or said.kind not in SPOKEN:
+        return False
+    return said.plain is not None or all(block.type != "tool_result" for block in said.content)

@@ -1,0 +1,138 @@
+"""A request while it is being written: what it is made of, and what it cannot say."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import attrs
+
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.unicode import whole
+from promptdsl.messages.loss import Loss, LossKind, loss_of
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+
+Param: TypeAlias = dict[str, Any]
+"""One block, part, item or call on the wire."""
+
+Subject: TypeAlias = Message | ToolDefinition | OutputSchema
+"""What a loss is of."""
+
+
+# Called for every request: a list[Loss] takes four times as long to call as a list.
+new_list: Any = list
+new_dict: Any = dict
+new_set: Any = set
+
+
+class Mark(NamedTuple):
+    """A cache mark that is asked for: behind what, for how long, and what it is of.
+
+    ``place`` is the index of its message, -1 for tools and system text, which come first.
+    """
+
+    param: Param
+    cache: str
+    place: int
+    subject: Subject
+
+
+@attrs.define(eq=False)
+class Request:
+    """What has been written so far, and what it could not say.
+
+    ``index`` and ``message`` are the message at hand. ``entries`` are the messages, items or turns
+    as they go out. What is in them may be remembered (``memory``), so whoever
+    changes an entry, or a param in one, puts another in its place.
+
+    What a field is given is a keyword, and what has been written has a default: a request that
+    goes on from another one has its own of the former and takes over the latter.
+    """
+
+    prompt: Prompt
+    facts: ModelFacts
+    messages: Sequence[Message] = attrs.field(init=False)
+    message: Message = attrs.field(init=False)
+    entries: list[Param] = attrs.field(factory=new_list)
+    index: int = -1
+    losses: list[Loss] = attrs.field(factory=new_list)
+    marks: list[Mark] = attrs.field(factory=new_list)
+    tool_names: dict[str, str] = attrs.field(factory=new_dict)
+    """By a tool's name, the one it is sent with."""
+    legal_names: set[str] = attrs.field(factory=new_set)
+    """The names that are sent as they are."""
+    taken_names: set[str] = attrs.field(factory=new_set)
+    """The names that tools have, or are sent with."""
+    numbers: dict[str, int] = attrs.field(factory=new_dict)
+    """By what several names were mended to, the last number one of them got."""
+    offered: set[str] = attrs.field(factory=new_set)
+    """The names of the tools that are sent."""
+    equal: "dict[int, Message] | None" = None
+    """By the id of a message that was written earlier, the equal one that stands in its place."""
+
+    def __attrs_post_init__(self) -> None:
+        self.messages = self.prompt.messages
+
+    def depends(self, stop: int) -> tuple[Any, ...]:
+        """Return what the entries of the first ``stop`` messages depend on beside these."""
+        return (type(self), self.facts, self.prompt.trimmed)
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of what is known so far, beside entries, losses and marks."""
+        kind: Any = type(self)
+        return {name: _copy(getattr(self, name)) for name in _written(kind)}
+
+    def settle(self) -> int:
+        """Return how many entries can no longer change, whatever is written behind them."""
+        return len(self.entries)
+
+    def part(self, settled: int) -> None:
+        """Share no list with others any more, but in the first ``settled`` entries."""
+
+    def lose(self, kind: LossKind, what: str, why: str, *, subject: Subject | None = None) -> None:
+        """Record what the message at hand, or another subject, could not say."""
+        self.losses.append(loss_about(subject or self.message, kind, what, why))
+
+    def told(self) -> tuple[Loss, ...]:
+        """Return what could not be said, each loss with the message that stands there now."""
+        equal = self.equal
+        return tuple(_of(loss, equal) for loss in self.losses) if equal else tuple(self.losses)
+
+    def clean(self, text: str, what: str) -> str:
+        """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
+        clean, replaced = whole(text)
+        if replaced:
+            self.lose("hint", f"a lone surrogate in {what}", "it has no UTF-8 form")
+        return clean
+
+
+_APART = frozenset({"entries", "losses", "marks", "equal"})
+
+
+def _of(loss: Loss, equal: Mapping[int, Message]) -> Loss:
+    message = equal.get(id(loss.message))
+    return loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
+
+
+@cache
+def _written(kind: Any) -> tuple[str, ...]:
+    """Return the fields of what has been written."""
+    fields: tuple[Any, ...] = attrs.fields(kind)
+    given = (field for field in fields if field.default is attrs.NOTHING or field.kw_only)
+    apart = _APART | {field.name for field in given}
+    return tuple(field.name for field in fields if field.name not in apart)
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if type(value) in _CONTAINERS else value
+
+
+_CONTAINERS = frozenset({list, dict, set})
+
+
+def loss_about(subject: Subject, kind: LossKind, what: str, why: str) -> Loss:
+    """Return a loss that names where its subject was written."""
+    if isinstance(subject, Message):
+        return loss_of(subject, kind, what, why)
+    path = f"tools/{subject.name}" if isinstance(subject, ToolDefinition) else "output"
+    return Loss(kind, what, why, path, subject.source)

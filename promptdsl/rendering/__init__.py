@@ -1,0 +1,1 @@
+"""Rendering: a tree in, messages and a payload out."""

@@ -1,0 +1,203 @@
+"""Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.transformation import Resolved
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Prompt
+from promptdsl.rendering.passes.expand import expand
+from promptdsl.rendering.pipeline import FORMATS, passes_for
+from promptdsl.rendering.text.lower import Roots, lower
+from promptdsl.rendering.text.page import Trace
+from promptdsl.tokens.count import Tokens
+from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.messages import block_tokens, message_tokens
+from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
+from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
+from promptdsl.tree.node import Node, make, walk
+from promptdsl.tree.nodes import (
+    CacheBreakpoint,
+    Happening,
+    Note,
+    Output,
+    Recorded,
+    Reserve,
+    Root,
+    Tool,
+)
+from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.unwrap import dissolved_in_turn
+
+SIGNING = ("anthropic", "bedrock")
+"""The providers that take back only reasoning they have signed."""
+FORGETTING = ("openai", "openai_compatible")
+"""The providers that take back none."""
+ALONE = ("consolidate", "narrate", "place")
+"""The passes a turn runs through that is measured: none of them looks at its neighbours then."""
+
+
+class Measuring:
+    """Counts parts of a prompt in the tokens of its budget, as :class:`Measure` says."""
+
+    def __init__(
+        self, config: Resolved, facts: ModelFacts, tokens: Tokens, roots: Roots = ()
+    ) -> None:
+        self.config = config
+        self.facts = facts
+        self.tokens = tokens
+        self.roots = roots
+        self.frames: dict[str, int] = {}
+        self.passes = [run for name, run in passes_for(config) if name in ALONE]
+
+    def frame(self, role: str) -> int:
+        """Return the tokens around a message of a role."""
+        found = self.frames.get(role)
+        if found is None:
+            empty: Any = Message(role, ())  # type: ignore[arg-type]
+            found = self.frames[role] = message_tokens(empty, self.tokens, self.facts)
+        return found
+
+    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
+        """Return the tokens of what stands in a timeline, and by id those of nodes in it."""
+        if isinstance(node, Tool):
+            return tool_tokens(node.definition, self.tokens), {}
+        if isinstance(node, Output):
+            return output_tokens(node.schema, self.tokens), {}
+        if isinstance(node, CacheBreakpoint | Reserve):
+            return 0, {}
+        if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
+            turn: Any = node
+            return self.frame(turn.role) + self.tokens.of(turn.content[0]), {}
+        trace = Trace(wanted)
+        total = self._lowered(node, trace)
+        found = {id: self._blocks(blocks) for id, blocks in trace.found.items()}
+        if len(found) < len({*wanted}):
+            found |= self._apart(node, {*wanted} - {*found})
+        return total, found
+
+    def _lowered(self, node: Node, trace: Trace) -> int:
+        root: Node = make(Root, transformation=None, equipment=())
+        tree = with_content(root, (_whole(node),))
+        if isinstance(node, Note):
+            tree = expand(tree)
+        for run in self.passes:
+            tree = run(tree)
+        said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
+        if node.mask & (SYSTEM | SECTION):
+            # All system content is one message, whose frame is nobody's: a part has a gap.
+            return sum(self._blocks(message.content) + self.gap for message in said)
+        return sum(map(self._message, said))
+
+    def _message(self, said: Message) -> int:
+        return message_tokens(said, self.tokens, self.facts) - self._unsent(said)
+
+    def _unsent(self, said: Message) -> int:
+        """Return the tokens of reasoning that its target does not take back."""
+        if said.plain is not None:
+            return 0
+        thoughts = [block for block in said.content if isinstance(block, ReasoningBlock)]
+        return self._blocks(one for one in thoughts if not is_replayed(one, self.facts))
+
+    @property
+    def reply(self) -> int:
+        """The tokens an answer begins with."""
+        return REPLY
+
+    @property
+    def gap(self) -> int:
+        """The tokens of the blank line between two parts."""
+        return self.tokens.of("\n\n")
+
+    def _blocks(self, blocks: Iterable[Any]) -> int:
+        return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
+
+    def _apart(self, turn: Node, missing: Collection[int]) -> dict[int, int]:
+        """Return the tokens of parts of a turn whose words could not be told, each by itself."""
+        found: dict[int, int] = {}
+        for one, _ in walk(turn):
+            if id(one) in missing:
+                alone = with_content(turn, (one,))
+                found[id(one)] = max(self._lowered(alone, Trace(())) - self.frame("user"), 0)
+        return dict.fromkeys(missing, 0) | found
+
+    def messages(self, run: Recorded) -> Sequence[int]:
+        """Return the tokens of each message of a run, its frame included."""
+        facts = self.facts
+        key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
+        return _remembered(run, key, self._message)
+
+
+def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
+    """Return whether reasoning is sent back to its provider when something else is dropped."""
+    provider = facts.provider
+    if provider is None:
+        return True
+    if provider in FORGETTING or facts.binds_reasoning:
+        return False
+    if provider == "chat_template":
+        return thought.origin in (None, provider)
+    signed = thought.signature or thought.encrypted or provider not in SIGNING
+    return bool(signed) and thought.origin == provider
+
+
+def _whole(node: Node) -> Node:
+    """Return an event whose blocks stand directly in it; other turns as they are."""
+    if node.mask & EVENT and not isinstance(node, Happening):
+        return with_content(node, dissolved_in_turn(node))
+    return node
+
+
+def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
+    """Return the tokens of each message of a run, remembered with its conversation."""
+    key = ("sent", tokens, facts.image_tokens, facts.provider)
+    return _remembered(run, key, lambda said: message_tokens(said, tokens, facts))
+
+
+def _remembered(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+    """Return what is counted of each message of a run; ``key`` says what, and by whom."""
+    items, known = run.items, getattr(run, "known", None)
+    if known is None:
+        return [*map(count, items)]
+    found: list[int] = known.found.get(key, [])
+    whole = known.items
+    if len(found) < len(whole):
+        found = [*found, *map(count, whole[len(found) :] if found else whole)]
+        known.found = {**known.found, key: found}
+    return found[run.start : run.start + len(items)]
+
+
+def message_counts(
+    tree: Node, said: Sequence[Message], tokens: Tokens, facts: ModelFacts
+) -> list[int]:
+    """Return the tokens of each message that a tree was lowered to, its frame included.
+
+    Those of recorded messages are remembered with their conversation.
+    """
+    counts: list[int] = []
+    for run in tree.content:
+        if isinstance(run, Recorded) and getattr(run, "known", None) is not None:
+            place = _begin(run, said, len(counts))
+            if place is not None:
+                before = said[len(counts) : place]
+                counts += [message_tokens(one, tokens, facts) for one in before]
+                counts += run_tokens(run, tokens, facts)
+    return counts + [message_tokens(one, tokens, facts) for one in said[len(counts) :]]
+
+
+def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
+    """Return where the messages of a run begin, ``None`` where other ones stand for them."""
+    first, last, size = run.items[0], run.items[-1], len(run.items)
+    for place in range(start, len(said) - size + 1):
+        if said[place] is first:
+            return place if said[place + size - 1] is last else None
+    return None
+
+
+def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
+    """Return how many tokens the tools of a prompt are, and the form of its answer."""
+    total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
+    total += tools_frame(facts) if prompt.tools else 0
+    return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)

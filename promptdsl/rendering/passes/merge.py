@@ -1,0 +1,155 @@
+"""Merge: neighbours of one role become one message, their blocks side by side."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from promptdsl.messages.details import CONVERSATION, FLEETING
+from promptdsl.messages.message import Message
+from promptdsl.tree.masks import RECORDED, SHIFT, TURN, bits
+from promptdsl.tree.node import Node, make
+from promptdsl.tree.nodes import Merged, Recorded, Turn
+from promptdsl.tree.rewrite import covering, cut, with_content
+
+
+def merge(root: Node, *, enabled: bool) -> Node:
+    """Return the tree with neighbouring turns of one role joined, tool turns apart.
+
+    Turns with ``merge=False`` or with different names stay apart, and developer turns merge only
+    with their own kind: written, recorded, event or request-only.
+    """
+    if not enabled or not _has_neighbours(root):
+        return root
+    units = list(_units(root))
+    groups = _groups(units)
+    return with_content(root, tuple(_rejoined(groups)))
+
+
+def _has_neighbours(root: Node) -> bool:
+    before = None
+    if not root.mask & RECORDED << SHIFT:
+        for child in root.content:
+            role = child.role
+            if role == before and role != "tool":
+                return True
+            before = role
+        return False
+    for child in root.content:
+        if child.mask & RECORDED:
+            role = child.items[0].role
+            if (role == before and role != "tool") or not _is_apart(child):
+                return True
+            before = child.items[-1].role
+        else:
+            role = child.role
+            if role == before and role != "tool":
+                return True
+            before = role
+    return False
+
+
+def _is_apart(run: Any) -> bool:
+    """Return whether no two neighbours in a run are of one role, tool results apart.
+
+    What was found of its beginning the last time is not looked at.
+    """
+    known = getattr(run, "known", None)
+    count = 0 if known is None else known.found.get(_is_apart, 0) - run.start
+    items = run.items if count < 2 else run.items[count - 1 :]
+    before = None
+    for message in items:
+        role = message.role
+        if role == before and role != "tool":
+            return False
+        before = role
+    if known is not None and not run.start and count < len(run.items):
+        known.found = {**known.found, _is_apart: len(run.items)}
+    return True
+
+
+_Unit = tuple[Any, Any]
+"""A turn, or one message of a recording; and what a neighbour must equal to join it."""
+
+
+def _units(root: Node) -> Iterator[_Unit]:
+    for child in root.content:
+        if isinstance(child, Recorded):
+            last = len(child.items) - 1
+            inner = last > 1 and _is_known_apart(child)
+            for index in (0, last) if inner else range(last + 1):
+                if inner and index:
+                    yield cut(child, 1, last), object()
+                message = child.items[index]
+                yield (child, index), _key(message, message.name, merges=True)
+        else:
+            yield child, _key(child, child.options.name, merges=child.options.merge)
+
+
+def _is_known_apart(run: Recorded) -> bool:
+    """Return whether only the ends of a run can merge; looked at where that is remembered."""
+    return getattr(run, "known", None) is not None and _is_apart(run)
+
+
+def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
+    apart = not merges or turn.role == "tool"
+    # So nothing joins the one system message of a prompt, which is written or recorded.
+    kind = turn.kind if turn.role in ("developer", "system") else None
+    return (turn.role, name, kind, object() if apart else None)
+
+
+def _groups(units: list[_Unit]) -> Iterator[list[Any]]:
+    for _, group in groupby(units, key=lambda unit: unit[1]):
+        yield [item for item, _ in group]
+
+
+def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
+    """Yield merged turns; messages of a recording that stay as they are stay together."""
+    run: list[tuple[Recorded, int]] = []
+    for group in groups:
+        alone = len(group) == 1 and isinstance(group[0], tuple)
+        if run and not (alone and group[0][0] is run[0][0]):
+            yield _slice(run)
+            run = []
+        if alone:
+            run.append(group[0])  # pyright: ignore[reportUnknownArgumentType]
+        elif len(group) == 1:
+            yield group[0]  # pyright: ignore[reportReturnType]
+        else:
+            yield _merged([_slice([item]) if isinstance(item, tuple) else item for item in group])
+    if run:
+        yield _slice(run)
+
+
+def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
+    node, first = run[0]
+    return cut(node, first, run[-1][1] + 1)
+
+
+def _merged(turns: list[Any]) -> Merged:
+    first = turns[0]
+    role = first.items[0].role if isinstance(first, Recorded) else first.role
+    kinds = [_kind(turn) for turn in turns]
+    kind = kinds[0] if len({*kinds}) == 1 else _joint(kinds)
+    return make(
+        Merged,
+        tuple(turns),
+        mask=bits(TURN, covering(tuple(turns))),
+        at=first.at,
+        role=role,
+        kind=kind,
+    )
+
+
+def _joint(kinds: list[str]) -> str:
+    """Return the kind of what was several: was it said, and is it there next time."""
+    said = max((n for n, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
+    fleeting = max((n for n, kind in enumerate(kinds) if kind in FLEETING), default=-1)
+    if said < 0:
+        return "request" if fleeting >= 0 else "event"
+    if fleeting < 0:
+        return "written"
+    return "trailed" if fleeting > said or kinds[said] == "trailed" else "mixed"
+
+
+def _kind(turn: Any) -> str:
+    return str(turn.items[0].kind if isinstance(turn, Recorded) else turn.kind)

@@ -1,0 +1,294 @@
+"""Read: templates become text, and recorded conversations messages. What holds them stays."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from promptdsl.foundation.errors import DataError, PromptError
+from promptdsl.foundation.escaping import json_text
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages import (
+    Block,
+    CodeBlock,
+    JsonBlock,
+    MediaBlock,
+    StateChangeBlock,
+    SystemEventBlock,
+    TextBlock,
+    UnknownBlock,
+    UserActionBlock,
+)
+from promptdsl.messages.conversation_cache import Recording, recording_of
+from promptdsl.messages.details import LEADING
+from promptdsl.messages.message import Message, place
+from promptdsl.tree.masks import (
+    CALL,
+    DEVELOPER,
+    EVENT,
+    FRAGMENT,
+    HAPPENING,
+    HOLLOW,
+    MEDIA,
+    RECORDED,
+    REQUEST,
+    RESULT,
+    SHIFT,
+    TEXT,
+    TURN,
+    bits,
+)
+from promptdsl.tree.node import Child, Node, Options, make
+from promptdsl.tree.nodes import (
+    Code,
+    Conversation,
+    Happening,
+    Json,
+    Media,
+    Recorded,
+    Request,
+    Template,
+    Text,
+    Turn,
+    Value,
+)
+from promptdsl.tree.rewrite import covering, rewrite, with_content
+
+FENCED = ("event", "ephemeral")
+"""Roles whose text is a value: it is encoded later, as it came."""
+
+Reader = Callable[[Any], tuple[Message, ...]]
+Settle = Callable[[Message, Node, int], tuple[Message, bool]]
+"""Makes a message of a recording ready to be sent; the number is which of it.
+
+Returns it, and whether JSON or code in it has to become text yet."""
+Pieces = Callable[[Any, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
+"""Renders a template with its variables: strings, and values each with what it is called."""
+WITHIN = HOLLOW | RECORDED << SHIFT
+
+
+def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces) -> Node:
+    """Return the tree with templates rendered and recorded conversations read.
+
+    ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent,
+    ``pieces`` renders a template. Raises :class:`DataError` with the line of a ``History`` that
+    cannot be read, :class:`TemplateError` with that of a template that cannot be rendered.
+    """
+    if not root.mask & WITHIN:
+        return root
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, Recorded):
+            return _conversation(node, readers, settle)
+        return _text_of(node, pieces) if isinstance(node, Template) else node
+
+    content: list[Child] = []
+    for child in root.content:
+        # Nearly all stand directly in the timeline.
+        if isinstance(child, Recorded):
+            content.append(_conversation(child, readers, settle))
+        elif child.mask & WITHIN:
+            content.append(rewrite(child, change, within=WITHIN))
+        else:
+            content.append(child)
+    return with_content(root, tuple(content))
+
+
+def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> Conversation:
+    """Return what a History stands for: runs of messages, its events and request-only turns."""
+    empty = make(
+        Conversation,
+        mask=bits(FRAGMENT) | HOLLOW,
+        at=node.at,
+        keep=node.keep,
+        step=node.step,
+        priority=node.priority,
+    )
+    return with_content(empty, tuple(_read(node, readers, settle)))
+
+
+def _text_of(node: Template, pieces: Pieces) -> Node | None:
+    try:
+        made = pieces(node.template, node.variables)
+    except PromptError as error:
+        raise error.located(node.source) from None
+    parts = tuple(piece if isinstance(piece, str) else _inserted(piece, node.at) for piece in made)
+    return make(Text, parts, mask=bits(TEXT), at=node.at) if parts else None
+
+
+def _inserted(piece: tuple[str, str | None], at: Any) -> Value:
+    return make(Value, mask=bits(TEXT), at=at, text=piece[0], label=piece[1])
+
+
+def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
+    """Return a recording as runs of messages, its events and request-only turns as nodes."""
+    try:
+        if node.form != "messages":
+            return _parts(node, readers[node.form](node.items), settle, fresh=True)
+        whole = recording_of(node.items)
+        if whole is not None:
+            return [_run(node, whole)]
+        return _parts(node, node.items, settle, known=getattr(node, "known", None))
+    except PromptError as error:
+        raise error.located(node.source) from None
+
+
+def _parts(
+    node: Recorded,
+    given: Sequence[Any],
+    settle: Settle,
+    *,
+    fresh: bool = False,
+    known: Recording | None = None,
+) -> list[Node]:
+    parts: list[Node] = []
+    run: list[Message] = []
+    leading, hollow, same = True, False, not fresh
+    start = 0
+    if known is not None:
+        leading, hollow, start = known.leading, known.hollow, len(known.given)
+    for index, item in enumerate(given[start:] if start else given, start):
+        message = item if type(item) is Message else _message(item, index)
+        plain, role = message.plain, message.role
+        if (plain is None or not (plain.isascii() or is_whole(plain))) and role not in FENCED:
+            message, waits = settle(message, node, index)
+            hollow = hollow or waits
+        if fresh or message is not item:
+            same = False
+            place(message, node, index)
+        # Comparing a few times is faster than a set; most are the first.
+        if role == "user" or role == "assistant" or role == "tool":  # noqa: PLR1714
+            leading = False
+            run.append(message)
+        elif role == "developer" or role == "system":  # noqa: PLR1714
+            leading = leading and role == "system" and message.kind in LEADING
+            run.append(message if leading else _instruction(message))
+        else:
+            leading = False
+            parts += _run_before(node, run, index, hollow=hollow, known=known)
+            parts.append(_turn(message, node))
+            run, hollow, known, same = [], False, None, False
+    if not same:
+        return [*parts, *_run_before(node, run, len(given), hollow=hollow, known=known)]
+    found = _joined(known, tuple(given), run, hollow=hollow)
+    found.leading, found.hollow = leading, hollow
+    return [_run(node, found.kept(known))] if found.items else []
+
+
+def _joined(
+    known: Recording | None, given: tuple[Any, ...], run: list[Message], *, hollow: bool
+) -> Recording:
+    """Return what is known of a run that goes on with messages, which may be all it has."""
+    mask = mask_of(run) | (HOLLOW if hollow else 0)
+    if known is None:
+        return Recording(given, tuple(run), mask)
+    found = Recording(given, (*known.items, *run), known.mask | mask)
+    found.found = known.found
+    return found
+
+
+def _run_before(
+    node: Recorded, run: list[Message], stop: int, *, hollow: bool, known: Recording | None
+) -> list[Node]:
+    """Return the run of messages that ends before the one of number ``stop``.
+
+    It is hollow when something in it has to become text yet.
+    """
+    if known is not None:
+        return [_run(node, _joined(known, (), run, hollow=hollow), alone=False)]
+    found = Recording((), tuple(run), mask_of(run) | (HOLLOW if hollow else 0))
+    return [_run(node, found, stop - len(run), alone=False)] if run else []
+
+
+def _run(node: Recorded, known: Recording, start: int = 0, *, alone: bool = True) -> Recorded:
+    """Return a run; one that is all of its history brings what is known of that."""
+    made = make(
+        Recorded,
+        at=node.at,
+        mask=known.mask,
+        options=node.options,
+        items=known.items,
+        form="messages",
+        start=start,
+    )
+    object.__setattr__(made, "known", known if alone else None)
+    return made
+
+
+def _message(item: object, index: int) -> Message:
+    try:
+        return Message.from_dict(item)
+    except DataError as error:
+        raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
+
+
+def _instruction(message: Message) -> Message:
+    """Return an instruction recorded in mid-conversation: a developer turn that knows its role."""
+    if message.kind not in LEADING:
+        return message
+    if message.role == "system":
+        return message.replace(role="developer", kind="recorded_system")
+    if message.kind == "written":
+        return message.replace(kind="recorded")
+    return message
+
+
+def mask_of(messages: list[Message]) -> int:
+    """Return the mask of a run of recorded messages: has it calls, results, instructions.
+
+    Recorded messages are of no other role than those of a conversation and of instructions.
+    """
+    surface = 0
+    for message in messages:
+        surface |= _ROLE_BITS[message.role]
+    return bits(RECORDED, surface << SHIFT)
+
+
+_ROLE_BITS = {
+    "assistant": CALL,
+    "tool": RESULT,
+    "user": RESULT,
+    "developer": DEVELOPER,
+    "system": DEVELOPER,
+}
+
+
+def _turn(message: Message, node: Recorded) -> Node:
+    """Return the node of a recorded event or request-only turn; its text is from elsewhere."""
+    content = tuple(_node(block, node) for block in message.content)
+    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    below = covering(content)
+    if message.role == "event":
+        mask = bits(TURN | EVENT, below)
+        return make(
+            Turn, content, mask=mask, at=node.at, options=options, role="event", kind="event"
+        )
+    return make(
+        Request,
+        content,
+        mask=bits(REQUEST, below),
+        at=node.at,
+        options=options,
+        type=None,
+        title=None,
+        position=None,
+        order=0,
+        grounding=False,
+    )
+
+
+def _node(block: Block, node: Recorded) -> Node:
+    if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
+        return make(Happening, mask=bits(HAPPENING), at=node.at, block=block, trusted=frozenset())
+    if isinstance(block, TextBlock):
+        return make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
+    if isinstance(block, CodeBlock):
+        text = make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
+        return make(Code, (text,), mask=bits(TEXT), at=node.at, language=block.language)
+    if isinstance(block, JsonBlock):
+        return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
+    if isinstance(block, MediaBlock):
+        return make(Media, mask=bits(MEDIA), at=node.at, block=block)
+    kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
+    raise DataError(
+        f"a recorded event or ephemeral message cannot hold a {kind!r} block",
+        fix="events hold text, events, JSON, code and attachments",
+    )

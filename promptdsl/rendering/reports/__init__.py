@@ -1,0 +1,16 @@
+"""Reports: how many tokens the parts of a request are, and how much of it another one shares."""
+
+from promptdsl.rendering.reports.first_difference import Difference
+from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.prefix_report import PrefixReport, compared
+from promptdsl.rendering.reports.token_parts import TokenPart
+from promptdsl.rendering.reports.token_report import TokenReport
+
+__all__ = [
+    "Difference",
+    "Outcome",
+    "PrefixReport",
+    "TokenPart",
+    "TokenReport",
+    "compared",
+]

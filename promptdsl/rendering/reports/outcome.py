@@ -1,0 +1,69 @@
+"""What a render came to, as reports need it: its tree, its messages and its payload."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from promptdsl.budget.dropped import Dropped
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.transformation import Resolved
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.registry import Written
+from promptdsl.rendering.measure import beside_tokens, message_counts
+from promptdsl.rendering.pipeline import FORMATS
+from promptdsl.rendering.reports.trace import Writing
+from promptdsl.rendering.text.lower import lower
+from promptdsl.tokens import Tokens
+from promptdsl.tokens.frames import REPLY
+from promptdsl.tree.nodes import Root
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What a render came to.
+
+    ``tree`` is the tree after all passes, ``messages`` what it was lowered to. ``sent`` is the
+    prompt with the marks that were placed, ``written_payload`` what was written of it, ``None``
+    where there is no target.
+    """
+
+    tree: Root
+    messages: tuple[Message, ...]
+    sent: Prompt
+    written_payload: Written | None
+    dropped: Callable[[], tuple[Dropped, ...]]
+    config: Resolved
+    facts: ModelFacts
+    tokens: Tokens
+    roots: tuple[str | os.PathLike[str], ...]
+
+    @property
+    def payload(self) -> Mapping[str, Any] | None:
+        """What a provider gets, to be read; also where calls are open."""
+        return None if self.written_payload is None else self.written_payload.said
+
+    def counts(self) -> tuple[int, ...]:
+        """Return the tokens of each message, its frame included."""
+        return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
+
+    def total(self) -> int:
+        """Return the tokens of what is sent; of a long conversation only what is new is counted."""
+        if self.written_payload is not None:
+            return self.written_payload.tally(self.tokens).total
+        return sum(self.counts()) + beside_tokens(self.sent, self.tokens, self.facts) + REPLY
+
+    def written(self) -> Writing:
+        """Return what became of every node, which is found by lowering the tree once more."""
+        writing = Writing()
+        lower(self.tree, forms=FORMATS, config=self.config, roots=self.roots, trace=writing)
+        return writing
+
+
+def on_one_line(text: str) -> str:
+    """Return text whose line ends, control characters and the like are escapes that can be seen."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)

@@ -1,0 +1,236 @@
+"""The outline: the parts of a prompt, a line each."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from promptdsl.messages import Block, Cache, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.media.image_size import described
+from promptdsl.messages.message import Message
+from promptdsl.tree.node import Node, label, mark_of
+from promptdsl.tree.nodes import (
+    CacheBreakpoint,
+    Call,
+    Component,
+    Conversation,
+    Fence,
+    FirstFit,
+    Format,
+    Group,
+    Json,
+    Limit,
+    Media,
+    Merged,
+    Output,
+    Recorded,
+    Request,
+    Reserve,
+    Result,
+    Root,
+    Section,
+    Side,
+    Table,
+    Tool,
+    ToolTurn,
+    Trusted,
+    Turn,
+    Untrusted,
+    Value,
+    Verbatim,
+    Volatile,
+)
+
+WIDTH = 60
+DEEPEST = 40
+
+
+def outline(root: Node) -> str:
+    """Return the parts below a node, indented, each with its size in characters and its line."""
+    return "\n".join(_line(depth, what, where) for depth, what, where in _entries(root))
+
+
+def _line(depth: int, what: str, where: object) -> str:
+    # Deeper than a page is wide, the indentation stays: it would grow with the square of the depth.
+    text = "  " * min(depth, DEEPEST) + _printable(what)
+    return f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text
+
+
+def _printable(text: str) -> str:
+    """Return text on one line: names are from anywhere, what cannot be printed is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
+
+
+def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
+    beside = root.equipment if isinstance(root, Root) else ()
+    stack: list[tuple[Any, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, str):
+            yield depth, _size(node), None
+        elif isinstance(node, Recorded):
+            for below, what in _recorded(node):
+                yield depth + below, what + _by(node), node.source
+        else:
+            yield depth, _describe(node), node.source
+            stack.extend((child, depth + 1) for child in reversed(node.content))
+
+
+def _recorded(node: Recorded) -> Iterator[tuple[int, str]]:
+    """Yield the messages of a recording; one that is not read yet, or has options, says so."""
+    form = "" if node.form == "messages" else f" ({node.form})"
+    head = f"history{form}{_of_history(node)}"
+    below = int(head != "history")
+    if below:
+        yield 0, head
+    for item in node.items if node.form == "messages" else ():
+        yield below, _message(item) if isinstance(item, Message) else "message (recorded)"
+
+
+def _of_history(node: Recorded | Conversation) -> str:
+    """Return what a budget may take of a history, where it is not what it may of any."""
+    said = [f" keep={node.keep:,}"] if node.keep else []
+    said += [] if node.step is None else [f" step={node.step:,}"]
+    return "".join(said) + (_priority(node.priority) if node.priority else "")
+
+
+def _priority(priority: float | None) -> str:
+    return "" if priority is None else f" priority={priority:,}"
+
+
+def _limit(node: Limit) -> str:
+    end = "" if node.keep == "head" else f" keep={node.keep}"
+    return f"limit {_tokens(node.max_tokens)}{end}"
+
+
+def _tokens(number: int) -> str:
+    return f"{number:,} tokens"
+
+
+def _describe(node: Node) -> str:
+    """Return what a node is, in the words of its author."""
+    match node:
+        case ToolTurn():
+            what = f"tool {node.tool_use_id}"
+        case Turn():
+            what = f"{node.role}{_kind(node)}"
+        case Section():
+            title = node.title.text if isinstance(node.title, Value) else node.title
+            what = f"section {node.options.id}" + (f" {title!r}" if title is not None else "")
+            return _with_options(what, node)
+        case Request():
+            what = "grounding" if node.grounding else "ephemeral"
+        case _:
+            what = _describe_part(node)
+    return _with_options(what + (f" {node.options.id}" if node.options.id else ""), node)
+
+
+def _describe_part(node: Node) -> str:
+    """Return what a part of a turn is that has no id of its own."""
+    describe = _PARTS.get(type(node))
+    return label(node).lower() if describe is None else describe(node)
+
+
+def _sized(node: Any) -> str:
+    return f"{label(node).lower()}, {_size(node.text)}"
+
+
+def _value(node: Value) -> str:
+    named = f" {node.label}" if node.label else ""
+    return f"{label(node).lower()}{named}, {_size(node.text)}"
+
+
+def _untrusted(node: Untrusted) -> str:
+    origin = "" if node.origin is None else f" from {node.origin!r}"
+    return f"untrusted{origin}, {_size(node.text)}"
+
+
+def _component(node: Component) -> str:
+    return f"{node.name} (overridden by {node.by})" if node.by else node.name
+
+
+def _tool(node: Tool) -> str:
+    mark = node.definition.cache
+    return f"tool definition {node.definition.name}" + (f" {_cached(mark)}" if mark else "")
+
+
+def _cached(mark: Cache) -> str:
+    return "cached" if mark == "default" else f"cached for {mark}"
+
+
+def _breakpoint(node: CacheBreakpoint) -> str:
+    return f"cache breakpoint {node.ttl}" if node.ttl else "cache breakpoint"
+
+
+def _media(node: Media) -> str:
+    source = getattr(node.block, "source", None)
+    return node.block.type if source is None else f"{node.block.type} {described(source)}"
+
+
+_PARTS: Mapping[type[Node], Callable[[Any], str]] = {
+    Fence: lambda node: node.open.strip() or "unfenced",
+    Component: _component,
+    Format: lambda node: f"format {node.format}",
+    Group: lambda node: f"group{_priority(node.priority)}",
+    FirstFit: lambda node: f"first fit{_priority(node.priority)}",
+    Limit: _limit,
+    Reserve: lambda node: f"reserve {_tokens(node.tokens)}",
+    Conversation: lambda node: f"history{_of_history(node)}",
+    Value: _value,
+    Volatile: _value,
+    Trusted: _sized,
+    Json: _sized,
+    Untrusted: _untrusted,
+    Verbatim: lambda node: _size(node.text),
+    Table: lambda node: f"table of {len(node.rows):,} rows",
+    Side: lambda node: node.name,
+    Call: lambda node: f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}",
+    Result: lambda node: f"result {node.tool_use_id}",
+    Media: _media,
+    Tool: _tool,
+    Output: lambda node: f"output {node.schema.name}",
+    CacheBreakpoint: _breakpoint,
+}
+
+
+def _kind(turn: Turn) -> str:
+    merged = " (merged)" if isinstance(turn, Merged) else ""
+    return merged if turn.kind == "written" else f" ({turn.kind.replace('_', ' ')}){merged}"
+
+
+def _with_options(what: str, node: Node) -> str:
+    options = node.options
+    said = [f"name={options.name}"] if options.name else []
+    said += [f"audience={options.audience}"] if options.audience != "all" else []
+    said += [_priority(options.priority).strip()] if options.priority is not None else []
+    said += [_cached(mark) for mark in (mark_of(options),) if mark]
+    said += [f"#{tag}" for tag in options.tags]
+    return " ".join([what + _by(node), *said])
+
+
+def _by(node: Node) -> str:
+    """Return by which components something was written that stands in none any more."""
+    within = node.options.within
+    return f" by={'/'.join(within)}" if within else ""
+
+
+def _message(message: Message) -> str:
+    name = f" name={message.name}" if message.name else ""
+    blocks = "; ".join(_block(block) for block in message.content)
+    return f"{message.role} (recorded){name}: {blocks}"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case TextBlock():
+            return _size(block.text)
+        case ToolUseBlock():
+            return f"call {block.name} ({block.id})"
+        case ToolResultBlock():
+            return f"result {block.tool_use_id}, " + "; ".join(_block(b) for b in block.content)
+        case _:
+            return block.type
+
+
+def _size(text: str) -> str:
+    return f"{len(text):,} characters"

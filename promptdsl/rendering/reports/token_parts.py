@@ -1,0 +1,309 @@
+"""Parts: the tree of a request, flattened, each part with its tokens.
+
+The tokens of the parts of a text add up to those of the text. A text is not the sum of its pieces
+exactly, so what is over or short is spread over them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import attrs
+
+from promptdsl.budget.dropped import described
+from promptdsl.foundation.source import Source, source_of
+from promptdsl.messages import Cache
+from promptdsl.messages.message import Message
+from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.trace import Entry, Sheet, Written
+from promptdsl.rendering.reports.trace import Turn as Spoken
+from promptdsl.tokens import Tokens
+from promptdsl.tokens.messages import block_tokens
+from promptdsl.tree.node import Node, label, mark_of
+from promptdsl.tree.nodes import (
+    CacheBreakpoint,
+    Call,
+    Component,
+    Consolidated,
+    Fence,
+    Fragment,
+    Media,
+    Merged,
+    Recorded,
+    Result,
+    Section,
+    Text,
+    ToolTurn,
+    Trusted,
+    Turn,
+    Value,
+    Verbatim,
+    Volatile,
+)
+
+INLINE = (Text, Value, Volatile, Trusted, Verbatim)
+"""What is text, and holds no other part."""
+
+
+def what_of(node: Any) -> str:
+    """Return what a node is, in a word or two."""
+    say = _WORDS.get(node._node)
+    return described(node) if say is None else say(node)
+
+
+def _turn(turn: Turn) -> str:
+    kind = _KINDS.get(turn.kind)
+    return f"{turn.role} turn" if kind is None else f"{kind} ({turn.role} turn)"
+
+
+_KINDS = {"event": "event", "request": "request-only content"}
+_WORDS: Mapping[type[Node], Callable[[Any], str]] = {
+    Turn: _turn,
+    Merged: lambda node: f"{node.role} turn (merged)",
+    Consolidated: lambda _: "system text",
+    **dict.fromkeys((ToolTurn, Result), lambda _: "tool result"),
+    Recorded: lambda node: f"{node.items[0].role} message",
+    Call: lambda node: f"call {node.block.name!r}",
+    Media: lambda node: str(node.block.type),
+    CacheBreakpoint: lambda _: "cache breakpoint",
+    **dict.fromkeys(INLINE, lambda node: label(node).lower()),
+}
+
+
+def mark_on(node: Any) -> Cache | None:
+    """Return the cache mark behind a node."""
+    if isinstance(node, CacheBreakpoint):
+        return node.ttl or "default"
+    return mark_of(node.options)
+
+
+def mark_in(said: Message) -> Cache | None:
+    """Return the last cache mark in a message."""
+    if said.plain is not None:
+        return None
+    marks = (getattr(block, "cache", None) for block in reversed(said.content))
+    return next((mark for mark in marks if mark is not None), None)
+
+
+LONGEST = 1_000
+"""An address of more characters loses its beginning: it would grow with the square of the depth."""
+
+
+@attrs.frozen
+class TokenPart:
+    """A part of a request: what it is, its address, and its tokens, with all that is in it.
+
+    ``depth`` is 0 for what stands directly in the request. ``cache`` is a mark behind it.
+    ``dropped`` says why it was left out; then its tokens are in nothing around it.
+    """
+
+    depth: int
+    what: str
+    path: str
+    tokens: int
+    source: Source | None = None
+    cache: Cache | None = None
+    dropped: str | None = None
+
+
+@attrs.define(eq=False)
+class Ledger:
+    """The parts of what was said, and their tokens by section and by the author's line."""
+
+    outcome: Outcome
+    messages: Sequence[int]
+    parts: list[TokenPart] = attrs.field(factory=list[TokenPart])
+    sections: dict[str, int] = attrs.field(factory=dict[str, int])
+    sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
+    _lines: dict[tuple[int, int], Source | None] = attrs.field(factory=dict[Any, Any])
+    _sheets: dict[int, list[int]] = attrs.field(factory=dict[int, list[int]])
+
+    def add_messages(self) -> None:
+        """Add a part for every message, with the parts in it."""
+        outcome = self.outcome
+        first, before = 0, None
+        for node, entry in zip(outcome.tree.content, outcome.written().entries, strict=True):
+            if isinstance(node, Recorded):
+                self._history(node, first, goes_on=_goes_on(before, node))
+            elif entry.messages > first:
+                self._turn(node, entry, first)
+            first, before = entry.messages, node
+
+    def charge(self, source: Source | None, tokens: int) -> None:
+        """Note that a line of the author is so many tokens."""
+        if source is not None and tokens:
+            self.sources[source] = self.sources.get(source, 0) + tokens
+
+    # A recorded conversation.
+
+    def _history(self, node: Recorded, first: int, *, goes_on: bool) -> None:
+        """Add a history, or more of the one that was added last."""
+        source, end = self._source(node), first + len(node.items)
+        total = sum(self.messages[first:end])
+        if goes_on:
+            place = max(n for n, part in enumerate(self.parts) if not part.depth)
+            whole = self.parts[place]
+            self.parts[place] = attrs.evolve(whole, tokens=whole.tokens + total)
+        else:
+            self.parts.append(TokenPart(0, "history", "history", total, source))
+        self.charge(source, total)
+        for number, place in enumerate(range(first, end), node.start):
+            said = self.outcome.sent.messages[place]
+            what, mark = f"{said.role} message", mark_in(said)
+            tokens = self.messages[place]
+            self.parts.append(TokenPart(1, what, f"history[{number}]", tokens, source, mark))
+
+    # Turns.
+
+    def _turn(self, node: Any, entry: Entry, first: int) -> None:
+        source = self._source(node)
+        total = sum(self.messages[first : entry.messages])
+        mark = mark_of(node.options) or self._placed(first, entry.messages)
+        merged = isinstance(node, Merged)
+        path = "" if merged else entry.turns[0].address
+        self.parts.append(TokenPart(0, what_of(node), path, total, source, mark))
+        for turn in entry.turns:
+            if merged:
+                total -= self._merged(turn, source)
+            else:
+                total -= self._nodes(turn, source, depth=1)
+        self.charge(source, total)
+
+    def _merged(self, turn: Spoken, around: Source | None) -> int:
+        """Add a turn that was merged with others; return its tokens."""
+        source = self._source(turn.node) or around
+        tokens, facts = self.outcome.tokens, self.outcome.facts
+        total = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
+        mark = mark_of(turn.node.options)
+        self.parts.append(TokenPart(1, what_of(turn.node), turn.address, total, source, mark))
+        self.charge(source, total - self._nodes(turn, source, depth=2))
+        return total
+
+    def _placed(self, first: int, end: int) -> Cache | None:
+        """Return the mark that was placed behind one of these messages, beside their author's."""
+        for place in range(first, end):
+            said = self.outcome.sent.messages[place]
+            if said is not self.outcome.messages[place]:
+                return mark_in(said)
+        return None
+
+    def _nodes(self, turn: Spoken, source: Source | None, *, depth: int) -> int:
+        """Add the parts of a turn; return the tokens of those directly in it."""
+        system = isinstance(turn.node, Turn) and turn.node.role == "system"
+        seen: dict[int, _Seen] = {}
+        top = _Seen(depth - 1, "" if system else turn.address, source, 0)
+        hidden = _hidden(turn.nodes)
+        for node in turn.nodes:
+            around = top if node.around is None else seen[id(node.around)]
+            tokens = self._tokens(node)
+            around.inside += tokens
+            found = seen[id(node)] = self._seen(node.node, around, tokens)
+            if id(node) in hidden:
+                continue
+            found.depth += 1
+            part = TokenPart(found.depth, what_of(node.node), found.path, tokens, found.source)
+            self.parts.append(attrs.evolve(part, cache=mark_on(node.node)))
+        for found in seen.values():
+            self.charge(found.source, found.tokens - found.inside)
+        return top.inside
+
+    def _seen(self, node: Any, around: "_Seen", tokens: int) -> "_Seen":
+        path = around.path
+        if isinstance(node, Section):
+            path = within(path, str(node.options.id))
+            self.sections[path] = self.sections.get(path, 0) + tokens
+        return _Seen(around.depth, path, self._source(node) or around.source, tokens)
+
+    def _tokens(self, node: Written) -> int:
+        """Return the tokens of a node: those of the pieces it wrote."""
+        before = self._sheets.get(id(node.sheet))
+        if before is None:
+            before = self._sheets[id(node.sheet)] = self._summed(node.sheet)
+        # What stands in a container that was taken back ended behind all there is now.
+        end = min(node.end, len(before) - 1)
+        return max(before[end] - before[min(node.start, end)], 0)
+
+    def _summed(self, sheet: Sheet) -> list[int]:
+        """Return the tokens before every piece of a sheet."""
+        tokens, found = self.outcome.tokens, [0]
+        for said in sheet.segments:
+            before = found[-1]
+            if isinstance(said, list):
+                found += [before + part for part in _spread(said, tokens)]
+            else:
+                found.append(before + block_tokens(said, tokens, self.outcome.facts))
+        return found
+
+    def _source(self, node: Node) -> Source | None:
+        """Return the line a node was written in; one line writes many, and is looked up once."""
+        at = node.at
+        if not isinstance(at, tuple):
+            return at
+        key = (id(at[0]), at[1])
+        if key not in self._lines:
+            self._lines[key] = source_of(at)
+        return self._lines[key]
+
+
+def _goes_on(before: object, node: Recorded) -> bool:
+    """Return whether messages are more of the history that those before them are of.
+
+    A line that is run again writes another one, which begins anew.
+    """
+    if not isinstance(before, Recorded) or before.at != node.at:
+        return False
+    return node.start >= before.start + len(before.items)
+
+
+@attrs.define(eq=False)
+class _Seen:
+    """A node whose tokens are known, and how many of them are those of nodes directly in it."""
+
+    depth: int
+    path: str
+    source: Source | None
+    tokens: int
+    inside: int = 0
+
+
+def _hidden(nodes: Sequence[Written]) -> set[int]:
+    """Return the nodes that are no parts of their own: what only holds, and text alone."""
+    count: dict[int, int] = {}
+    for node in nodes:
+        key = id(node.around)
+        count[key] = count.get(key, 0) + 1
+    return {
+        id(node)
+        for node in nodes
+        if _is_transparent(node.node)
+        or (isinstance(node.node, INLINE) and count[id(node.around)] == 1)
+    }
+
+
+def _is_transparent(node: Any) -> bool:
+    return isinstance(node, Fence) or (
+        isinstance(node, Fragment) and not isinstance(node, Component)
+    )
+
+
+def within(path: str, id: str) -> str:
+    """Return the address of a section in what has an address."""
+    if len(path) > LONGEST:
+        path = "..."
+    return f"{path}/{id}" if path else id
+
+
+def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
+    """Yield the tokens up to the end of every piece: all of them are those of the whole text."""
+    whole = tokens.of("".join(pieces))
+    ends = [*accumulate(_apart(pieces, tokens))]
+    for end in ends[:-1]:
+        yield whole * end // ends[-1] if ends[-1] else 0
+    yield whole
+
+
+def _apart(pieces: list[str], tokens: Tokens) -> Iterator[int]:
+    """Yield the tokens of every piece, counted with the white space behind it: so they add up."""
+    for piece, behind in pairwise([*pieces, ""]):
+        blank = not piece or piece.isspace()
+        yield 0 if blank else tokens.of(piece + behind if behind.isspace() else piece)

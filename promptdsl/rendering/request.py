@@ -1,0 +1,150 @@
+"""The arguments of a render, checked, and the configuration and facts they come to."""
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import cast
+
+import attrs
+
+from promptdsl.budget.budget import Budget
+from promptdsl.config.chat_template import ChatTemplate
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.models import facts_for
+from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
+from promptdsl.foundation.errors import (
+    ConfigError,
+    ContentError,
+    OptionError,
+    TargetError,
+    nearest,
+)
+from promptdsl.foundation.source import Source, author
+from promptdsl.messages.prompt import Prompt
+from promptdsl.tree.nodes import Root
+
+
+@attrs.define(eq=False)
+class RenderRequest:
+    """What a render was asked for."""
+
+    model: str | None
+    provider: str | None
+    layer: Transformation | None
+    roots: tuple[str | os.PathLike[str], ...]
+    strict: bool
+    audience: str
+    cache: str | None
+    tool_choice: str | None
+    chosen_at: Source | None
+    template: ChatTemplate | None
+    budget: Budget
+    rooms: dict[str, float] = attrs.field(factory=dict[str, float])
+    """How many tokens a lazy of weight one has, once that is known."""
+
+
+def checked_request(  # noqa: PLR0917 (what render() takes, in its order)
+    model: object,
+    provider: object,
+    transformation: Transformation | None,
+    audience: str,
+    media_roots: Iterable[str | os.PathLike[str]],
+    *,
+    strict: bool,
+    cache: str | None,
+    tool_choice: object,
+    chat_template: object,
+    budget: Budget,
+) -> "RenderRequest":
+    """Return the arguments of a render; :class:`OptionError` names the one that is wrong."""
+    _check_one_of("audience", audience, ("model", "people"))
+    if cache is not None:
+        _check_one_of("cache", cache, ("auto",))
+    if strict is not True and strict is not False:
+        raise OptionError(f"strict={strict!r}", fix="write True or False", at=(author(),))
+    layer = None if transformation is None else as_layer(transformation, at=author())
+    roots = _folders(media_roots) if media_roots != () else ()
+    template = None if chat_template is None else _template(chat_template)
+    names = (_checked_name("model", model), _checked_name("provider", provider))
+    choice = _checked_name("tool_choice", tool_choice)
+    # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
+    at = None if choice is None else author()
+    return RenderRequest(
+        *names,
+        layer=layer,
+        roots=roots,
+        strict=strict,
+        audience=audience,
+        cache=cache,
+        tool_choice=choice,
+        chosen_at=at,
+        template=template,
+        budget=budget,
+    )
+
+
+def tool_choice_of(tree: object, given: object) -> object:
+    """Return the choice of tools that is given, else that of a prompt that was read."""
+    return tree.tool_choice if given is None and isinstance(tree, Prompt) else given
+
+
+def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise OptionError(f"{name}={given!r}", fix=nearest(str(given), known), at=(author(),))
+
+
+def _template(given: object) -> ChatTemplate:
+    try:
+        return ChatTemplate.of(given)
+    except ContentError as error:
+        raise error.located(author()) from None
+
+
+def _checked_name(name: str, given: object) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
+
+
+def _folders(roots: object) -> tuple[str | os.PathLike[str], ...]:
+    """Return the folders that data may name files in; a string alone is one folder, not many."""
+    given: object = (roots,) if isinstance(roots, str | os.PathLike) else roots  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(given, Iterable):
+        found = tuple(cast("Iterable[object]", given))
+        if all(isinstance(root, str | os.PathLike) for root in found):
+            return cast("tuple[str | os.PathLike[str], ...]", found)
+    raise OptionError(f"media_roots={roots!r}", fix="write a list of folders", at=(author(),))
+
+
+def facts_of(request: RenderRequest) -> ModelFacts:
+    """Return the facts of the target; :class:`TargetError` for an unknown one."""
+    template = request.template
+    try:
+        facts = facts_for(request.model, request.provider)
+        if template is None:
+            return facts
+        if facts.provider not in (None, "chat_template"):
+            raise TargetError(
+                f"{facts.provider} takes no chat template",
+                fix="leave chat_template out, or render with provider='chat_template'",
+            )
+        facts = facts_for(request.model, "chat_template")
+    except TargetError as error:
+        raise error.located(author()) from None
+    return attrs.evolve(facts, template=template)
+
+
+def config_of(request: RenderRequest, facts: ModelFacts, root: Root) -> Resolved:
+    """Return the configuration that holds for a tree and its target."""
+    if root.transformation is None and request.layer is None:
+        return _default_config(facts)
+    layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
+    try:
+        return resolve(layers, model=request.model, provider=facts.provider)
+    except ConfigError as error:
+        raise error.located(root.source) from None
+
+
+@lru_cache(maxsize=256)
+def _default_config(facts: ModelFacts) -> Resolved:
+    return resolve(facts.layers(), model=facts.model, provider=facts.provider)

@@ -1,0 +1,50 @@
+"""The root of what was given to render: a tree, or a prompt that was read."""
+
+from typing import cast
+
+from promptdsl.components.block import finish
+from promptdsl.components.history import History
+from promptdsl.components.scope import detached
+from promptdsl.components.timeline import write_timeline
+from promptdsl.components.tool_definitions import Output, Tool
+from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.source import author
+from promptdsl.messages.prompt import Prompt
+from promptdsl.tree.masks import FRAGMENT, REQUEST, SECTION, TOOL, TURN
+from promptdsl.tree.node import Node
+from promptdsl.tree.nodes import CacheBreakpoint, Recorded, Root
+
+
+def root_of(tree: object) -> Root:
+    """Return the root of a tree, of a part alone or of a prompt that was read."""
+    if isinstance(tree, Prompt):
+        return _written(tree)
+    if not isinstance(tree, Node):
+        raise ContentError(
+            "render() takes a Timeline, a turn, a Section or a Fragment, "
+            f"not {type(tree).__name__}",
+            fix="call the function that builds the prompt",
+            at=(author(),),
+        )
+    node = finish(tree)
+    if isinstance(node, Root):
+        return node
+    if not node.mask & (TURN | REQUEST | SECTION | FRAGMENT) and not isinstance(node, Recorded):
+        beside = node.mask & TOOL or isinstance(node, CacheBreakpoint)
+        raise ContentError(
+            "render() takes a Timeline, a turn, a Section or a Fragment",
+            fix="write it in a Timeline" if beside else "put it in a User or a System",
+            at=(author(), node.source),
+        )
+    with detached():
+        return cast("Root", finish(write_timeline((node,), author())))
+
+
+def _written(prompt: Prompt) -> Root:
+    """Return a prompt that was read, as its author would write it again."""
+    with detached():
+        equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
+        said = (*equipment, History(prompt.messages))
+        for component in said:
+            component.code, component.offset = author(), -1
+        return cast("Root", finish(write_timeline(said, author())))

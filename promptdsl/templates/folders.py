@@ -1,0 +1,196 @@
+"""Where templates are: the folder that comes with promptdsl, and those a user registers."""
+
+import os
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from stat import S_ISREG
+from threading import Lock
+from types import TracebackType
+from typing import NamedTuple
+
+from promptdsl.foundation.errors import MediaError, TemplateError, nearest
+from promptdsl.foundation.files import read_file
+from promptdsl.foundation.source import author
+from promptdsl.templates.limits import MAX_SOURCE, over
+from promptdsl.templates.source import check_name, label
+
+_CHANGING = Lock()
+_registered: tuple[str, ...] = ()
+
+
+@cache
+def templates_root() -> Path:
+    """Return the folder of the templates.
+
+    An installed package holds them; in a source tree they stand beside it. Raises
+    :class:`TemplateError` when neither is so.
+    """
+    here = Path(__file__).resolve().parent
+    for folder in (here / "starter", here.parents[1] / "templates"):
+        if folder.is_dir():
+            return folder
+    raise TemplateError(
+        f"no templates in {here} nor beside the package",
+        fix="install promptdsl again: files are missing",
+    )
+
+
+class Registration:
+    """A folder that was registered; as a context manager it takes that back at the end."""
+
+    __slots__ = ("_after", "_before", "folder")
+
+    def __init__(self, folder: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+        self.folder = folder
+        self._before = before
+        self._after = after
+
+    def __enter__(self) -> Path:
+        return Path(self.folder)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        global _registered  # noqa: PLW0603
+        with _CHANGING:
+            if _registered is self._after:
+                _registered = self._before
+            elif self.folder not in self._before:
+                _registered = tuple(folder for folder in _registered if folder != self.folder)
+
+
+def register_templates(folder: str | os.PathLike[str]) -> Registration:
+    """Look for templates in ``folder`` too, before all that are registered already.
+
+    It holds for the whole process; a folder that is registered again moves to the front. A template
+    of the same name as one that comes with promptdsl takes its place, event texts
+    (``events/user_action.md.j2``) included. What is returned is a context manager for those who
+    want it for a while: ``with register_templates(folder): ...``.
+
+    Raises :class:`TemplateError` when there is no such folder.
+    """
+    global _registered  # noqa: PLW0603
+    real = _real(folder)
+    with _CHANGING:
+        before = _registered
+        after = (real, *(other for other in before if other != real))
+        _registered = after
+    return Registration(real, before, after)
+
+
+def _real(folder: str | os.PathLike[str]) -> str:
+    try:
+        real = Path(folder).resolve(strict=True)
+        if real.is_dir():
+            return str(real)
+        problem = "it is no folder"
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+    raise TemplateError(
+        f"no templates can be registered from {folder!r:.200}: {problem}",
+        fix="give the folder your templates are in",
+        at=(author(),),
+    )
+
+
+def registered() -> tuple[str, ...]:
+    """Return the folders users registered, in the order they are looked through."""
+    return _registered
+
+
+class TemplateFile(NamedTuple):
+    """A template that was found: the file, the folder it may not lead out of, and its stamp."""
+
+    name: str
+    path: str
+    folder: str | None
+    stamp: tuple[int, ...]
+
+
+def find(name: object, folders: tuple[str, ...]) -> TemplateFile | None:
+    """Return the first file of a name, ``None`` when no folder has one.
+
+    Raises :class:`TemplateError` for a name that could be a path, and for what is no regular file.
+    """
+    checked = check_name(name)
+    for folder in folders:
+        path = f"{folder}/{checked}"
+        stamp = _stamp(path, checked)
+        if stamp is not None:
+            return TemplateFile(checked, path, folder, stamp)
+    return None
+
+
+def file_at(path: str) -> TemplateFile:
+    """Return the template file at a path that is written in code.
+
+    Raises :class:`TemplateError` when it is missing or no regular file.
+    """
+    stamp = _stamp(path, path)
+    if stamp is None:
+        raise TemplateError(f"there is no template file {path!r}", fix="check the path")
+    return TemplateFile(path, path, None, stamp)
+
+
+def _stamp(path: str, name: str) -> tuple[int, ...] | None:
+    """Return what changes when a file does, ``None`` where there is nothing."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(name, error.strerror) from None
+    if not S_ISREG(status.st_mode):
+        raise _unreadable(name, "it is not a regular file")
+    return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+
+
+def _unreadable(name: str, why: object) -> TemplateError:
+    return TemplateError(f"cannot read {label(name)}: {why}", fix="check the file")
+
+
+def read_template(file: TemplateFile) -> str:
+    """Return the text of a template file.
+
+    Raises :class:`TemplateError` for a file outside of its folder, links resolved, one of more than
+    a million bytes, one that cannot be read and one that is not UTF-8.
+    """
+    if file.folder is not None and not _is_within(file.path, file.folder):
+        raise TemplateError(
+            f"{label(file.name)} is a link that leads out of {file.folder!r}",
+            fix="put the file itself there, or register the folder it is in",
+        )
+    if file.stamp[1] > MAX_SOURCE:
+        raise over(MAX_SOURCE, f"bytes in {label(file.name)}")
+    roots = None if file.folder is None else (file.folder,)
+    try:
+        return read_file(file.path, limit=MAX_SOURCE, roots=roots).decode("utf-8-sig")
+    except MediaError as error:
+        raise _unreadable(file.name, error.what) from None
+    except UnicodeDecodeError as error:
+        raise _unreadable(file.name, f"it is not UTF-8 at byte {error.start:,}") from None
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+_LISTED = 1_000
+"""How many files are looked at to suggest a name; a folder may hold anything."""
+
+
+def missing(name: str, folders: tuple[str, ...]) -> TemplateError:
+    """Return the error for a template that no folder has, which suggests one they have."""
+    found = {found for folder in folders for found in islice(_names(folder), _LISTED)}
+    return TemplateError(f"there is no {label(name)}", fix=nearest(name, found))
+
+
+def _names(folder: str) -> "chain[str]":
+    return chain.from_iterable(
+        (Path(where, name).relative_to(folder).as_posix() for name in names)
+        for where, _, names in os.walk(folder)
+    )

@@ -1,0 +1,82 @@
+"""Which template: by name, by path, or its own text."""
+
+import os
+from typing import Literal, Self
+
+import attrs
+
+from promptdsl.foundation.errors import TemplateError
+from promptdsl.foundation.frozen import exact
+from promptdsl.templates.limits import MAX_SOURCE, over
+
+
+@attrs.frozen
+class TemplateSource:
+    """Which template is meant; hashable, comparable, and the same after a pickle.
+
+    ``value`` is a name in a registered folder, the path of a file, or the text of the template, by
+    ``kind``. The folder of a path is the first in which its includes are looked up.
+    """
+
+    kind: Literal["name", "path", "text"]
+    value: str
+
+    @classmethod
+    def of(cls, template: str | os.PathLike[str]) -> Self:
+        """Return the source of a name (a string) or a path (such as a ``pathlib.Path``).
+
+        Raises :class:`TemplateError` for a name that could lead out of its folder.
+        """
+        if isinstance(template, str):
+            return cls("name", check_name(exact(template)))
+        path = os.fspath(template) if isinstance(template, os.PathLike) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(path, str) or "\0" in path:
+            raise TemplateError(
+                f"a template is a name or a path, not {template!r:.60}",
+                fix='write Template("name.md.j2"), or Template(Path("name.md.j2")) for a file',
+            )
+        return cls("path", exact(path))
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Return the source of a template that is given as text.
+
+        Raises :class:`TemplateError` for what is no string, and for more than a million characters.
+        """
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TemplateError(
+                f"the text of a template is a string, not {type(text).__name__}",
+                fix="give the text itself",
+            )
+        if len(text) > MAX_SOURCE:
+            raise over(MAX_SOURCE, "characters of template")
+        return cls("text", exact(text))
+
+    @property
+    def name(self) -> str | None:
+        """What errors call it; ``None`` for a template given as text."""
+        return None if self.kind == "text" else self.value
+
+
+def check_name(name: object) -> str:
+    """Return the name of a template, which is no path: it cannot lead out of a folder.
+
+    Raises :class:`TemplateError` for a name with an empty part, ``.`` or ``..``, one that starts
+    with ``/``, and for a backslash, colon or null character in it.
+    """
+    if not isinstance(name, str):
+        raise TemplateError(
+            f"the name of a template is a string, not {type(name).__name__}",
+            fix='write it in quotes: "name.md.j2"',
+        )
+    if {"", ".", ".."} & {*name.split("/")} or {"\\", ":", "\0"} & {*name}:
+        raise TemplateError(
+            f"{name[:60]!r} is not the name of a template",
+            fix='a name is relative to a registered folder, such as "support/role.md.j2"',
+        )
+    return str.__str__(name)
+
+
+def label(name: str | None) -> str:
+    """Return how an error calls a template."""
+    return "the template" if name is None else f"template {name!r}"

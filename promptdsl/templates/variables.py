@@ -1,0 +1,89 @@
+"""What a template is given: plain data, copied when it is written."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+
+from promptdsl.foundation.errors import ContentError, DataError
+from promptdsl.foundation.frozen import Around, FrozenDict, plain
+from promptdsl.foundation.trusted import Trusted
+
+
+class _Checked(FrozenDict):
+    """Variables that were checked; after a pickle they are checked again."""
+
+    __slots__ = ()
+
+
+def check_variables(variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the variables of a template as plain data of their own, which nobody can change.
+
+    Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
+    string keys, lists and tuples of these, any depth. What is returned is returned as it is.
+    Raises :class:`ContentError` for any other object, and for data that holds itself.
+    """
+    if type(variables) is _Checked:
+        return variables
+    if not isinstance(variables, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ContentError(
+            f"the variables of a template are a mapping, not {type(variables).__name__}",
+            fix='write vars={"name": value}',
+        )
+    try:
+        copied = plain(variables, "vars", _leaf)
+    except DataError as error:
+        raise ContentError(error.what, fix=error.fix) from None
+    checked = _Checked()
+    dict.update(checked, copied)  # pyright: ignore[reportUnknownMemberType]
+    return checked
+
+
+def _leaf(item: Any, around: Around, key: Any) -> Any:
+    """Return a value that is no container as one of exactly its type."""
+    if item is None or isinstance(item, bool | Trusted):
+        return item
+    for kind, exactly in _KINDS:
+        if isinstance(item, kind):
+            return exactly(item)
+    place = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
+    raise ContentError(
+        f"{place} is no plain data but a live object: {type(item).__name__}",
+        fix="give what the template needs of it: a string, a number, a list, a dictionary",
+    )
+
+
+def _datetime(value: datetime) -> datetime:
+    if type(value) is datetime and value.tzinfo is None:
+        return value
+    # The offset stays and the time zone, which is an object with code of its own, does not.
+    return datetime.fromisoformat(datetime.isoformat(value))
+
+
+def _time(value: time) -> time:
+    if type(value) is time and value.tzinfo is None:
+        return value
+    return time.fromisoformat(time.isoformat(value))
+
+
+def _date(value: date) -> date:
+    return date(value.year, value.month, value.day)
+
+
+def _uuid(value: UUID) -> UUID:
+    return UUID(UUID.__str__(value))
+
+
+_KINDS: tuple[tuple[type, Any], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (Decimal, Decimal),
+    (Fraction, Fraction),
+    (datetime, _datetime),
+    (date, _date),
+    (time, _time),
+    (UUID, _uuid),
+)

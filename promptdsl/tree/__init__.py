@@ -1,0 +1,1 @@
+"""The tree: frozen nodes, their masks, and pure functions from node to node."""

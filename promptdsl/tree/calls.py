@@ -1,0 +1,36 @@
+"""Which tool calls a turn makes and which it answers, of written turns and recorded messages."""
+
+from promptdsl.messages import ToolResultBlock, ToolUseBlock
+from promptdsl.messages.message import Message
+from promptdsl.tree.masks import CALL, RESULT, SHIFT
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.nodes import Call, Result, ToolTurn
+
+
+def calls_of(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls a turn makes, in order."""
+    if not turn.mask & CALL << SHIFT:
+        return ()
+    return tuple(part.block.id for part, _ in walk(turn) if isinstance(part, Call))
+
+
+def answers_of(turn: Node) -> tuple[str, ...]:
+    """Return the ids of the calls a turn answers, in order."""
+    if isinstance(turn, ToolTurn):
+        return (turn.tool_use_id,)
+    if not turn.mask & RESULT << SHIFT:
+        return ()
+    return tuple(part.tool_use_id for part, _ in walk(turn) if isinstance(part, Result))
+
+
+def calls_in(message: Message) -> tuple[str, ...]:
+    """Return the ids of the calls a message makes, in order; only a model makes any."""
+    if message.role != "assistant":
+        return ()
+    return tuple(block.id for block in message.content if isinstance(block, ToolUseBlock))
+
+
+def answers_in(message: Message) -> tuple[str, ...]:
+    """Return the ids of the calls a message answers, in order."""
+    blocks = message.content
+    return tuple(block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock))

@@ -1,0 +1,198 @@
+"""Making a tree from a tree. Where nothing changed, the node stays the same object."""
+
+from collections.abc import Callable, Iterable, Iterator
+from operator import is_
+from typing import Any
+
+from promptdsl.foundation.errors import PlacementError
+from promptdsl.tree.masks import (
+    DEEP,
+    FRAGMENT,
+    HOLLOW,
+    NAMED,
+    NOTE,
+    RESULT,
+    SHIFT,
+    SURFACE,
+    TEXT,
+    bits,
+)
+from promptdsl.tree.node import Child, N, Node, implied, label, make
+from promptdsl.tree.nodes import (
+    Call,
+    FirstFit,
+    Fragment,
+    Happening,
+    Lazy,
+    Media,
+    Note,
+    Reasoning,
+    Recorded,
+    Result,
+    Table,
+    Template,
+    ToolTurn,
+)
+
+
+def replace(node: N, **changes: Any) -> N:
+    """Return a copy of a node with some fields changed."""
+    cls = node._node  # pyright: ignore[reportPrivateUsage]
+    names = ("mask", "at", "options", *cls._fields)  # pyright: ignore[reportPrivateUsage]
+    fields = {name: getattr(node, name) for name in names}
+    content = changes.pop("content", node.content)
+    return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
+
+
+def covering(content: tuple[Child, ...]) -> int:
+    """Return the deep bits of what stands in a content."""
+    mask = 0
+    for child in content:
+        mask |= bits(TEXT) if isinstance(child, str) else child.mask
+    return mask & DEEP
+
+
+def cut(node: Recorded, start: int, stop: int | None = None, **changes: Any) -> Recorded:
+    """Return a part of a recording, which knows where in its history it begins."""
+    part = replace(node, items=node.items[start:stop], start=node.start + start, **changes)
+    known = getattr(node, "known", None)
+    if known is not None:
+        object.__setattr__(part, "known", known)
+    return part
+
+
+def with_content(node: N, content: tuple[Child, ...]) -> N:
+    """Return the node with another content, its mask set accordingly; the same one if unchanged."""
+    old = node.content
+    if len(old) == len(content) and all(map(is_, old, content)):
+        return node
+    own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
+    if isinstance(node, Fragment):
+        own = bits(FRAGMENT) | _shown(content)
+    elif isinstance(node, ToolTurn):
+        own |= RESULT << SHIFT  # it is one, whatever it holds
+    below = covering(content) if content else HOLLOW
+    return replace(node, content=content, mask=node.mask & ~(DEEP | SURFACE) | own | below)
+
+
+def _shown(content: tuple[Child, ...]) -> int:
+    """Return what the parts of a fragment are, which it shows as its own."""
+    surface = 0
+    for child in content:
+        surface |= TEXT if isinstance(child, str) else child.mask & SURFACE
+    return surface
+
+
+def says_something(turn: Node) -> bool:
+    """Return whether a turn holds anything but tool results and what is empty."""
+    return any_said(turn.content)
+
+
+def any_said(content: Iterable[Child]) -> bool:
+    """Return whether a content holds anything but tool results and what is empty."""
+    waiting: list[Child] = list(content)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            if part:
+                return True
+        elif part.content:
+            if not isinstance(part, Result):
+                waiting.extend(part.content)
+        elif _speaks(part):
+            return True
+    return False
+
+
+def _speaks(part: Node) -> bool:
+    """Return whether a part without parts of its own says something."""
+    if isinstance(part, Table):
+        return bool(part.rows)
+    if isinstance(part, Media | Call | Reasoning | Happening | Lazy | Template):
+        return True
+    return bool(getattr(part, "text", ""))
+
+
+def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
+    """Return the tree with ``change`` applied bottom-up where the mask ``within`` says so.
+
+    ``change`` returns the node itself, another one, or ``None`` to leave it out. Where nothing
+    below a node changed, the node stays the same object.
+    """
+    open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
+    while True:
+        node, done, rest = open_nodes[-1]
+        child = next(rest, None)
+        if child is None:
+            open_nodes.pop()
+            changed = change(with_content(node, tuple(done)))
+            if not open_nodes:
+                return root if changed is None else changed
+            if changed is not None:
+                open_nodes[-1][1].append(changed)
+        elif isinstance(child, str) or not child.mask & within:
+            done.append(child)
+        else:
+            open_nodes.append((child, [], iter(child.content)))
+
+
+def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
+    """Raise :class:`PlacementError` when two siblings have one id.
+
+    What fragments hold counts where they end up: a fragment does not look into those inside it.
+    Forms of one part may share ids: only one of them is sent.
+    """
+    inside = not isinstance(component, Fragment)
+    levels = [_Ids(content, forms=isinstance(component, FirstFit))]
+    while True:
+        level = levels[-1]
+        waiting = level.waiting
+        if not waiting:
+            levels.pop()
+            if not levels:
+                return
+            levels[-1].take(level.found, component)
+            continue
+        child = waiting.pop()
+        if type(child) is str or not child.mask & NAMED:
+            continue
+        if level.forms:
+            levels += [_Ids((child,))] if inside else []
+        elif not isinstance(child, Fragment):
+            id = child.options.id
+            if id in level.found:
+                raise twice(id, level.found[id], child, component)
+            level.found[id] = child
+        elif inside and isinstance(child, FirstFit):
+            levels.append(_Ids(child.content, forms=True))
+        elif inside:
+            waiting.extend(reversed(child.content))
+
+
+class _Ids:
+    """The ids of parts beside each other, or of ``forms`` of one part."""
+
+    __slots__ = ("forms", "found", "waiting")
+
+    def __init__(self, parts: tuple[Any, ...], *, forms: bool = False) -> None:
+        self.waiting = list(reversed(parts))
+        self.found: dict[str, Node] = {}
+        self.forms = forms
+
+    def take(self, later: dict[str, Node], around: Node) -> None:
+        """Add the ids of what stands behind, the fewer to the more: forms nest deep."""
+        earlier = self.found
+        if not self.forms and not earlier.keys().isdisjoint(later.keys()):
+            id = next(id for id in later if id in earlier)
+            raise twice(id, earlier[id], later[id], around)
+        few, self.found = sorted((earlier, later), key=len)
+        self.found.update(few)
+
+
+def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
+    """Return the error for two siblings with one id."""
+    return PlacementError(
+        f"the id {id!r} is used twice in one {label(around)}",
+        fix="ids are unique among siblings: rename one of them",
+        at=(second.source, first.source),
+    )

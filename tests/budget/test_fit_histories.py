@@ -1,0 +1,319 @@
+"""How a recorded conversation is trimmed: whole exchanges, rounds, steps, and what stays."""
+
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    BudgetError,
+    Developer,
+    Ephemeral,
+    Event,
+    Grounding,
+    Group,
+    History,
+    Message,
+    Reasoning,
+    Rendered,
+    Section,
+    System,
+    ToolMessage,
+    User,
+    read_payload,
+    render,
+)
+from tests.budget.cases import capitals, fit, hundreds, left, loop, talk
+from tests.renders import timeline_of
+
+Q = User("Q")
+CHAT = talk("user A", "assistant B", "user C", "assistant D", "user E", "assistant F")
+
+
+def exact(messages: Any, **options: Any) -> History:
+    """Return a history that is cut to fit, without steps."""
+    return History(messages, step=0, **options)
+
+
+def test_whole_exchanges_go_oldest_first() -> None:
+    """A history loses a question with its answer, from the beginning on."""
+    kept = [left(words, exact(CHAT), Q) for words in (7, 6, 5, 4, 3, 2, 1)]
+    whole, four, two = "A B C D E F Q", "C D E F Q", "E F Q"
+    assert [whole, four, four, two, two, "Q", "Q"] == kept
+
+
+def test_turns_of_a_history_have_its_priority() -> None:
+    """It is 0 unless another is given, among the other numbers of the prompt."""
+    parts = [Developer("LOW", priority=-1), Developer("HIGH", priority=1)]
+    kept = [left(words, exact(CHAT), *parts, Q) for words in (8, 2)]
+    assert ["A B C D E F HIGH Q", "HIGH Q"] == kept
+    assert "A B C D E F Q" == left(7, exact(CHAT, priority=2), *parts, Q)
+
+
+def test_a_greeting_goes_with_the_first_exchange() -> None:
+    """What stands before the first question goes with it, so what is left begins with a user."""
+    greeted = talk("assistant HI", "developer X", "user A", "assistant B", "user C")
+    assert ["C Q", "C Q"] == [left(words, exact(greeted), Q) for words in (5, 2)]
+    assert "HI X A B C Q" == left(6, exact(greeted), Q)
+
+
+def test_a_second_user_turn_is_the_same_exchange() -> None:
+    """An exchange does not start at a user turn that follows another."""
+    chat = talk("user A", "user B", "assistant C", "user D")
+    assert ["D Q", "D Q"] == [left(words, exact(chat), Q) for words in (4, 2)]
+
+
+def test_a_result_starts_no_exchange() -> None:
+    """Neither at a user turn that holds a tool result."""
+    asked = {"type": "tool_use", "id": "c", "name": "look", "input": {"q": "B"}}
+    told = {"type": "tool_result", "tool_use_id": "c", "content": "C"}
+    turns = [*talk("user A"), {"role": "assistant", "content": [asked]}]
+    turns += [{"role": "user", "content": [told]}, *talk("assistant D", "user E")]
+    assert "E Q" == left(5, exact(turns), Q)
+
+
+def test_an_open_call_starts_no_exchange() -> None:
+    """Nor at one that comes in between while a call is open."""
+    turns = talk("user A", "call c B", "user C", "assistant D", "user E")
+    request = {"transformation": {"tool_pairing": "fill"}}
+    assert "E Q" == left(5, exact(turns), Q, **request)
+
+
+def test_what_a_history_keeps() -> None:
+    """Its last exchanges stay where that is asked for."""
+    assert "C D E F Q" == left(5, exact(CHAT, keep=2), Q)
+    with pytest.raises(BudgetError):
+        left(4, exact(CHAT, keep=2), Q)
+    assert "A B C D E F Q" == left(7, exact(CHAT, keep=9), Q)
+
+
+def test_the_last_question_in_a_history() -> None:
+    """The exchange with the last user turn of the prompt stays, with what follows the history."""
+    kept = [left(words, exact(CHAT), Event("X")) for words in (6, 3)]
+    assert ["C D E F X", "E F X"] == kept
+    with pytest.raises(BudgetError):
+        left(2, exact(CHAT), Event("X"))
+
+
+def test_two_histories() -> None:
+    """The one with the lower number is trimmed first, then the other."""
+    one, two = exact(talk("user A", "user B")), exact(CHAT, priority=-1)
+    kept = [left(words, one, two, Q) for words in (5, 3, 1)]
+    assert ["A B E F Q", "A B Q", "Q"] == kept
+
+
+def test_system_text_of_a_history_stays() -> None:
+    """What it begins with in the system's voice is system content, which is required."""
+    chat = [*talk("system S"), *CHAT]
+    assert ["S E F Q", "S Q"] == [left(words, exact(chat), Q) for words in (4, 2)]
+
+
+def test_instructions_go_with_their_exchange() -> None:
+    """Developer turns and events in an exchange go with it."""
+    chat = talk("user A", "developer B", "assistant C", "event D", "user E", "event F")
+    assert "E F Q" == left(3, exact(chat), Q)
+
+
+def test_a_history_in_a_group() -> None:
+    """In a group it goes whole, at its own number when the group has none."""
+    assert "X Q" == left(6, Group(exact(CHAT)), Developer("X", priority=1), Q)
+    assert "A B C D E F Q" == left(7, Group(exact(CHAT), priority=2), Developer("X", priority=1), Q)
+
+
+def test_an_empty_history() -> None:
+    """A conversation that has not begun takes nothing and loses nothing."""
+    assert "Q" == left(1, History([]), History.from_openai([]), Q)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_histories_of_providers(provider: str) -> None:
+    """A conversation in a provider's form is trimmed like any other."""
+    turns = [
+        {"role": turn["role"], "content": turn["content"]}
+        for turn in talk("user A", "assistant B", "user C", "assistant D")
+    ]
+    read = {"openai": History.from_openai, "anthropic": History.from_anthropic}[provider]
+    assert "C D Q" == left(4, read(turns, step=0), Q)
+
+
+# Rounds.
+
+
+def test_the_oldest_rounds_go() -> None:
+    """When the last exchange alone is too big its question stays, and its newest rounds."""
+    task = [*talk("user TASK"), *loop(4)]
+    kept = [left(words, exact(task)) for words in (9, 8, 7, 5, 3)]
+    last = ["TASK" + " LOOK FOUND" * rounds for rounds in (4, 3, 3, 2, 1)]
+    assert last == kept
+    with pytest.raises(BudgetError):
+        left(2, exact(task))
+
+
+def test_rounds_go_after_exchanges() -> None:
+    """First the older exchanges, then the rounds of the last one."""
+    task = [*CHAT, *talk("user TASK"), *loop(2)]
+    assert "TASK LOOK FOUND LOOK FOUND" == left(6, exact(task))
+    assert "TASK LOOK FOUND" == left(4, exact(task))
+
+
+def test_an_open_round_stays() -> None:
+    """A run that waits for its tools keeps the round that waits."""
+    task = [*talk("user TASK"), *loop(2), *talk("call z LAST")]
+    assert "TASK LAST" == left(3, exact(task))
+
+
+def test_a_round_that_is_answered_behind_the_history() -> None:
+    """The round stays whose results are turns behind the history."""
+    task = [*talk("user TASK"), *loop(2), *talk("call z LAST")]
+    assert "TASK LAST NEW" == left(4, exact(task), ToolMessage("z", "NEW"))
+
+
+def test_a_long_agent_loop() -> None:
+    """One question and 400 calls: any budget keeps the question and the newest rounds, paired."""
+    task = [*talk("user TASK"), *loop(400)]
+    rendered = fit(200, History(task))
+    roles = [message.role for message in rendered.messages]
+    rounds = (len(roles) - 1) // 2
+    ids = [block.id for message in rendered.messages[1::2] for block in message.content]  # type: ignore[union-attr]
+    assert ["user", *["assistant", "tool"] * rounds] == roles
+    assert [f"c{number}" for number in range(400 - rounds, 400)] == ids
+    assert 80 <= rounds <= 99
+
+
+def test_a_long_agent_loop_for_a_target() -> None:
+    """What is left of it is a request that a provider takes."""
+    task = [*talk("user TASK"), *loop(400)]
+    sent = fit(100, History(task), provider="anthropic").payload()
+    assert ["user", "assistant", "user"] == [m["role"] for m in sent["messages"][:3]]
+
+
+# Steps.
+
+
+def turns(count: int) -> list[dict[str, Any]]:
+    """Return so many exchanges of two words each, in which every question has a word of its own."""
+    return talk(*(said for _ in range(count) for said in ("user ASK", "assistant TELL")))
+
+
+def exchanges(rendered: Rendered) -> int:
+    """Return how many exchanges of a history are left."""
+    return capitals(rendered.messages).split().count("ASK")
+
+
+def test_the_cut_moves_by_steps() -> None:
+    """What is cut is at least a multiple of the step, from the history's own beginning."""
+    history = History(turns(12), step=800)
+    kept = [exchanges(fit(words, history, Q)) for words in range(26, 0, -1)]
+    # Four exchanges, of 200 tokens and their frames, are the first that reach it.
+    assert {12, 8, 4, 0} == {*kept}
+    assert sorted(kept, reverse=True) == kept
+
+
+def test_the_default_step() -> None:
+    """It is an eighth of the budget, what is reserved included."""
+    few = fit(16, History(turns(20)), Q)
+    same = fit(24, History(turns(20)), Q, reserve=800)
+    assert (7, 6) == (exchanges(few), exchanges(same))
+
+
+def test_growing_a_conversation() -> None:
+    """As a conversation grows its cut stays for many turns, and then moves by a step."""
+    kept = [exchanges(fit(20, History(turns(count)), Q)) for count in range(1, 40)]
+    gone = [count - left for count, left in enumerate(kept, 1)]
+    assert sorted(gone) == gone
+    assert len({*gone}) <= 40 * 200 // 250
+
+
+def test_what_stands_beside_it_moves_it_by_steps() -> None:
+    """A clock of varying length moves the cut by whole steps only."""
+    history = History(turns(12), step=800)
+    clocks = [Grounding("clock", "TICK " * ticks) for ticks in range(20)]
+    kept = {exchanges(fit(20, history, clock, Q)) for clock in clocks}
+    assert kept <= {12, 8, 4, 0}
+
+
+def test_the_prefix_stays() -> None:
+    """While the cut stands, what is sent begins with what was sent before."""
+    one, two = [fit(20, System("S"), History(turns(count)), Q).messages for count in (14, 15)]
+    assert one[:-1] == two[: len(one) - 1]
+
+
+def test_one_oversize_exchange() -> None:
+    """An exchange that alone is too big goes with all before it, never leaving a hole."""
+    chat = talk("user A", "assistant B", "user X X X X X X", "user Y", "assistant C", "user D")
+    assert "D Q" == left(4, exact(chat), Q)
+
+
+def test_a_history_comes_back() -> None:
+    """When something bigger than it had to go, too, its cut moves back."""
+    parts = [exact(CHAT), Developer("X X X X X X X X", priority=1), Q]
+    assert ["A B C D E F Q", "C D E F Q"] == [left(words, *parts) for words in (7, 6)]
+
+
+def test_what_is_below_a_cut_history_stays_gone() -> None:
+    """Nothing lower is put into the room that a history leaves which stays cut."""
+    low = Developer("L", priority=-1)
+    parts = [low, exact(CHAT), Developer("X X X X X X X X", priority=1), Q]
+    assert ["L A B C D E F Q", "C D E F Q"] == [left(words, *parts) for words in (8, 6)]
+
+
+# Beside other things.
+
+
+def reasoning_lost(rendered: Rendered) -> int:
+    """Return how often reasoning was lost."""
+    return [loss.what for loss in rendered.losses].count("reasoning")
+
+
+def test_what_was_cut_is_told() -> None:
+    """A trimmed history is told once, with the tokens of all that went."""
+    [gone] = fit(3, exact(CHAT), Q).dropped
+    assert (400, 0) == (gone.tokens // 100 * 100, gone.priority)
+
+
+def test_request_only_content_is_no_question() -> None:
+    """An ephemeral behind a history is no user turn: the last exchange stays."""
+    assert "E F X" == left(3, exact(CHAT), Ephemeral("X"))
+
+
+def test_bound_reasoning_goes_when_something_is_missing() -> None:
+    """Where reasoning is bound to what stood before it, it goes once fitting removed something."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    turns = [
+        *talk("user A", "assistant B", "user C"),
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "D"}]},
+        *talk("user E"),
+    ]
+    history = History.from_anthropic(turns, step=0)
+    whole, trimmed = [fit(words, history, model="claude-opus-5-5") for words in (5, 3)]
+    assert (0, 1) == (reasoning_lost(whole), reasoning_lost(trimmed))
+
+
+def test_reasoning_of_the_open_loop() -> None:
+    """So does the reasoning of the open tool loop."""
+    thought = Reasoning("Hm.", signature="c2ln", origin="anthropic").block
+    use = {"type": "tool_use", "id": "c", "name": "t", "input": {}}
+    calls = Message("assistant", [thought.to_dict(), use])
+    history = [*talk("user A", "assistant B", "user C"), calls, *talk("result c D")]
+    whole, trimmed = [fit(n, exact(history), model="claude-opus-5-5") for n in (4, 2)]
+    assert (0, 1) == (reasoning_lost(whole), reasoning_lost(trimmed))
+
+
+def test_a_prompt_that_was_read() -> None:
+    """A prompt that was read from a payload is a history, and is trimmed like one."""
+    written = render(timeline_of(Section("s", "S"), exact(CHAT), Q), provider="openai")
+    prompt = read_payload(written.payload(), provider="openai")
+    assert "S Q" == capitals(render(prompt, budget=290, counter=hundreds).messages)
+
+
+def test_a_follow_up_to_an_agent_loop() -> None:
+    """The last exchange loses rounds before it goes whole, whoever asks behind it."""
+    did = talk("user TASK") + loop(4) + talk("assistant DONE")
+    kept = [left(words, exact(did), Q) for words in (6, 3, 2)]
+    assert ["TASK LOOK FOUND DONE Q", "TASK DONE Q", "Q"] == kept
+
+
+def test_a_loop_behind_a_written_task() -> None:
+    """A history behind the last user turn loses its oldest rounds, and never its newest."""
+    assert "TASK LOOK FOUND" == left(4, User("TASK"), exact(loop(4)))
+    with pytest.raises(BudgetError):
+        fit(2, User("TASK"), exact(loop(4)))

@@ -1,0 +1,566 @@
+"""What is told of all that a budget takes away, and of what has to stay: word for word."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    BudgetError,
+    CacheBreakpoint,
+    Checklist,
+    Code,
+    Developer,
+    Dropped,
+    Ephemeral,
+    Event,
+    Example,
+    FirstFit,
+    Fragment,
+    Grounding,
+    Group,
+    History,
+    Item,
+    List,
+    Node,
+    Note,
+    Quote,
+    Reserve,
+    Section,
+    System,
+    Tool,
+    ToolMessage,
+    ToolResult,
+    ToolUse,
+    User,
+    UserAction,
+    component,
+    render,
+)
+from tests.budget.cases import Gone, gone, hundreds, loop, talk, too_big
+from tests.errors import this_line
+from tests.renders import timeline_of
+
+Q = User("Q")
+CHAT = talk("user A", "assistant B", "user C", "assistant D", "user E", "assistant F")
+NO_ROOM = "there is no room for it, its priority is 1"
+EMPTY = "nothing is left in it"
+
+
+def a(priority: float | None = 1) -> Section:
+    """Return a section of one word, which goes first."""
+    return Section("a", "A", priority=priority)
+
+
+@component
+def asking(part: Any) -> User:
+    """Return a user turn that a component wrote."""
+    return User(part)
+
+
+def tool() -> Tool:
+    """Return a tool of one word."""
+    return Tool(name="find", description="FIND", input_schema={"type": "object"})
+
+
+# Addresses.
+
+ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
+    "system turn": (lambda: [System("A", priority=1)], [("system turn", "", 100, 1, NO_ROOM)]),
+    "section of a system turn": (
+        lambda: [System("S", a())],
+        [("section 'a'", "a", 100, 1, NO_ROOM)],
+    ),
+    "section of a section": (
+        lambda: [System("S", Section("r", "R", a()))],
+        [("section 'a'", "r/a", 100, 1, NO_ROOM)],
+    ),
+    "loose section": (
+        lambda: [Section("s", "A", priority=1)],
+        [("section 's'", "s", 100, 1, NO_ROOM)],
+    ),
+    "section of a loose section": (
+        lambda: [Section("s", "S", a())],
+        [("section 'a'", "s/a", 100, 1, NO_ROOM)],
+    ),
+    "developer turn": (
+        lambda: [Developer("D"), Developer("A", priority=1)],
+        [("developer turn", "developer[1]", 103, 1, NO_ROOM)],
+    ),
+    "user turn": (
+        lambda: [User("U"), User("A", priority=1)],
+        [("user turn", "user[1]", 103, 1, NO_ROOM)],
+    ),
+    "turn with an id": (
+        lambda: [User("U"), User("A", id="it", priority=1)],
+        [("user turn", "it", 103, 1, NO_ROOM)],
+    ),
+    "turn behind one with an id": (
+        lambda: [User("U", id="it"), User("A", priority=1)],
+        [("user turn", "user[1]", 103, 1, NO_ROOM)],
+    ),
+    "assistant turn": (
+        lambda: [Assistant("A", priority=1)],
+        [("assistant turn", "assistant[0]", 103, 1, NO_ROOM)],
+    ),
+    "event": (lambda: [Event("A", priority=1)], [("event turn", "event[0]", 103, 1, NO_ROOM)]),
+    "section of an event": (
+        lambda: [Event("x", a())],
+        [("section 'a'", "event[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "section of an answer": (
+        lambda: [Assistant(ToolUse("t", {}, id="1")), ToolMessage("1", "R", a())],
+        [("section 'a'", "tool[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "ephemeral": (
+        lambda: [Ephemeral("A", priority=1)],
+        [("ephemeral", "ephemeral[0]", 103, 1, NO_ROOM)],
+    ),
+    "section of an ephemeral": (
+        lambda: [Ephemeral("x"), Ephemeral("E", a())],
+        [("section 'a'", "ephemeral[1]/a", 100, 1, NO_ROOM)],
+    ),
+    "grounding": (
+        lambda: [Grounding("g", "A", priority=1)],
+        [("grounding", "g", 103, 1, NO_ROOM)],
+    ),
+    "group of turns": (
+        lambda: [Group(User("A"), Assistant("B", priority=2.5))],
+        [("group", "user[0]", 206, 2.5, "there is no room for it, its priority is 2.5")],
+    ),
+    "group that begins with system content": (
+        lambda: [Group(System("A"), User("B"), priority=1)],
+        [("group", "user[0]", 203, 1, NO_ROOM)],
+    ),
+    "group of sections": (
+        lambda: [Group(Section("s", "A"), Section("t", "B"), priority=1)],
+        [("group", "s", 200, 1, NO_ROOM)],
+    ),
+    "group in a turn": (
+        lambda: [User("U"), User("x", Group("A", "B", priority=1))],
+        [("group", "user[1]", 100, 1, NO_ROOM)],
+    ),
+    "forms of a turn": (
+        lambda: [FirstFit(User("A A"), User("x"), Developer("z"))],
+        [("first fit", "user[0]", 200, None, "form 2 of 3 is sent")],
+    ),
+    "forms of a turn with an id": (
+        lambda: [FirstFit(User("A A", id="n"), User("x"), priority=-1)],
+        [("first fit", "n", 200, -1, "form 2 of 2 is sent")],
+    ),
+    "forms in a section": (
+        lambda: [User(Section("s", "u", FirstFit("A A", "x")))],
+        [("first fit", "user[0]/s", 200, None, "form 2 of 2 is sent")],
+    ),
+    "turn in fragments": (
+        lambda: [Fragment(User("U"), Fragment(Assistant("a"), User("A", priority=1)))],
+        [("user turn", "user[1]", 103, 1, NO_ROOM)],
+    ),
+    "turn behind a group": (
+        lambda: [Group(User("U"), Assistant("a"), User("u")), User("A", priority=1)],
+        [("user turn", "user[2]", 103, 1, NO_ROOM)],
+    ),
+    "turn behind forms, of which the first counts": (
+        lambda: [FirstFit(User("U"), Fragment(User("U"), User("u"))), User("A", priority=1)],
+        [("user turn", "user[1]", 103, 1, NO_ROOM)],
+    ),
+    "turn behind a history, whose turns do not count": (
+        lambda: [History(talk("user U", "assistant u"), keep=9), User("A", priority=1)],
+        [("user turn", "user[0]", 103, 1, NO_ROOM)],
+    ),
+    "turn behind what is no turn": (
+        lambda: [System("S"), Note("n"), CacheBreakpoint(), tool(), User("A", priority=1)],
+        [("user turn", "user[0]", 103, 1, NO_ROOM)],
+    ),
+    "tool": (
+        lambda: [User("U"), Group(tool(), priority=1)],
+        [("group", "", 107, 1, NO_ROOM)],
+    ),
+    "history": (
+        lambda: [History(talk("user A", "assistant B"), priority=3)],
+        [("history", "history", 206, 3, "there is no room for it")],
+    ),
+    "title": (
+        lambda: [System("S", Section("s", a(), title="TITLE"))],
+        [("section 's'", "s", 100, None, EMPTY), ("section 'a'", "s/a", 100, 1, NO_ROOM)],
+    ),
+    "forms of a history": (
+        lambda: [FirstFit(History(talk("user A", "assistant B")), User("S"))],
+        [("first fit", "history", 103, None, "form 2 of 2 is sent")],
+    ),
+    "part of a fragment in a turn": (
+        lambda: [User("x", Fragment(a(), Fragment("y")))],
+        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "title of forms without a word": (
+        lambda: [User(Section("s", FirstFit("b", "B", priority=0), a(), title="T"))],
+        [("section 'a'", "user[0]/s/a", 100, 1, NO_ROOM)],
+    ),
+    "part of a part that goes, in a titled one": (
+        lambda: [System(Section("r", Section("s", "S", a(7), priority=8), title="T"))],
+        [("section 'a'", "r/s/a", 100, 7, "there is no room for it, its priority is 7")],
+    ),
+    "turn with a mark and nothing else": (
+        lambda: [User(a(), CacheBreakpoint(), Reserve(0))],
+        [("user turn", "user[0]", 3, None, EMPTY), ("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "turn with a part without words": (
+        lambda: [User(a(), Code("x"))],
+        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
+    "part of a list": (
+        lambda: [User(List(Item("x", Group("A", priority=1))))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "item of a list": (
+        lambda: [User("x", List(Group("A", priority=1), "y"))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "item of a checklist": (
+        lambda: [User("x", Checklist(Group("A", priority=1), "y"))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "part of a quote": (
+        lambda: [User(Quote("x", FirstFit("A", "y")))],
+        [("first fit", "user[0]", 100, None, "form 2 of 2 is sent")],
+    ),
+    "part of an example": (
+        lambda: [User(Example(Group("A", priority=1), "x"))],
+        [("group", "user[0]", 100, 1, NO_ROOM)],
+    ),
+    "turn of which nothing is left": (
+        lambda: [asking("U"), asking(Section("s", a(), title="TITLE"))],
+        [
+            ("user turn", "user[1]", 3, None, EMPTY),
+            ("section 's'", "user[1]/s", 100, None, EMPTY),
+            ("section 'a'", "user[1]/s/a", 100, 1, NO_ROOM),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "expected"), ADDRESSES.values(), ids=ADDRESSES)
+def test_what_goes_is_told(parts: Callable[[], list[Node]], expected: list[Gone]) -> None:
+    """When one token is missing it is told what goes, its address, tokens, priority and why."""
+    whole = render(timeline_of(*parts(), Q), counter=hundreds).tokens.total
+    assert expected == gone(whole - 1, *parts(), Q)
+
+
+# Of several things.
+
+
+def no_room(priority: float) -> str:
+    """Return why something went that has a priority."""
+    return f"there is no room for it, its priority is {priority}"
+
+
+def held() -> Section:
+    """Return a part that goes, with a part, forms and another part with forms in it."""
+    deep = Section("deep", FirstFit("G G", "g", priority=3), title="T")
+    return Section("held", "H", a(5), FirstFit("F F", "f"), deep, priority=1)
+
+
+DEEP = ("first fit", "held/deep", 200, 3, no_room(3))
+TITLE = ("section 'deep'", "held/deep", 100, None, EMPTY)
+FORMS = ("first fit", "held", 200, None, "form 2 of 2 is sent")
+INNER = ("section 'a'", "held/a", 100, 5, no_room(5))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (909, []),
+        (908, [("first fit", "held/deep", 200, 3, "form 2 of 2 is sent")]),
+        (709, [("first fit", "held/deep", 200, 3, "form 2 of 2 is sent")]),
+        (708, [TITLE, DEEP]),
+        (609, [TITLE, DEEP]),
+        (608, [INNER, TITLE, DEEP]),
+        (509, [INNER, TITLE, DEEP]),
+        (508, [FORMS, TITLE, DEEP]),
+        (409, [FORMS, TITLE, DEEP]),
+        (408, [INNER, FORMS, TITLE, DEEP]),
+        (309, [INNER, FORMS, TITLE, DEEP]),
+    ],
+)
+def test_what_goes_of_a_part(tokens: int, expected: list[Gone]) -> None:
+    """What goes of a part is told in the order of the document, whatever goes first."""
+    assert expected == gone(tokens, System("S", held()), Q)
+
+
+def test_what_goes_with_a_part() -> None:
+    """Of what goes whole nothing inside is told."""
+    turn = User("X", a(), FirstFit("F F", "f"), Section("b", a(2), title="T"), priority=4)
+    rest = Developer("D", priority=9)
+    inner = [
+        ("section 'a'", "user[0]/a", 100, 1, NO_ROOM),
+        ("first fit", "user[0]", 200, None, "form 2 of 2 is sent"),
+        ("section 'b'", "user[0]/b", 100, None, EMPTY),
+        ("section 'a'", "user[0]/b/a", 100, 2, no_room(2)),
+    ]
+    assert inner == gone(312, turn, rest, Q)
+    assert [("user turn", "user[0]", 603, 4, no_room(4))] == gone(209, turn, rest, Q)
+
+
+def test_parts_of_a_part_without_words() -> None:
+    """A title goes with the last part under it, whatever stands in between."""
+    inner = Section("s", Section("a", "A A A", priority=5), priority=1)
+    parts = [System(Section("t", inner, title="T")), Developer("X " * 5, priority=9), Q]
+    assert [
+        ("section 't'", "t", 100, None, EMPTY),
+        ("section 'a'", "t/s/a", 300, 5, no_room(5)),
+        ("developer turn", "developer[0]", 503, 9, no_room(9)),
+    ] == gone(408, *parts)
+
+
+def test_the_order_of_the_document() -> None:
+    """Everything that went stands in the order of the prompt, not of the priorities."""
+    parts = [
+        User(Section("z", "Z", priority=5), a(), Group("G", priority=3)),
+        Fragment(Developer("D", priority=2), Developer("D", priority=1)),
+        History(talk("user H", "assistant I"), priority=4),
+        Grounding("g", "R", priority=0),
+        Q,
+    ]
+    assert [
+        ("user turn", "user[0]", 3, None, EMPTY),
+        ("section 'z'", "user[0]/z", 100, 5, no_room(5)),
+        ("section 'a'", "user[0]/a", 100, 1, NO_ROOM),
+        ("group", "user[0]", 100, 3, no_room(3)),
+        ("developer turn", "developer[0]", 103, 2, no_room(2)),
+        ("developer turn", "developer[1]", 103, 1, NO_ROOM),
+        ("history", "history", 206, 4, "there is no room for it"),
+        ("grounding", "g", 103, 0, no_room(0)),
+    ] == gone(106, *parts)
+
+
+BESIDE = "it goes with the calls or results it belongs to"
+
+
+def call(id: str, word: str) -> ToolUse:
+    """Return a call of one word."""
+    return ToolUse("t", {"q": word}, id=id)
+
+
+PAIRS: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
+    "the call is lower": (
+        lambda: [Assistant(call("c", "A"), priority=1), ToolMessage("c", "B", priority=2)],
+        [
+            ("assistant turn", "assistant[0]", 103, 1, NO_ROOM),
+            ("tool turn", "tool[0]", 103, 2, BESIDE),
+        ],
+    ),
+    "the result is lower": (
+        lambda: [Assistant(call("c", "A"), priority=2), ToolMessage("c", "B", priority=1)],
+        [
+            ("assistant turn", "assistant[0]", 103, 2, BESIDE),
+            ("tool turn", "tool[0]", 103, 1, NO_ROOM),
+        ],
+    ),
+    "they are equal": (
+        lambda: [Assistant(call("c", "A"), priority=1), ToolMessage("c", "B", priority=1)],
+        [
+            ("assistant turn", "assistant[0]", 103, 1, NO_ROOM),
+            ("tool turn", "tool[0]", 103, 1, BESIDE),
+        ],
+    ),
+    "a batch": (
+        lambda: [
+            Assistant("S", call("a", "A"), call("b", "B"), priority=7),
+            ToolMessage("b", "C", priority=6),
+            ToolMessage("a", "D D", priority=5),
+        ],
+        [
+            ("assistant turn", "assistant[0]", 303, 7, BESIDE),
+            ("tool turn", "tool[0]", 103, 6, BESIDE),
+            ("tool turn", "tool[1]", 203, 5, no_room(5)),
+        ],
+    ),
+    "a group with a call": (
+        lambda: [
+            Group(User("A"), Assistant(call("c", "B")), priority=3),
+            ToolMessage("c", "C", priority=2),
+        ],
+        [
+            ("group", "user[0]", 206, 3, BESIDE),
+            ("tool turn", "tool[0]", 103, 2, no_room(2)),
+        ],
+    ),
+    "forms of a call": (
+        lambda: [
+            FirstFit(Assistant("L L", call("c", "B")), Assistant(call("c", "M")), priority=2),
+            ToolMessage("c", "C", priority=3),
+        ],
+        [
+            ("first fit", "assistant[0]", 303, 2, BESIDE),
+            ("tool turn", "tool[0]", 103, 2, no_room(2)),
+        ],
+    ),
+    "parts of a pair go with it": (
+        lambda: [
+            Assistant("x", call("c", "B"), a(0), priority=2),
+            ToolMessage("c", a(1), "C", priority=3),
+        ],
+        [
+            ("assistant turn", "assistant[0]", 203, 2, no_room(2)),
+            ("tool turn", "tool[0]", 203, 3, BESIDE),
+        ],
+    ),
+    "results in a user turn": (
+        lambda: [
+            Assistant(call("c", "A"), priority=2),
+            User(ToolResult("c", "B"), priority=3),
+        ],
+        [
+            ("assistant turn", "assistant[0]", 103, 2, no_room(2)),
+            ("user turn", "user[0]", 103, 3, BESIDE),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "expected"), PAIRS.values(), ids=PAIRS)
+def test_calls_that_go_with_results(parts: Callable[[], list[Node]], expected: list[Gone]) -> None:
+    """Calls and results go as one at the lowest priority, and each of them is told."""
+    assert expected == gone(209, *parts(), Developer("D", priority=9), Q)
+
+
+def test_parts_of_a_required_pair() -> None:
+    """Where a call has to stay with its result their parts still go by themselves."""
+    parts = [Assistant("x", call("c", "B"), a()), ToolMessage("c", a(), "C", priority=3), Q]
+    assert [
+        ("section 'a'", "assistant[0]/a", 100, 1, NO_ROOM),
+        ("section 'a'", "tool[0]/a", 100, 1, NO_ROOM),
+    ] == gone(318, *parts)
+
+
+# Of a recorded conversation.
+
+TASK = [*talk("user TASK"), *loop(4)]
+
+
+@pytest.mark.parametrize(
+    ("messages", "keep", "tokens", "expected"),
+    [
+        (CHAT, 0, 723, [(206, "its oldest exchange")]),
+        (CHAT, 0, 517, [(412, "its oldest 2 exchanges")]),
+        (CHAT, 0, 311, [(618, "it")]),
+        (CHAT, 1, 723, [(206, "its oldest exchange")]),
+        (CHAT, 1, 517, [(412, "its oldest 2 exchanges")]),
+        (TASK, 1, 1032, [(206, "the first round of its last exchange")]),
+        (TASK, 1, 826, [(412, "the first 2 rounds of its last exchange")]),
+        (TASK, 1, 620, [(618, "the first 3 rounds of its last exchange")]),
+        (TASK, 0, 620, [(618, "the first 3 rounds of its last exchange")]),
+        (TASK, 0, 414, [(927, "it")]),
+        (
+            [*CHAT[:2], *TASK],
+            0,
+            1032,
+            [(412, "its oldest exchange and the first round of its last exchange")],
+        ),
+        (
+            [*CHAT, *TASK],
+            0,
+            826,
+            [(1030, "its oldest 3 exchanges and the first 2 rounds of its last exchange")],
+        ),
+        ([*talk("system S", "assistant H"), *CHAT], 0, 825, [(309, "its oldest exchange")]),
+        ([*talk("system S", "assistant H"), *CHAT], 0, 414, [(721, "it")]),
+    ],
+)
+def test_what_a_history_loses(
+    messages: Any, keep: int, tokens: int, expected: list[tuple[int, str]]
+) -> None:
+    """It is told how many exchanges went, and how many rounds of the last one."""
+    found = gone(tokens, History(messages, step=0, keep=keep, priority=2), Q)
+    told = [("history", "history", n, 2, f"there is no room for {what}") for n, what in expected]
+    assert told == found
+
+
+# In words.
+
+
+def test_in_words() -> None:
+    """What went says its line, what it is, where, and how much in thousands."""
+    parts = [System("x", priority=1), Developer("x" * 1200, priority=1), User("x q")]
+    line = f"{__file__}:{this_line() - 1}"
+    prompt = timeline_of(*parts, User(Section("s", "x", priority=1), "q"))
+    found = render(prompt, counter=lambda text: text.count("x"), budget=13).dropped
+    assert [
+        f"{line}: system turn, 1 token: {NO_ROOM}",
+        f"{line}: developer turn (developer[0]), 1,203 tokens: {NO_ROOM}",
+        f"{__file__}:{this_line() - 5}: section 's' (user[1]/s), 1 token: {NO_ROOM}",
+    ] == [str(one) for one in found]
+
+
+def test_without_a_line() -> None:
+    """What nobody wrote in a file says no line, and what has no address says none."""
+    assert "text, 0 tokens: why" == str(Dropped("text", "", 0, None, "why", None))
+
+
+# What has to stay.
+
+
+def told_of(error: BudgetError) -> tuple[Any, ...]:
+    """Return room, need and the parts that an error names: what, tokens, kind, and a line."""
+    named = [(one.what, one.tokens, one.kind, one.source is not None) for one in error.largest]
+    return error.limit, error.required, named
+
+
+def test_all_that_stays_is_named() -> None:
+    """A refused prompt names all that stays, the largest first, without what may go of it."""
+    parts = [
+        System("A A A", a()),
+        History(talk("user A", "assistant B B B B", "user C C"), keep=2),
+        Assistant("X"),
+        tool(),
+        User("Y", a(), FirstFit("F F", "f")),
+        Assistant("S S S", priority=1),
+    ]
+    assert (
+        100,
+        1340,
+        [
+            ("history", 709, "history", True),
+            ("system turn", 300, "part", True),
+            ("tool 'find'", 107, "part", True),
+            ("assistant turn", 103, "turn", True),
+            ("user turn", 103, "question", True),
+            ("what the model is told of tools", 12, "part", False),
+        ],
+    ) == told_of(too_big(*parts))
+
+
+def test_kinds_of_what_stays() -> None:
+    """Only the last user turn is the question; turns that could be recorded are told apart."""
+    parts = [
+        User("A"),
+        Assistant(call("c", "A A")),
+        ToolMessage("c", "B"),
+        Event(UserAction("LEFT")),
+        Ephemeral("F"),
+        Developer("D"),
+        Grounding("g", "G G G"),
+        Group(User("X X X X")),
+        FirstFit(User("U U"), User("V")),
+        Section("s", "W W W W W"),
+        Reserve(10),
+        Q,
+    ]
+    assert (
+        90,
+        2124,
+        [
+            ("section 's'", 500, "part", True),
+            ("group", 403, "part", True),
+            ("grounding", 303, "part", True),
+            ("assistant turn", 203, "turn", True),
+            ("user turn", 103, "turn", True),
+            ("tool turn", 103, "turn", True),
+            ("event turn", 103, "part", True),
+            ("ephemeral", 103, "part", True),
+            ("developer turn", 103, "part", True),
+            ("first fit", 103, "part", True),
+            ("user turn", 103, "question", True),
+        ],
+    ) == told_of(too_big(*parts))

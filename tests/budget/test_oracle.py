@@ -1,0 +1,78 @@
+"""What a budget keeps is what the oracle says, for any prompt and any budget."""
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.budget.descriptions import Part, below
+from tests.budget.fitted import dropped_tokens, fitted, heard, in_order
+from tests.budget.oracle import kept, leaves, size
+from tests.budget.trees import Room, conversations, exact_rooms, rooms, trees
+from tests.searching import examples
+
+
+def budgeted(prompts: st.SearchStrategy[Part]) -> st.SearchStrategy[tuple[Part, Room]]:
+    """Return prompts, each with a budget."""
+    return prompts.flatmap(lambda tree: st.tuples(st.just(tree), rooms(tree)))
+
+
+ANY = budgeted(trees())
+LONG = budgeted(conversations())
+
+
+def begins_with_instructions(tree: Part) -> bool:
+    """Return whether a recording begins with system text.
+
+    It shares a frame with other system text. The plan counts one for each, so a few tokens of a
+    budget that is met exactly stay unused then.
+    """
+    recorded = [part for part in below(tree) if part.kind == "history" and part.parts]
+    return any(part.parts[0].kind == "system" for part in recorded)
+
+
+EXACT = trees().flatmap(lambda tree: st.tuples(st.just(tree), exact_rooms(tree)))
+
+
+@examples(250)
+@given(ANY)
+def test_what_is_kept(case: tuple[Part, Room]) -> None:
+    """The words that stay are those the rules leave, or the budget is refused."""
+    tree, room = case
+    assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
+
+
+@examples(200)
+@given(LONG)
+def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
+    """So they do of long conversations, whose cuts move in steps."""
+    tree, room = case
+    assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
+
+
+@examples(250)
+@given(EXACT)
+def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
+    """What is sent may be all there is room for, and not a token more."""
+    tree, room = case
+    assume(not begins_with_instructions(tree))
+    found = fitted(tree, room, transformation={"merge_consecutive": False})
+    assert kept(tree, room.limit, room.step) == in_order(heard(found))
+
+
+@examples(60)
+@given(ANY)
+def test_what_is_dropped(case: tuple[Part, Room]) -> None:
+    """The tokens of what was dropped are those of all that is missing, frames and titles too."""
+    tree, room = case
+    found = fitted(tree, room)
+    expected = kept(tree, room.limit, room.step)
+    missing = size(tree, leaves(tree)) - size(tree, frozenset(expected or []))
+    assert expected is None or missing == dropped_tokens(found)
+
+
+@examples(60)
+@given(ANY, st.sampled_from(["openai", "anthropic", "gemini", "openai_responses"]))
+def test_for_a_target(case: tuple[Part, Room], provider: str) -> None:
+    """A target's own form decides nothing while its frames are small."""
+    tree, room = case
+    expected = kept(tree, room.limit, room.step)
+    assert expected == in_order(heard(fitted(tree, room, provider=provider)))

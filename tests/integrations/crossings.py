@@ -1,0 +1,126 @@
+"""What the tests of all bridges share: rendered conversations, and any messages at all."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+from hypothesis import strategies as st
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    History,
+    ImageBlock,
+    MediaSource,
+    Message,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    User,
+    VideoBlock,
+    render,
+)
+from tests.internals import Written
+from tests.providers.conversations import LONG_ID, PNG
+
+
+def rendered(messages: Iterable[Message], provider: str | None = None) -> Rendered:
+    """Return a render of exactly these messages, also those no pass would let through."""
+    some = render(User("Hi."), provider=provider)
+    sent = attrs.evolve(some._sent, messages=tuple(messages))
+    written = Written(sent, some.facts) if provider else None
+    return attrs.evolve(some, messages=sent.messages, sent=sent, written=written, losses=())
+
+
+def as_rendered(messages: Any) -> Rendered:
+    """Return a recorded conversation, rendered for no target."""
+    return render(History.from_openai(messages), transformation={"tool_pairing": "fill"})
+
+
+def texts(messages: Sequence[Message]) -> set[str]:
+    """Return what is said, and what results say, without white space at the ends."""
+    blocks = [block for message in messages for block in message.content]
+    inner = [b for block in blocks if isinstance(block, ToolResultBlock) for b in block.content]
+    found = [block.text for block in (*blocks, *inner) if isinstance(block, TextBlock)]
+    return {text for text in found if text}
+
+
+def dumped(value: Any) -> str:
+    """Return plain data as text in which every other text can be looked for."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# Any messages.
+
+_text = st.text(max_size=6)
+_wild = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(["", LONG_ID, "a.b"])
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_media_types = st.sampled_from(
+    [None, "", "image/png", "image/bmp", "audio/wav", "video/mp4", "application/pdf", "text/plain"]
+)
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild | st.sampled_from([PNG, "QQ==", "s3://b/a", "gs://b/a", "https://example.org/a.png"]),
+    _media_types,
+)
+_titles = st.none() | _wild | st.sampled_from(["a://b", "attachment:///a b", "100%.pdf"])
+_extras = st.sampled_from([{}, {"refusal": True}, {"x": 1}, {"thought_signature": "c2ln"}])
+_texts = st.builds(TextBlock, _wild, _caches, _extras)
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(kind, _sources, _titles, st.sampled_from([None, "low"]), _caches)
+)
+_arguments = _wild | st.sampled_from(
+    ["{}", '{ "q":1}', "[1]", '{"q": NaN}', '{"q": "\\ud83d\\ude00 \\ud83d"}', '{"\\udc00": 1}']
+)
+_calls = st.builds(ToolUseBlock, _wild, _wild, _arguments, _caches, _extras)
+_thoughts = st.builds(
+    ReasoningBlock,
+    _wild,
+    st.none() | _wild,
+    st.none() | _wild,
+    st.sampled_from([None, "anthropic", "openai_responses", "gemini", "elsewhere"]),
+    st.sampled_from([{}, {"id": "rs_1"}, {"id": "rs_1", "summary": []}, {"summary": [1]}]),
+)
+_unknown = st.builds(
+    UnknownBlock,
+    st.sampled_from([{"type": "hologram"}, {"type": "text", "x": [1]}, {"cachePoint": {}}]),
+    st.sampled_from([None, "anthropic", "openai_responses", "gemini"]),
+)
+_results = st.builds(
+    ToolResultBlock,
+    _wild,
+    st.lists(_texts | _attachments | _thoughts | _unknown, max_size=3).map(tuple),
+    st.none() | _text,
+    st.booleans(),
+    st.sampled_from([None, "timeout_error", "interrupted"]),
+    _caches,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(
+    _texts, _attachments, _calls, _thoughts, _unknown, _results
+)
+_ROLES = st.sampled_from(["system", "developer", "user", "assistant"])
+_said = st.tuples(_ROLES, st.lists(_blocks, max_size=4).map(tuple))
+_told = st.tuples(st.just("tool"), st.lists(_results, max_size=4).map(tuple))
+
+
+def _message(said: tuple[Any, Any], **more: Any) -> Message:
+    return Message(*said, **more)
+
+
+any_message = st.builds(
+    _message,
+    _said | _told,
+    name=st.none() | _wild,
+    kind=st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
+    finish_reason=st.sampled_from([None, "stop", "elsewhere"]),
+    token_usage=st.sampled_from(
+        [None, {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}, {"input_tokens": "x"}]
+    ),
+)
+any_messages = st.lists(any_message, max_size=6)

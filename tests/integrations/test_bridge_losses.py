@@ -1,0 +1,281 @@
+"""What a library has no word for is told: a loss for each thing that does not come along."""
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    MediaSource,
+    Message,
+    OutputSchema,
+    Prompt,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    render,
+)
+from tests.integrations.crossings import rendered
+from tests.internals import Crossing
+from tests.renders import named_losses
+
+NEEDED = {"langchain": "langchain_core", "mcp": "mcp", "pydantic_ai": "pydantic_ai"}
+"""By the name of a bridge, the module it needs; the others need none."""
+
+FIND = ToolDefinition("find")
+SEARCH = ToolDefinition("search", raw={"type": "web_search"}, origin="openai_responses")
+SETTLED = render(
+    Prompt(
+        (Message("user", "Hi"),), (FIND,), "none", OutputSchema({"type": "object"}, strict=False)
+    )
+)
+"""A prompt that asks something of the call it is sent with."""
+
+
+def needing(library: str, *values: Any) -> Any:
+    """Return the values of one case behind their library, marked with the module it needs."""
+    marks = [pytest.mark.sdk(NEEDED[library])] if library in NEEDED else []
+    return pytest.param(library, *values, marks=marks)
+
+
+def crossed(library: str, given: Rendered) -> list[tuple[str, str]]:
+    """Return the losses of a render on its way to a library."""
+    bridge = import_module(f"promptdsl.integrations.{library}")
+    return named_losses(getattr(bridge, f"to_{library}")(given).losses)
+
+
+def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()) -> list[Any]:
+    """Return the losses of a conversation with this answer on its way to a library."""
+    messages = (Message("user", "Hi"), Message("assistant", answer), Message("user", "Go on"))
+    return crossed(library, render(Prompt(messages, tools)))
+
+
+def read(library: str, *messages: Any) -> list[Any]:
+    """Return the losses of messages of a library on their way back."""
+    bridge = import_module(f"promptdsl.integrations.{library}")
+    return named_losses(getattr(bridge, f"from_{library}")(messages).losses)
+
+
+both_libraries = pytest.mark.parametrize("library", [needing("langchain"), needing("pydantic_ai")])
+
+
+@both_libraries
+def test_tools_of_a_provider(library: str) -> None:
+    """A tool that only one provider has does not come along."""
+    assert [("content", "the tool 'search'")] == written(library, TextBlock("Yes"), tools=(SEARCH,))
+
+
+@both_libraries
+def test_keys_beside_a_signature(library: str) -> None:
+    """A text with a signature of Gemini's has no further keys there."""
+    text = TextBlock("Yes", extra={"thought_signature": "c2ln", "own": 1})
+    assert [("hint", "further keys of a block")] == written(library, text)
+
+
+def media(made: Any, kind: Any, value: str, media_type: str, **more: Any) -> Block:
+    """Return an attachment."""
+    return made(MediaSource(kind, value, media_type), **more)  # type: ignore[no-any-return]
+
+
+OWN = {"own": 1}
+KEYS = ("hint", "further keys of a block")
+MARK = ("hint", "a cache mark")
+PNG, PDF = "iVBORw0KGgo=", "JVBERi0xLjQ="
+WEB = "https://example.com/a.png"
+
+
+@pytest.mark.parametrize(
+    ("library", "role", "block", "expected"),
+    [
+        needing("langchain", "user", TextBlock("Hi", "5m"), MARK),
+        needing("langchain", "user", media(ImageBlock, "url", WEB, "image/png", cache="5m"), MARK),
+        needing("langchain", "assistant", ToolUseBlock("a", "find", "{}", extra=OWN), KEYS),
+        needing("langchain", "assistant", ReasoningBlock("Hm.", extra=OWN), KEYS),
+        needing(
+            "langchain",
+            "assistant",
+            UnknownBlock({"type": "chart"}, "gemini"),
+            ("content", "a block of type 'chart'"),
+        ),
+        needing(
+            "langchain",
+            "tool",
+            ToolResultBlock("a", "No.", is_error=True, error_type="timeout"),
+            ("hint", "the type of an error"),
+        ),
+        needing("mcp", "user", TextBlock("Hi", "5m"), MARK),
+        needing("mcp", "user", media(ImageBlock, "url", WEB, "image/png", cache="5m"), MARK),
+        needing("mcp", "user", media(ImageBlock, "base64", PNG, "image/png", cache="5m"), MARK),
+        needing(
+            "mcp", "user", media(DocumentBlock, "base64", PDF, "application/pdf", extra=OWN), KEYS
+        ),
+        needing("pydantic_ai", "system", TextBlock("Be kind.", "5m"), MARK),
+        needing("pydantic_ai", "user", TextBlock("Hi", extra=OWN), KEYS),
+        needing("pydantic_ai", "user", media(ImageBlock, "url", WEB, "image/png", extra=OWN), KEYS),
+        needing("pydantic_ai", "assistant", TextBlock("Yes", extra=OWN), KEYS),
+        needing(
+            "pydantic_ai",
+            "assistant",
+            TextBlock("Yes", "5m", {"thought_signature": "c2ln"}),
+            MARK,
+        ),
+        needing("pydantic_ai", "assistant", ToolUseBlock("a", "find", "{}", extra=OWN), KEYS),
+        needing("pydantic_ai", "assistant", ReasoningBlock("Hm.", extra=OWN), KEYS),
+        needing(
+            "pydantic_ai",
+            "assistant",
+            media(ImageBlock, "base64", PNG, "image/png", extra=OWN),
+            KEYS,
+        ),
+        needing(
+            "pydantic_ai",
+            "assistant",
+            media(ImageBlock, "base64", PNG, "image/png", cache="5m"),
+            MARK,
+        ),
+        needing(
+            "pydantic_ai",
+            "tool",
+            ToolResultBlock("a", "No.", is_error=True, error_type="timeout"),
+            ("hint", "the type of an error"),
+        ),
+    ],
+)
+def test_beside_a_block(library: str, role: Any, block: Block, expected: Any) -> None:
+    """What a block says beside its content, and a library has no word for, is a loss."""
+    assert [expected] == crossed(library, rendered([Message(role, (block,))]))
+
+
+@pytest.mark.parametrize(
+    ("library", "block", "what"),
+    [
+        needing("langchain", TextBlock("a\ud800"), "a text"),
+        needing("langchain", ToolUseBlock("a", "find", '{"q": "\ud800"}'), "arguments"),
+        needing("langchain", ToolUseBlock("a", "find", r'{"q": "\ud800"}'), "arguments"),
+        needing("mcp", TextBlock("a\ud800"), "a text"),
+        needing("pydantic_ai", TextBlock("a\ud800"), "a text"),
+        needing("pydantic_ai", ToolUseBlock("a", "find", r'{"q": "\ud800"}'), "arguments"),
+    ],
+)
+def test_lone_surrogates(library: str, block: Block, what: str) -> None:
+    """A lone surrogate, which no library can send, is a loss."""
+    expected = [("hint", f"a lone surrogate in {what}")]
+    assert expected == crossed(library, rendered([Message("assistant", (block,))]))
+
+
+@pytest.mark.parametrize(
+    ("library", "more"),
+    [
+        needing("langchain", []),
+        needing("mcp", [("hint", "tools")]),
+        needing("pydantic_ai", []),
+        needing("litellm", []),
+        needing("openai_agents", [("hint", "tools")]),
+    ],
+)
+def test_settings(library: str, more: list[Any]) -> None:
+    """What a prompt asks of the call it is sent with is a hint: no message says it."""
+    expected = [("hint", "tool_choice"), ("hint", "output"), *more]
+    assert expected == crossed(library, SETTLED)
+
+
+# Crossing itself, which needs no library.
+
+NOTHING: list[tuple[str, str]] = []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ab", ("ab", NOTHING)),
+        ("a\ud800", ("a\ufffd", [("hint", "a lone surrogate in a text")])),
+    ],
+)
+def test_a_text(text: str, expected: Any) -> None:
+    """A lone surrogate in a text is U+FFFD, and a hint."""
+    crossing = Crossing("a library")
+    assert expected == (crossing.clean(text, "a text"), named_losses(crossing.losses))
+
+
+LONE = [("hint", "a lone surrogate in arguments")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r'"\ud83d\ude00"', (r'"\ud83d\ude00"', NOTHING)),
+        (r'"\\ud800"', (r'"\\ud800"', NOTHING)),
+        (r'"\ud800"', ('"\ufffd"', LONE)),
+        ('"\ud800"', ('"\ufffd"', LONE)),
+        ('"\ud800\\ud800"', ('"\ufffd\ufffd"', LONE)),
+    ],
+    ids=["a pair", "an escaped backslash", "an escape", "bare", "both"],
+)
+def test_arguments(text: str, expected: Any) -> None:
+    """A lone surrogate in JSON text, escaped or bare, is U+FFFD, and one hint."""
+    crossing = Crossing("a library")
+    assert expected == (crossing.clean_json(text), named_losses(crossing.losses))
+
+
+def test_portable_tools() -> None:
+    """Tools cross without what only one provider has, and without what asks for them."""
+    marked = ToolDefinition("read", cache="5m", extra=OWN)
+    asked = Prompt((Message("user", "Hi"),), (FIND, SEARCH, marked), "none")
+    crossing = Crossing("a library")
+    kept = [tool.name for tool in crossing.portable(render(asked))]
+    assert ["find", "read"] == kept
+    assert [
+        ("hint", "tool_choice"),
+        ("content", "the tool 'search'"),
+        ("hint", "the cache mark of the tool 'read'"),
+        ("hint", "further keys of the tool 'read'"),
+    ] == named_losses(crossing.losses)
+
+
+@pytest.mark.sdk("pydantic_ai")
+@pytest.mark.parametrize(
+    ("signature", "extra", "lost"),
+    [
+        ("c2ln", {}, "the signature of reasoning"),
+        (None, {"own": 1}, "further keys of a block"),
+        (None, {"content": [{"type": "image"}]}, "further keys of a block"),
+    ],
+)
+def test_reasoning_of_responses(signature: str | None, extra: dict[str, Any], lost: str) -> None:
+    """Pydantic AI has no word for what an item of Responses says beside its texts."""
+    block = ReasoningBlock("Hm.", signature, "c2Vj", "openai_responses", {"id": "rs_1", **extra})
+    assert [("hint", lost)] == written("pydantic_ai", block, TextBlock("Yes"))
+
+
+def test_fields_of_a_call() -> None:
+    """Of the fields that LiteLLM adds to a call only Gemini's signature is read."""
+    function = {"name": "find", "arguments": "{}"}
+    fields = {"thought_signature": "c2ln", "own": 1}
+    call = {"id": "a", "type": "function", "function": function, "provider_specific_fields": fields}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    assert [("hint", "provider_specific_fields of a call")] == read("litellm", answer)
+
+
+@pytest.mark.sdk("pydantic_ai")
+def test_citations() -> None:
+    """The citations of a text of Pydantic AI are not read."""
+    ai = import_module("pydantic_ai.messages")
+    source = ai.WebCitationSource("https://example.com")
+    cited = ai.TextPart("Yes", citations=[ai.Citation([source])])
+    assert [("hint", "citations of a text")] == read("pydantic_ai", ai.ModelResponse([cited]))
+
+
+@pytest.mark.sdk("pydantic_ai")
+def test_a_part_that_is_not_known() -> None:
+    """A part of a request of Pydantic AI that has no form here is lost with its kind."""
+    ai = import_module("pydantic_ai.messages")
+    later = ai.InstructionDeltaPart(id=None, content="Be brief.")
+    request = ai.ModelRequest([ai.UserPromptPart("Hi"), later])
+    assert [("content", "a part of kind 'instruction-delta'")] == read("pydantic_ai", request)

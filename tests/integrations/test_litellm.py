@@ -1,0 +1,215 @@
+"""LiteLLM, there and back."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    DataError,
+    Developer,
+    DocumentBlock,
+    ImageBlock,
+    MediaSource,
+    Output,
+    PendingToolCalls,
+    ReasoningBlock,
+    System,
+    TextBlock,
+    Timeline,
+    Tool,
+    ToolResultBlock,
+    ToolUse,
+    ToolUseBlock,
+    User,
+    render,
+)
+from promptdsl.integrations.litellm import from_litellm, to_litellm
+from tests.renders import named_losses
+
+
+class Reply:
+    """A message as LiteLLM gives it: not a dictionary, but told to be one."""
+
+    def model_dump(self, *, exclude_none: bool) -> dict[str, str]:
+        """Return the message as a dictionary."""
+        return {"role": "assistant", "content": "Hi."}
+
+
+def test_a_conversation() -> None:
+    """Messages are those of Chat for any server; a developer speaks as the system."""
+    prompt = Timeline(System("Be brief."), User("Hi.", name="ada"), Developer("Go."))
+    bridged = to_litellm(render(prompt))
+    assert bridged.messages == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi."},
+        {"role": "system", "content": "Go."},
+    ]
+    assert named_losses(bridged.losses) == [("hint", "the name 'ada'")]
+
+
+def test_another_target() -> None:
+    """What was rendered for another target is written for LiteLLM all the same."""
+    prompt = Timeline(User("Hi."), Developer("Go."), User("Well?"))
+    rendered = render(prompt, model="claude-sonnet-4-5")
+    assert ["user", "system", "user"] == [
+        message["role"] for message in to_litellm(rendered).messages
+    ]
+
+
+def test_tools() -> None:
+    """Tools are those of Chat; which one has to be called is said with the call."""
+    prompt = Timeline(Tool(name="f", input_schema={"type": "object"}), User("Hi."))
+    bridged = to_litellm(render(prompt, tool_choice="required"))
+    assert (["f"], [("hint", "tool_choice")]) == (
+        [tool["function"]["name"] for tool in bridged.tools],
+        named_losses(bridged.losses),
+    )
+
+
+def test_open_calls() -> None:
+    """A request whose calls are not answered cannot be sent."""
+    with pytest.raises(PendingToolCalls):
+        to_litellm(render(Timeline(User("Hi."), Assistant(ToolUse("f", {}, id="a")))))
+
+
+def test_objects() -> None:
+    """LiteLLM's own messages are read as the dictionaries they are."""
+    assert (TextBlock("Hi."),) == from_litellm([Reply()]).messages[0].content
+
+
+def test_leading_systems_stay_apart() -> None:
+    """Reading joins nothing: that is done when a prompt is rendered."""
+    recorded = [{"role": "system", "content": text} for text in ("a", "b")]
+    assert ["a", "b"] == [message.plain for message in from_litellm(recorded).messages]
+
+
+@pytest.mark.parametrize("origin", [None, "anthropic"])
+def test_thinking(origin: str | None) -> None:
+    """What a model thought is read from where LiteLLM keeps it; whose it is has to be said."""
+    blocks = [
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "ZW5j"},
+    ]
+    recorded = [
+        {"role": "assistant", "content": "Hi.", "thinking_blocks": blocks},
+        {"role": "assistant", "content": "Hi.", "reasoning_content": "Hm."},
+    ]
+    assert [
+        (
+            ReasoningBlock("Hm.", "c2ln", origin=origin),
+            ReasoningBlock("", encrypted="ZW5j", origin=origin),
+            TextBlock("Hi."),
+        ),
+        (ReasoningBlock("Hm.", origin=origin or "openai_compatible"), TextBlock("Hi.")),
+    ] == [message.content for message in from_litellm(recorded, origin=origin).messages]
+
+
+def test_no_message() -> None:
+    """What is no message is refused by its number."""
+    with pytest.raises(DataError, match=r"messages\[0\]"):
+        from_litellm([{"role": "robot", "content": "Hi."}])
+
+
+def test_nothing_is_imported() -> None:
+    """Neither LiteLLM nor the Agents SDK is loaded: their messages are dictionaries."""
+    loads = "import promptdsl.integrations.litellm, promptdsl.integrations.openai_agents, sys"
+    code = f"{loads}; print({{'litellm', 'agents', 'openai'}} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert b"set()" == found.stdout.strip()
+
+
+def content_of(**item: object) -> tuple[object, ...]:
+    """Return the content of one message."""
+    return from_litellm([item]).messages[0].content
+
+
+def test_form_of_the_answer() -> None:
+    """The form of the answer is said with the call: a hint, once."""
+    prompt = render(Timeline(User("Hi."), Output({"type": "object", "properties": {}})))
+    assert [("hint", "output")] == named_losses(to_litellm(prompt, strict=True).losses)
+
+
+MARK = {"type": "ephemeral"}
+
+
+@pytest.mark.parametrize(
+    ("item", "block"),
+    [
+        (
+            {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": MARK}]},
+            TextBlock("x", "default"),
+        ),
+        ({"role": "user", "content": "x", "cache_control": MARK}, TextBlock("x", "default")),
+        (
+            {"role": "tool", "tool_call_id": "a", "content": "x", "cache_control": MARK},
+            ToolResultBlock("a", (TextBlock("x"),), cache="default"),
+        ),
+        (
+            {"role": "assistant", "images": [{"type": "image_url", "image_url": {"url": "u"}}]},
+            ImageBlock(MediaSource("url", "u")),
+        ),
+        (
+            {"role": "user", "content": [{"type": "image_url", "image_url": "u"}]},
+            ImageBlock(MediaSource("url", "u")),
+        ),
+        (
+            {
+                "role": "user",
+                "content": [{"type": "file", "file": {"file_id": "f", "format": "text/csv"}}],
+            },
+            DocumentBlock(MediaSource("file_id", "f", "text/csv")),
+        ),
+        (
+            {
+                "role": "assistant",
+                "tool_calls": [
+                    {
+                        "id": "a",
+                        "type": "function",
+                        "function": {"name": "f", "arguments": "{}"},
+                        "provider_specific_fields": {"thought_signature": "c2ln"},
+                    }
+                ],
+            },
+            ToolUseBlock("a", "f", "{}", extra={"thought_signature": "c2ln"}),
+        ),
+    ],
+)
+def test_what_chat_does_not_know(item: dict[str, object], block: object) -> None:
+    """Marks, pictures, formats and signatures of LiteLLM's are read."""
+    assert (block,) == content_of(**item)
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"annotations": [{}]}, "annotations of a message"),
+        ({"provider_specific_fields": {"x": 1}}, "provider_specific_fields of a message"),
+        ({"cache_control": {"type": "x"}}, "a cache mark"),
+        ({"content": "", "cache_control": MARK}, "a cache mark"),
+    ],
+)
+def test_losses_of_reading(more: dict[str, object], what: str) -> None:
+    """What has no form here is a hint."""
+    item = {"role": "assistant", "content": "Hi.", **more}
+    assert [("hint", what)] == named_losses(from_litellm([item]).losses)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (None, "LiteLLM's messages are needed, not NoneType"),
+        (
+            [{"role": "assistant", "content": "x", "thinking_blocks": [1]}],
+            r"messages\[0\]: a think",
+        ),
+        (["x"], r"messages\[0\]"),
+    ],
+)
+def test_no_messages(given: Any, error: str) -> None:
+    """What cannot be read is refused by its number."""
+    with pytest.raises(DataError, match=error):
+        from_litellm(given)

@@ -1,0 +1,104 @@
+"""What holds for all that is written: it is taken, read back, and nothing vanishes.
+
+Each function returns what fails for the prompts of a table, by their names.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from promptdsl import Message, ModelFacts, Prompt, TextBlock, ToolResultBlock
+from tests.folding import failures, unequal
+from tests.internals import whole as utf8
+from tests.providers.conversations import answered
+from tests.providers.every_target import read, strings_in, write
+
+Prompts = Mapping[str, Prompt]
+
+
+def as_json(payload: object) -> str:
+    """Return a payload as text; bytes, which boto3 takes, as their repr."""
+    return json.dumps(payload, default=repr)
+
+
+def refused(
+    prompts: Prompts, facts: ModelFacts, check: Callable[[Any, ModelFacts], None]
+) -> list[str]:
+    """Return what a check says of what is written."""
+    return failures(prompts, lambda name: check(write(prompts[name], facts)[0], facts))
+
+
+def unlawful(
+    prompts: Prompts, facts: ModelFacts, dumps: Callable[[object], str] = as_json
+) -> list[str]:
+    """Return where what is written, read and written again is not the same bytes."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(prompts[name], facts)
+        return unequal(dumps(payload), dumps(write(read(payload, facts), facts)[0]))
+
+    return failures(prompts, wrong)
+
+
+def changed_on_its_way(
+    prompts: Prompts,
+    facts: ModelFacts,
+    send: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+) -> list[str]:
+    """Return where the body that a client sends is not the body of the payload."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(prompts[name], facts)
+        return unequal(body(payload), send(payload))
+
+    return failures(prompts, wrong)
+
+
+def changed_texts(
+    prompts: Prompts,
+    facts: ModelFacts,
+    wire: Callable[[Any], list[str]],
+    is_sent: Callable[[str], object] = bool,
+) -> list[str]:
+    """Return where the texts of a payload are not those of the prompt that are sent, in order."""
+
+    def wrong(name: str) -> str:
+        blocks = [block for message in prompts[name].messages for block in message.content]
+        inner = [getattr(block, "content", (block,)) for block in blocks]
+        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
+        return unequal([*filter(is_sent, texts)], wire(write(prompts[name], facts)[0]))
+
+    return failures(prompts, wrong)
+
+
+def vanished(prompts: Prompts, facts: ModelFacts) -> list[str]:
+    """Return the texts that are neither in the payload nor in a loss."""
+    return failures(prompts, lambda name: _missing(prompts[name], *write(prompts[name], facts)))
+
+
+def all_answered(recordings: Prompts) -> Prompts:
+    """Return recorded conversations up to their last turns that are not the model's."""
+    return {name: answered(prompt) for name, prompt in recordings.items()}
+
+
+def _missing(prompt: Prompt, payload: object, losses: Any) -> list[str]:
+    sent = "\n".join(strings_in(payload))
+    told = {id(loss.message) for loss in losses if loss.kind in ("content", "role")}
+    # Where it is text a fence cannot be left: its closing is escaped, which is no loss.
+    fenced = sent.replace("&lt;/developer>", "</developer>")
+    return [
+        text
+        for message in prompt.messages
+        for text in _texts_of(message)
+        if text not in sent and text not in fenced and id(message) not in told
+    ]
+
+
+def _texts_of(message: Message) -> list[str]:
+    """Return the texts of a message that are more than white space, as they can be sent."""
+    blocks: list[Any] = []
+    for block in message.content:
+        blocks += block.content if isinstance(block, ToolResultBlock) else (block,)
+    texts = [utf8(block.text)[0].strip() for block in blocks if isinstance(block, TextBlock)]
+    return [text for text in texts if text]

@@ -1,0 +1,1943 @@
+"""Anthropic Messages, written and read."""
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DataError,
+    DocumentBlock,
+    ImageBlock,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
+    ReasoningBlock,
+    Source,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from tests.internals import EMPTY
+from tests.internals import read_anthropic as read
+from tests.internals import write_anthropic as write
+from tests.providers.conversations import (
+    ASK,
+    CONVERSATIONS,
+    PDF,
+    PNG,
+    answer,
+    call,
+    marked,
+    media,
+    say,
+    whole,
+)
+from tests.providers.laws import (
+    Prompts,
+    all_answered,
+    changed_on_its_way,
+    changed_texts,
+    refused,
+    unlawful,
+)
+from tests.providers.recorder import Clients
+from tests.providers.sdk_check import anthropic_rules, check_anthropic
+from tests.providers.strategies import joined, rounds_of, turns_of
+from tests.searching import outcomes
+
+ABLE = ModelFacts(
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=True,
+    instructions=True,
+    cache_marks=True,
+)
+BINDING = ModelFacts(
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=True,
+    instructions=True,
+    cache_marks=True,
+    binds_reasoning=True,
+)
+OLDER = ModelFacts(
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=True,
+    prefill=True,
+    cache_marks=True,
+)
+BARE = ModelFacts(provider="anthropic", media=("image", "document"), result_media=True)
+FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
+
+TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
+# A block no type of this version knows is sent as it came, so no checker knows it either.
+KNOWN = {name: prompt for name, prompt in TABLE.items() if name != "unknown blocks"}
+
+typed = pytest.mark.sdk("anthropic")
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+NO_TOOLS = "there are no tools"
+MARK = {"cache_control": {"type": "ephemeral"}}
+HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+PICTURE = ImageBlock(media("base64", PNG, "image/png"))
+
+
+def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+    """Return the turns on the wire as (role, blocks), losses aside."""
+    return [
+        (turn["role"], turn["content"]) for turn in write(whole(messages), facts)[0]["messages"]
+    ]
+
+
+def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:
+    """Return the top-level system blocks."""
+    return write(whole(messages), facts)[0].get("system")
+
+
+def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss, but that calls have no tools beside them here."""
+    losses = write(whole(messages), facts)[1]
+    return [(loss.kind, loss.what) for loss in losses if loss.what != NO_TOOLS]
+
+
+def text(part: str, **keys: Any) -> dict[str, Any]:
+    """Return a text block on the wire."""
+    return {"type": "text", "text": part, **keys}
+
+
+def use(id: str, name: str = "look_up", **input: Any) -> dict[str, Any]:
+    """Return a call on the wire."""
+    return {"type": "tool_use", "id": id, "name": name, "input": input or {"q": "x"}}
+
+
+def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
+    """Return a result on the wire."""
+    return {
+        "type": "tool_result",
+        "tool_use_id": id,
+        "content": [text(part) for part in parts],
+        **keys,
+    }
+
+
+# Every conversation.
+
+
+@typed
+@every_target
+def test_accepted(facts: ModelFacts) -> None:
+    """Every conversation is written as the SDK's types and the service's rules ask."""
+    assert [] == refused(KNOWN, facts, check_anthropic)
+
+
+@every_target
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every conversation is written as the service's rules ask."""
+    assert [] == refused(KNOWN, facts, anthropic_rules)
+
+
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any conversation, read and written again is the same bytes."""
+    assert [] == unlawful(TABLE, facts, json.dumps)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(
+        TABLE, ABLE, clients.anthropic, lambda p: {"model": "claude-opus-5-5", "max_tokens": 1, **p}
+    )
+
+
+@pytest.mark.slow
+@every_target
+def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), facts, json.dumps)
+
+
+@typed
+@pytest.mark.slow
+@every_target
+def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), facts, check_anthropic)
+
+
+def texts_sent(payload: Any) -> list[str]:
+    """Return the texts of a payload, in their order."""
+    wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
+    parts = [part for block in wire for part in block.get("content", [block])]
+    return [part["text"] for part in parts if part["type"] == "text"]
+
+
+def test_recorded_text(recordings: Prompts) -> None:
+    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
+    assert [] == changed_texts(recordings, ABLE, texts_sent, str.strip)
+
+
+# Properties.
+
+_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
+_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
+    ["", "a", "a_2", "a.b", "a_b", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
+)
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w=="]),
+    st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain"]),
+)
+_extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
+_texts = st.builds(TextBlock, _any_text, _caches, _extras | st.just({"citations": []}))
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
+    )
+)
+_calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
+_reasoning = st.builds(
+    ReasoningBlock,
+    _any_text,
+    st.sampled_from([None, "", "c2ln"]),
+    st.sampled_from([None, "", "ZW5j"]),
+    st.sampled_from([None, "anthropic", "gemini"]),
+)
+_unknown = st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
+        UnknownBlock({"cache_control": {"type": "ephemeral", "ttl": "1h"}, "type": "hologram"}),
+        UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}),
+        UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}),
+    ]
+)
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.sampled_from([None, "timeout_error"]),
+    _caches,
+    _extras,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(
+    _texts, _attachments, _calls, _reasoning, _unknown, _results
+)
+_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_messages = st.one_of(
+    st.builds(
+        Message,
+        st.sampled_from(["system", "developer", "user", "assistant"]),
+        st.lists(_blocks, max_size=4).map(tuple),
+        name=st.sampled_from([None, None, "Ada"]),
+        kind=_kinds,
+    ),
+    st.builds(Message, st.just("tool"), st.lists(_results, max_size=3).map(tuple), kind=_kinds),
+)
+_facts = st.builds(
+    ModelFacts,
+    instructions=st.booleans(),
+    prefill=st.booleans(),
+    cache_marks=st.booleans(),
+    binds_reasoning=st.booleans(),
+)
+
+_ids = st.lists(_wild_text, min_size=1, max_size=3)
+_rounds = rounds_of(_texts | _reasoning, _ids)
+_turns = turns_of(_texts | _attachments, _rounds, _kinds)
+
+
+@given(messages=st.lists(_messages, max_size=8), facts=_facts)
+def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
+    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
+    payload, _ = write(whole(messages), facts)
+    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("check", [anthropic_rules, pytest.param(check_anthropic, marks=typed)])
+@given(turns=_turns, facts=_facts)
+def test_accepted_for_any_conversation(
+    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
+) -> None:
+    """Any conversation whose calls are answered is accepted, by the types, too."""
+    check(write(whole([say("system", "Be brief."), *joined(turns)]), facts)[0], facts)
+
+
+@given(
+    before=_turns,
+    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
+    more=_turns,
+    able=st.booleans(),
+)
+def test_append_only(
+    before: list[tuple[Message, ...]],
+    spoken: tuple[Message, ...],
+    more: list[tuple[Message, ...]],
+    able: bool,
+) -> None:
+    """What follows a conversation turn changes nothing that is written up to it, marks aside."""
+    facts = ModelFacts(instructions=able)
+    flat = flattened(joined(before, [spoken]), facts)
+    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
+
+
+def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
+    """Return every block on the wire with its role."""
+    payload: Any = write(whole(messages), facts)[0]
+    turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
+    return [(turn["role"], block) for turn in turns for block in turn["content"]]
+
+
+@given(rounds=st.lists(_ids, max_size=4))
+def test_ids_stay_apart(rounds: list[list[str]]) -> None:
+    """Any ids are unique on the wire, and each result has the id of its own call."""
+    turns = [
+        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
+    ]
+    wire = sent(*joined(turns))
+    calls = [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
+    answers = [block["tool_use_id"] for role, blocks in wire for block in blocks if role == "user"]
+    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *("role", "content", "type", "text", "id", "name", "input", "source"),
+                    *("thinking", "tool_use_id", "cache_control", "ttl", "data", "messages"),
+                ]
+            ),
+            inner | st.sampled_from(["user", "assistant", "text", "tool_use", "image", "url"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def test_any_data_is_read_or_refused() -> None:
+    """Any data is read or is a :class:`DataError`, and never another error."""
+    picture = {"type": "image", "source": {"type": "url", "url": "u"}}
+    good = [{"role": "user", "content": [{"type": "text", "text": "a"}, picture]}]
+    assert {"read", "refused"} == outcomes(_outcome, good, _json)
+
+
+def _outcome(data: object) -> str:
+    try:
+        read(data)
+    except DataError:
+        return "refused"
+    return "read"
+
+
+# Turns.
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param([ASK], [("user", [text("What is the weather in Paris?")])], id="user"),
+        pytest.param(
+            [say("user", "One."), say("user", "Two."), say("assistant", "Three.")],
+            [("user", [text("One."), text("Two.")]), ("assistant", [text("Three.")])],
+            id="users in a row",
+        ),
+        pytest.param(
+            [say("assistant", call("a"), call("b")), answer("b", "mud"), answer("a", "rain"), ASK],
+            [
+                ("assistant", [use("a"), use("b")]),
+                ("user", [result("b", "mud"), result("a", "rain"), text(ASK.content[0].text)]),  # type: ignore[union-attr]
+            ],
+            id="results and the user's text in one turn",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), say("user", "So?"), answer("a", "rain")],
+            [("assistant", [use("a")]), ("user", [result("a", "rain"), text("So?")])],
+            id="results at the head",
+        ),
+        pytest.param(
+            [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
+            [("user", [text("One."), text("Two.")])],
+            id="empty texts and messages disappear",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", "", " ", "rain"), answer("b")],
+            [
+                ("assistant", [use("a")]),
+                ("user", [result("a", "rain"), {"type": "tool_result", "tool_use_id": "b"}]),
+            ],
+            id="empty texts in results",
+        ),
+    ],
+)
+def test_turns(messages: list[Message], wire: list[Any]) -> None:
+    """Neighbours on one side of the wire are one turn, a list of blocks."""
+    assert wire == sent(*messages)
+
+
+EVENT = say("developer", "<event>\nx\n</event>", kind="event")
+REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
+RULE = say("developer", "Use feet.")
+FENCED = text("<developer>\nUse feet.\n</developer>")
+HELLO = say("user", "Hello.")
+RAIN = say("assistant", "Rain.")
+
+
+def test_system() -> None:
+    """Leading system and developer messages are the top-level system, block for block."""
+    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
+    expected = [text("One."), text("Two.", **HOUR), text("Three."), text("Use feet.")]
+    assert expected == system(*leading, HELLO)
+
+
+def test_no_system() -> None:
+    """Without system text there is no ``system`` key."""
+    assert {"messages"} == set(write(whole([say("system", ""), HELLO]), ABLE)[0])
+
+
+@every_target
+def test_mapped_turns_never_lead(facts: ModelFacts) -> None:
+    """An event or request-only turn before the conversation stands in a user turn, in place."""
+    payload: Any = write(whole([say("system", "One."), EVENT, RULE, REQUEST, HELLO]), facts)[0]
+    blocks = [text("<event>\nx\n</event>"), text("<context>\nx\n</context>"), text("Hello.")]
+    expected = {
+        "system": [text("One."), text("Use feet.")],
+        "messages": [{"role": "user", "content": blocks}],
+    }
+    assert expected == payload
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param(
+            [HELLO, RULE],
+            [("user", [text("Hello.")]), ("system", [text("Use feet.")])],
+            id="last, behind a user turn",
+        ),
+        pytest.param(
+            [HELLO, RULE, EVENT, RAIN],
+            [
+                ("user", [text("Hello.")]),
+                ("system", [text("Use feet."), text("<event>\nx\n</event>")]),
+                ("assistant", [text("Rain.")]),
+            ],
+            id="a run before an answer",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", "rain"), RULE, RAIN],
+            [
+                ("assistant", [use("a")]),
+                ("user", [result("a", "rain")]),
+                ("system", [text("Use feet.")]),
+                ("assistant", [text("Rain.")]),
+            ],
+            id="behind an answered batch",
+        ),
+        pytest.param(
+            [HELLO, RULE, say("assistant", call("a")), answer("a", "rain")],
+            [
+                ("user", [text("Hello.")]),
+                ("system", [text("Use feet.")]),
+                ("assistant", [use("a")]),
+                ("user", [result("a", "rain")]),
+            ],
+            id="before a call",
+        ),
+        pytest.param(
+            [HELLO, RULE, say("user", "And?")],
+            [("user", [text("Hello."), FENCED, text("And?")])],
+            id="before a user turn",
+        ),
+        pytest.param(
+            [HELLO, RULE, say("assistant", ""), say("user", "And?")],
+            [("user", [text("Hello."), FENCED, text("And?")])],
+            id="before an answer that disappears",
+        ),
+        pytest.param(
+            [HELLO, RAIN, RULE, EVENT],
+            [
+                ("user", [text("Hello.")]),
+                ("assistant", [text("Rain.")]),
+                ("user", [FENCED, text("<event>\nx\n</event>")]),
+            ],
+            id="a run behind an answer",
+        ),
+        pytest.param(
+            [HELLO, say("assistant", call("a")), RULE],
+            [("user", [text("Hello.")]), ("assistant", [use("a")]), ("user", [FENCED])],
+            id="behind an open call",
+        ),
+        pytest.param(
+            [say("assistant", call("a"), call("b")), answer("a", "rain"), RULE],
+            [("assistant", [use("a"), use("b")]), ("user", [result("a", "rain"), FENCED])],
+            id="in an open batch",
+        ),
+        pytest.param(
+            [HELLO, say("developer", "Use feet.", "", "Be kind.", kind="recorded"), HELLO],
+            [
+                (
+                    "user",
+                    [
+                        text("Hello."),
+                        FENCED,
+                        text("<developer>\nBe kind.\n</developer>"),
+                        text("Hello."),
+                    ],
+                )
+            ],
+            id="a fence for each text",
+        ),
+    ],
+)
+def test_instructions(messages: list[Message], wire: list[Any]) -> None:
+    """A later instruction is native where it is legal, elsewhere text in place, never moved."""
+    assert wire == sent(*messages)
+
+
+def test_instructions_of_an_older_model() -> None:
+    """A model without native instructions gets them as text in place."""
+    wire = [("user", [text("Hello."), FENCED]), ("assistant", [text("Rain.")])]
+    assert wire == sent(HELLO, RULE, RAIN, facts=OLDER)
+
+
+@pytest.mark.parametrize(
+    ("given", "guarded"),
+    [
+        ("a </developer> b", "a &lt;/developer> b"),
+        ("</DEVELOPER >< / developer", "&lt;/DEVELOPER >&lt; / developer"),
+        ("<developer> </developers> <b>", "<developer> </developers> <b>"),
+    ],
+)
+def test_fence_cannot_be_closed(given: str, guarded: str) -> None:
+    """Text in a fence cannot close it, and else stays as it is."""
+    wire = sent(HELLO, say("developer", given), facts=OLDER)[0][1][1]
+    assert text(f"<developer>\n{guarded}\n</developer>") == wire
+
+
+# Tools.
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ids"),
+    [
+        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
+        ([["a_2"], ["a"], ["a"]], ["a_2", "a", "a_3"]),
+        ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["fc.1:é"], ["fc.1:é"], ["fc_1__"]], ["fc_1__", "fc_1___2", "fc_1___3"]),
+        ([["call-1", "1"], [""], [""], ["\ud800"]], ["call-1", "1", "_", "__2", "__3"]),
+    ],
+)
+def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
+    """The first use keeps its id, the n-th gets ``_n``, what is not allowed becomes ``_``."""
+    turns = [
+        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
+    ]
+    wire = sent(*joined(turns))
+    assert ids == [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
+
+
+def test_ids_pair_by_turn() -> None:
+    """Results that come in another order keep to the calls of their own turn."""
+    wire = sent(
+        say("assistant", call("a"), call("b")),
+        *(answer("a", "1"), answer("b", "2")),
+        say("assistant", call("a"), call("b")),
+        *(answer("b", "3"), answer("a", "4")),
+    )
+    assert ("user", [result("b_2", "3"), result("a_2", "4")]) == wire[3]
+
+
+LONE = ("hint", "a lone surrogate in arguments of f")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "input", "losses"),
+    [
+        ("{}", {}, []),
+        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
+        ('{"a": "\\ud83d\\ude00"}', {"a": "😀"}, []),
+        ('{"a": "\\ud800"}', {"a": "\ufffd"}, [LONE]),
+        ('{"a": "\ud800"}', {"a": "\ufffd"}, [LONE]),
+        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
+        ("", {}, []),
+        ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of f")]),
+        ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of f")]),
+        ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of f")]),
+    ],
+)
+def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
+    """Arguments are sent as an object; what is no JSON object goes as text in one."""
+    messages = (say("assistant", call("a", "f", arguments)), answer("a", "x"))
+    assert (input, losses) == (sent(*messages)[0][1][0]["input"], lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"), [("weather.look up", "weather_look_up"), ("", "_"), ("x" * 200, "x" * 128)]
+)
+def test_tool_names(name: str, fit: str) -> None:
+    """A tool's name that is not allowed is mended, with a hint each time."""
+    messages = (say("assistant", call("a", name), call("b", name)), answer("a"), answer("b"))
+    wire = [block["name"] for block in sent(*messages)[0][1]]
+    assert ([fit, fit], [("hint", f"tool name {name!r}")] * 2) == (wire, lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("block", "wire"),
+    [
+        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), result("a", "no", is_error=True)),
+        (ToolResultBlock("a", (), is_error=True), result("a", "error", is_error=True)),
+        (
+            ToolResultBlock("a", (TextBlock(" "),), is_error=True, error_type="timeout_error"),
+            result("a", "timeout_error", is_error=True),
+        ),
+        (
+            ToolResultBlock("a", (ImageBlock(media("url", "https://e.org/a.png")),), is_error=True),
+            result("a", "error", is_error=True),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x", "1h"), TextBlock("y")), name="f", cache="5m"),
+            result("a", "x", "y", **HOUR),
+        ),
+        (ToolResultBlock("a", (TextBlock("x", "1h"),)), result("a", "x", **HOUR)),
+        (ToolResultBlock("a", (TextBlock("x"),), cache="default"), result("a", "x", **MARK)),
+        (ToolResultBlock("a", (TextBlock("x", "5m"),), cache="1h"), result("a", "x", **HOUR)),
+        (ToolResultBlock("a", (TextBlock("x", "1h"),), cache="1h"), result("a", "x", **HOUR)),
+        (
+            ToolResultBlock("a", (TextBlock("x", "default"), TextBlock("y", "5m"))),
+            result("a", "x", "y", **MARK),
+        ),
+        (ToolResultBlock("a", (TextBlock(" \n"),)), {"type": "tool_result", "tool_use_id": "a"}),
+        (
+            ToolResultBlock("a", is_error=True, error_type=" \ud800 "),
+            result("a", "\ufffd", is_error=True),
+        ),
+        (ToolResultBlock("a", is_error=True, error_type=" "), result("a", "error", is_error=True)),
+        (
+            ToolResultBlock("a", (TextBlock("x", "1h"), PICTURE), is_error=True),
+            result("a", "x", is_error=True, **HOUR),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x"),), extra={"toolset_name": "files"}),
+            result("a", "x", toolset_name="files"),
+        ),
+        (
+            ToolResultBlock("a", (TextBlock("x", extra={"own": 1}),), extra={"own": 1}),
+            result("a", "x"),
+        ),
+    ],
+)
+def test_results(block: ToolResultBlock, wire: object) -> None:
+    """An error has text and nothing else; marks inside a result go on the result."""
+    assert wire == sent(say("assistant", call("a")), say("tool", block))[1][1][0]
+
+
+def test_marks_before_a_result() -> None:
+    """A result has the marks inside it, and leaves those before it where they are."""
+    results = say("tool", ToolResultBlock("b", (marked("x", "5m"),)), ToolResultBlock("c", "y"))
+    wire = sent(say("user", marked("q", "1h")), say("assistant", call("b"), call("c")), results)
+    five = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
+    assert [
+        ("user", [text("q", **HOUR)]),
+        ("assistant", [use("b"), use("c")]),
+        ("user", [result("b", "x", **five), result("c", "y")]),
+    ] == wire
+
+
+# Media and reasoning.
+
+
+def source(**keys: str) -> dict[str, Any]:
+    """Return an image on the wire."""
+    return {"type": "image", "source": keys}
+
+
+def document(title: str | None = None, **keys: str) -> dict[str, Any]:
+    """Return a document on the wire."""
+    return {"type": "document", "source": keys, **({"title": title} if title else {})}
+
+
+@pytest.mark.parametrize(
+    ("block", "wire"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/png")),
+            source(type="base64", media_type="image/png", data=PNG),
+        ),
+        (
+            ImageBlock(media("url", "https://e.org/\ud800.png")),
+            source(type="url", url="https://e.org/\ufffd.png"),
+        ),
+        (ImageBlock(media("file_id", "file-1")), source(type="file", file_id="file-1")),
+        (
+            DocumentBlock(media("base64", PDF, "application/pdf"), title="Report"),
+            document("Report", type="base64", media_type="application/pdf", data=PDF),
+        ),
+        (
+            DocumentBlock(media("base64", "SGVsbG8=", "text/plain")),
+            document(type="text", media_type="text/plain", data="Hello"),
+        ),
+        (
+            DocumentBlock(media("base64", "YSxi", "text/csv")),
+            document(type="text", media_type="text/plain", data="a,b"),
+        ),
+        (
+            DocumentBlock(media("url", "https://e.org/a.pdf")),
+            document(type="url", url="https://e.org/a.pdf"),
+        ),
+        (DocumentBlock(media("file_id", "file-2")), document(type="file", file_id="file-2")),
+    ],
+)
+def test_media(block: Block, wire: object) -> None:
+    """Pictures and documents are sent in the provider's own shapes, in results too."""
+    messages = (say("user", block), say("assistant", call("a")), answer("a", block))
+    (_, said), _, (_, results) = sent(*messages)
+    found = [what for what in lost(*messages) if "lone surrogate" not in what[1]]
+    assert ([wire], [wire], []) == (said, results[0]["content"], found)
+
+
+@pytest.mark.parametrize("media_type", ["image/jpeg", "image/png", "image/gif", "image/webp"])
+def test_pictures(media_type: str) -> None:
+    """Four types of pictures are sent as base64."""
+    ((_, content),) = sent(say("user", ImageBlock(media("base64", "AAAA", media_type))))
+    assert [source(type="base64", media_type=media_type, data="AAAA")] == content
+
+
+@pytest.mark.parametrize("url", ["http://e.org/a.png", "HTTPS://e.org/a.png"])
+def test_addresses(url: str) -> None:
+    """An address of the web is sent as it is."""
+    ((_, content),) = sent(say("user", ImageBlock(media("url", url))))
+    assert [source(type="url", url=url)] == content
+
+
+SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
+THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="anthropic")
+
+
+def test_reasoning() -> None:
+    """Reasoning of this provider is replayed to the byte."""
+    blocks = [THINKING, {"type": "redacted_thinking", "data": "ZW5j"}, text("Rain.")]
+    assert ("assistant", blocks) == sent(HELLO, say("assistant", SIGNED, REDACTED, "Rain."))[1]
+
+
+@pytest.mark.parametrize(
+    ("place", "extra", "kept"),
+    [
+        pytest.param(0, (), [True, True], id="nothing request-only"),
+        pytest.param(0, (REQUEST,), [False, True], id="at the start"),
+        pytest.param(2, (REQUEST,), [False, True], id="before the last user turn"),
+        pytest.param(3, (REQUEST,), [False, False], id="behind the last user turn"),
+        pytest.param(5, (REQUEST,), [False, False], id="behind the open loop"),
+        pytest.param(5, (EVENT,), [True, True], id="an event is part of the conversation"),
+    ],
+)
+def test_bound_reasoning(place: int, extra: tuple[Message, ...], kept: list[bool]) -> None:
+    """Request-only content drops the reasoning that is bound to bytes it changes."""
+    turns = [HELLO, say("assistant", SIGNED, "Rain."), HELLO]
+    turns += [say("assistant", SIGNED, call("a")), answer("a", "x")]
+    wire = sent(*turns[:place], *extra, *turns[place:], facts=BINDING)
+    assert kept == [THINKING in blocks for role, blocks in wire if role == "assistant"]
+
+
+def test_bound_redacted_reasoning() -> None:
+    """Reasoning that the service encrypted is bound to the bytes before it, too."""
+    said = say("assistant", REDACTED, "Rain.")
+    wire = [sent(HELLO, said, REQUEST, HELLO, facts=facts)[1][1] for facts in (ABLE, BINDING)]
+    encrypted = {"type": "redacted_thinking", "data": "ZW5j"}
+    assert [[encrypted, text("Rain.")], [text("Rain.")]] == wire
+
+
+def test_reasoning_without_a_question() -> None:
+    """Without a user turn, request-only content drops all reasoning of a model that binds it."""
+    wire = sent(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
+    assert ("assistant", [text("Rain.")]) == wire[0]
+
+
+# Cache marks.
+
+
+@pytest.mark.parametrize(
+    ("caches", "kept", "dropped"),
+    [
+        (["default", "5m"], ["default", "5m"], 0),
+        (["5m", None, "default", "5m", "5m", "5m"], [None, None, "default", "5m", "5m", "5m"], 1),
+        (["1h", "5m", "5m", "5m", "5m"], ["1h", None, "5m", "5m", "5m"], 1),
+        (["1h", "1h", "1h", "1h", "1h", "5m"], [None, "1h", "1h", "1h", "1h", None], 2),
+        (["5m", "1h", "5m"], [None, "1h", "5m"], 1),
+    ],
+)
+def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
+    """Four marks are kept: an hour before five minutes, of equals the last."""
+    said = [say("user", TextBlock("u", cache)) for cache in caches[1:]]
+    messages = [say("system", TextBlock("s", caches[0])), *said]
+    marks = [block.get("cache_control") for block in [*system(*messages), *sent(*messages)[0][1]]]
+    found = [mark and mark.get("ttl", "default") for mark in marks]
+    assert (kept, [("hint", "cache mark")] * dropped) == (found, lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("messages", "marked_texts"),
+    [
+        pytest.param([say("user", marked("a")), REQUEST], ["a"], id="before request-only content"),
+        pytest.param([REQUEST, say("user", marked("a"))], [], id="behind it"),
+        pytest.param([REQUEST, say("user", marked("a")), RAIN], ["a"], id="behind it and answered"),
+        pytest.param([say("user", marked("a"), kind="request"), RAIN], [], id="inside it"),
+        pytest.param([REQUEST, say("system", marked("a")), HELLO], ["a"], id="in the system text"),
+        pytest.param(
+            [HELLO, say("developer", marked("a")), say("user", marked("b")), RAIN],
+            ["<developer>\na\n</developer>", "b"],
+            id="on a fence",
+        ),
+        pytest.param([say("user", marked(" "), "a")], [], id="on a text that is not sent"),
+    ],
+)
+def test_mark_places(messages: list[Message], marked_texts: list[str]) -> None:
+    """A mark stands behind request-only content only once that is answered, and never in it."""
+    blocks = [*(system(*messages) or []), *(b for _, blocks in sent(*messages) for b in blocks)]
+    assert marked_texts == [block["text"] for block in blocks if MARK.items() <= block.items()]
+
+
+# The last turn.
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "losses"),
+    [
+        (OLDER, "It is", []),
+        (OLDER, "It is \n", [("hint", "trailing white space")]),
+        (ABLE, "It is", [("hint", "trailing assistant turn")]),
+    ],
+)
+def test_trailing_assistant(facts: ModelFacts, said: str, losses: list[Any]) -> None:
+    """A last assistant turn is continued without its trailing white space, or refused."""
+    messages = (HELLO, say("assistant", said))
+    wire = sent(*messages, facts=facts)[1][1][0]["text"]
+    assert ("It is", losses) == (wire, lost(*messages, facts=facts))
+
+
+def test_answer_before_a_turn_keeps_its_white_space() -> None:
+    """White space is stripped of the last turn only."""
+    assert (
+        text("It is \n") == sent(HELLO, say("assistant", "It is \n"), HELLO, facts=OLDER)[1][1][0]
+    )
+
+
+def test_open_calls() -> None:
+    """A last batch that is not answered yet is written, and is no trailing assistant turn."""
+    messages = (HELLO, say("assistant", call("a")))
+    assert ([use("a")], []) == (sent(*messages)[1][1], lost(*messages))
+
+
+def test_instruction_that_was_last() -> None:
+    """An instruction that was the last thing said moves into the user turn that then follows."""
+    before = [("user", [text("Hello.")]), ("system", [text("Use feet.")])]
+    after = [("user", [text("Hello."), FENCED, text("Hello.")])]
+    assert (before, after) == (sent(HELLO, RULE), sent(HELLO, RULE, HELLO))
+
+
+# What is lost.
+
+MENDED = UnknownBlock({"type": "hologram", "data": [1]})
+
+
+@pytest.mark.parametrize(
+    ("messages", "facts", "losses"),
+    [
+        pytest.param([], ABLE, [("hint", "messages")], id="no messages"),
+        pytest.param([say("system", "One.")], ABLE, [("hint", "messages")], id="only system"),
+        pytest.param([HELLO, RULE], ABLE, [], id="a native instruction"),
+        pytest.param([HELLO, RULE], BARE, [("role", "developer message")], id="an instruction"),
+        pytest.param(
+            [HELLO, RAIN, say("developer", "x", kind="recorded_system")],
+            ABLE,
+            [("role", "developer message")],
+            id="a recorded instruction",
+        ),
+        pytest.param([HELLO, RAIN, EVENT], ABLE, [("hint", "event turn as an instruction")]),
+        pytest.param([REQUEST, HELLO], ABLE, [("hint", "request turn as an instruction")]),
+        pytest.param([say("user", "x", kind="event")], ABLE, [], id="an event of the user's"),
+        pytest.param([HELLO, say("developer", "")], BARE, [], id="an empty instruction"),
+        pytest.param(
+            [say("user", "x", name="Ada"), say("user", name="Bo")],
+            ABLE,
+            [("hint", "name 'Ada'"), ("hint", "name 'Bo'")],
+            id="names",
+        ),
+        pytest.param([say("user", "", "x")], ABLE, [], id="an empty text"),
+        pytest.param([say("user", " ", "x")], ABLE, [("hint", "text block")], id="white space"),
+        pytest.param(
+            [say("user", marked(""), "x")],
+            ABLE,
+            [("hint", "text block"), ("hint", "cache mark")],
+            id="its mark",
+        ),
+        pytest.param([say("user", marked("x"))], BARE, [("hint", "cache mark")], id="a mark"),
+        pytest.param(
+            [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
+            ABLE,
+            [("content", "image block"), ("content", "image block")],
+            id="a picture in system and assistant",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", DocumentBlock(media("file_id", "f"))),
+                say("developer", MENDED, PICTURE),
+                HELLO,
+            ],
+            ABLE,
+            [
+                ("content", "document block"),
+                ("content", "unknown block"),
+                ("content", "image block"),
+            ],
+            id="a document in assistant, blocks in developer",
+        ),
+        pytest.param(
+            [
+                say(
+                    "user",
+                    AudioBlock(media("base64", "", "audio/wav")),
+                    VideoBlock(media("url", "https://e.org/a.mp4")),
+                    ImageBlock(media("base64", "Qk0=", "image/bmp")),
+                    ImageBlock(media("s3", "s3://a/b")),
+                    DocumentBlock(media("base64", "/w==", "text/plain")),
+                    DocumentBlock(media("base64", "", "application/rtf")),
+                    "x",
+                )
+            ],
+            ABLE,
+            [
+                ("content", "audio block"),
+                ("content", "video block"),
+                ("content", "image (base64, image/bmp)"),
+                ("content", "image (s3, None)"),
+                ("content", "document (base64, text/plain)"),
+                ("content", "document (base64, application/rtf)"),
+            ],
+            id="media that are not taken",
+        ),
+        pytest.param(
+            [say("user", ImageBlock(media("file_id", "f"), title="Dot", detail="low"))],
+            ABLE,
+            [("hint", "title"), ("hint", "detail")],
+            id="the title of a picture",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", "no", PICTURE, is_error=True)],
+            ABLE,
+            [("content", "image block")],
+            id="a picture in an error",
+        ),
+        pytest.param(
+            [say("user", call("a")), say("assistant", ToolResultBlock("a")), HELLO],
+            ABLE,
+            [("content", "tool_use block"), ("content", "tool_result block")],
+            id="a call and a result on the wrong side",
+        ),
+        pytest.param(
+            [
+                say("assistant", ReasoningBlock("x", "s", origin="gemini"), "y"),
+                say("assistant", ReasoningBlock("x", "", origin="anthropic")),
+                say("user", SIGNED),
+                HELLO,
+            ],
+            ABLE,
+            [("hint", "reasoning")] * 3,
+            id="foreign and unsigned reasoning, and a user's",
+        ),
+        pytest.param(
+            [say("assistant", SIGNED, "x"), REQUEST, HELLO],
+            BINDING,
+            [("hint", "reasoning"), ("hint", "request turn as an instruction")],
+            id="bound reasoning",
+        ),
+        pytest.param(
+            [say("user", TextBlock("x", extra={"a": 1, "b": None, "citations": [1]}))],
+            ABLE,
+            [("hint", "key 'a'"), ("hint", "key 'citations'")],
+            id="keys",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), say("tool", ToolResultBlock("a", name="f"), name="f")],
+            ABLE,
+            [],
+            id="the name of a tool",
+        ),
+    ],
+)
+def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -> None:
+    """What the target cannot say is a loss of its kind."""
+    assert losses == lost(*messages, facts=facts)
+
+
+BLANK = "hint: text block: only white space, or empty under a cache mark"
+UNSIGNED = "hint: reasoning: not signed by this provider"
+UNTAKEN = "not a source or a media type that is taken"
+
+
+@pytest.mark.parametrize(
+    ("messages", "facts", "losses"),
+    [
+        pytest.param(
+            [say("user", "x", name="Ada")],
+            ABLE,
+            ["hint: name 'Ada': a message has no speaker's name"],
+            id="a name",
+        ),
+        pytest.param([say("user", " "), HELLO], ABLE, [BLANK], id="white space alone"),
+        pytest.param([say("user", " ", "x")], ABLE, [BLANK], id="white space beside a text"),
+        pytest.param(
+            [say("user", marked(""), "x")],
+            ABLE,
+            [BLANK, "hint: cache mark: what it stands behind is not sent"],
+            id="an empty text with a mark",
+        ),
+        pytest.param(
+            [say("user", TextBlock("x", extra={"own": 1, "citations": []}))],
+            ABLE,
+            [
+                "hint: key 'own': text blocks have none here",
+                "hint: key 'citations': text blocks have none here",
+            ],
+            id="keys",
+        ),
+        pytest.param(
+            [say("user", PICTURE, "x")],
+            ModelFacts(provider="anthropic"),
+            ["content: image block: this model takes none"],
+            id="a picture a model does not take",
+        ),
+        pytest.param(
+            [
+                say(
+                    "user",
+                    AudioBlock(media("base64", "", "audio/wav")),
+                    ImageBlock(media("url", "ftp://e.org/a.png")),
+                    DocumentBlock(media("base64", "e30=")),
+                    DocumentBlock(media("base64", "iVA=", "image/png")),
+                    DocumentBlock(media("s3", "SGVsbG8=", "text/plain")),
+                    "x",
+                )
+            ],
+            ABLE,
+            [
+                "content: audio block: there is none in user content",
+                f"content: image (url, None): {UNTAKEN}",
+                f"content: document (base64, None): {UNTAKEN}",
+                f"content: document (base64, image/png): {UNTAKEN}",
+                f"content: document (s3, text/plain): {UNTAKEN}",
+            ],
+            id="media that are not taken",
+        ),
+        pytest.param(
+            [say("user", ImageBlock(media("file_id", "f"), title="Dot", detail="low"))],
+            ABLE,
+            ["hint: title: image blocks have none", "hint: detail: image blocks have none"],
+            id="the title and the detail of a picture",
+        ),
+        pytest.param(
+            [
+                say(
+                    "user",
+                    DocumentBlock(media("url", "https://\ud800"), title="\udc00", detail="low"),
+                )
+            ],
+            ABLE,
+            [
+                "hint: a lone surrogate in the url of the document: it has no UTF-8 form",
+                "hint: a lone surrogate in a title: it has no UTF-8 form",
+                "hint: detail: document blocks have none",
+            ],
+            id="lone surrogates, and the detail of a document",
+        ),
+        pytest.param(
+            [
+                say(
+                    "assistant",
+                    ReasoningBlock("x"),
+                    ReasoningBlock("\ud800", "s", origin="gemini"),
+                    ReasoningBlock("x", "", "", origin="anthropic"),
+                    *("y", PICTURE, ToolResultBlock("a")),
+                ),
+                HELLO,
+            ],
+            ABLE,
+            [
+                *[UNSIGNED] * 3,
+                "content: image block: there is none in assistant content",
+                "content: tool_result block: there is none in assistant content",
+            ],
+            id="what a model did not say",
+        ),
+        pytest.param(
+            [
+                say(
+                    "assistant",
+                    ReasoningBlock("\ud800", "s", origin="anthropic"),
+                    ReasoningBlock("x", "\ud800", origin="anthropic"),
+                    ReasoningBlock("", encrypted="\ud800", origin="anthropic"),
+                    "y",
+                ),
+                HELLO,
+            ],
+            ABLE,
+            ["hint: reasoning: it holds a lone surrogate, which cannot be sent"] * 3,
+            id="reasoning with a lone surrogate",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", SIGNED, REDACTED, ReasoningBlock("x"), "y"),
+                say("user", "Now.", kind="request"),
+            ],
+            BINDING,
+            [
+                *["hint: reasoning: request-only content changed the bytes it is bound to"] * 2,
+                UNSIGNED,
+            ],
+            id="bound reasoning",
+        ),
+        pytest.param(
+            [say("assistant", call("a")), answer("a", PICTURE, is_error=True)],
+            ABLE,
+            [
+                "content: image block: there is none in error result content",
+                "hint: there are no tools: calls in the conversation need tools beside them: "
+                "write them with Tool(...)",
+            ],
+            id="a picture in an error, and no tools",
+        ),
+    ],
+)
+def test_words_of_losses(messages: list[Message], facts: ModelFacts, losses: list[str]) -> None:
+    """A loss says what is lost, and why."""
+    assert losses == [str(loss) for loss in write(whole(messages), facts)[1]]
+
+
+def test_reasoning_behind_what_a_budget_took() -> None:
+    """Reasoning that is bound to what a budget took says so."""
+    prompt = Prompt((HELLO, say("assistant", SIGNED, "Rain."), HELLO), trimmed=True)
+    assert ["hint: reasoning: a budget changed the bytes it is bound to"] == [
+        str(loss) for loss in write(prompt, BINDING)[1]
+    ]
+
+
+NONE = "this model takes none here: sent in the user turn"
+MISPLACED = (
+    "not at this place: it needs a user turn with every call answered before it, and an answer or "
+    "nothing next: sent in the user turn"
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"), [(ABLE, MISPLACED), (BINDING, MISPLACED), (OLDER, NONE), (BARE, NONE)]
+)
+@pytest.mark.parametrize("instruction", [RULE, EVENT, REQUEST], ids=["rule", "event", "request"])
+def test_why_an_instruction_is_fenced(instruction: Message, facts: ModelFacts, why: str) -> None:
+    """A fenced instruction says whether the model takes none, or none at this place."""
+    _, losses = write(whole([HELLO, instruction, HELLO]), facts)
+    assert [why] == [loss.why for loss in losses]
+
+
+@given(turns=_turns)
+def test_no_able_model_takes_none(turns: list[tuple[Message, ...]]) -> None:
+    """For any conversation, a model with native instructions is never said to take none."""
+    assert NONE not in {loss.why for loss in write(whole(joined(turns)), ABLE)[1]}
+
+
+def test_loss_names_its_place() -> None:
+    """A loss names the turn it comes from, its line, and says why."""
+    source = Source("prompt.py", 7)
+    message = Message(
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
+    )
+    (loss,) = write(whole([message]), ABLE)[1]
+    expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
+    assert (expected, message) == (str(loss), loss.message)
+
+
+# Reading.
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        ([], ()),
+        ({"messages": [], "system": ""}, ()),
+        (
+            {"system": "One.", "messages": [{"role": "user", "content": "Two."}]},
+            (say("system", "One.", kind="recorded"), say("user", "Two.", kind="recorded")),
+        ),
+        (
+            {"system": [text("One.", **HOUR)], "messages": []},
+            (say("system", marked("One.", "1h"), kind="recorded"),),
+        ),
+        (
+            [{"role": "system", "content": [text("Use feet.", **MARK)]}],
+            (say("developer", marked("Use feet."), kind="recorded_system"),),
+        ),
+        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        (
+            [{"role": "user", "content": [result("a", "x"), result("b"), text("And?")]}],
+            (
+                say("tool", ToolResultBlock("a", (TextBlock("x"),)), kind="recorded"),
+                say("tool", ToolResultBlock("b"), kind="recorded"),
+                say("user", "And?", kind="recorded"),
+            ),
+        ),
+        (
+            [{"role": "user", "content": [{**result("a"), "content": "x", "is_error": True}]}],
+            (say("tool", ToolResultBlock("a", (TextBlock("x"),), is_error=True), kind="recorded"),),
+        ),
+        (
+            [{"role": "user", "content": [text("x"), result("a")]}],
+            (say("user", "x", ToolResultBlock("a"), kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [THINKING, use("a", q="é")]}],
+            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "redacted_thinking", "data": "ZW5j"}]}],
+            (say("assistant", REDACTED, kind="recorded"),),
+        ),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [document(type="text", data="é", media_type="text/plain")],
+                }
+            ],
+            (
+                say(
+                    "user",
+                    DocumentBlock(MediaSource("base64", "w6k=", "text/plain")),
+                    kind="recorded",
+                ),
+            ),
+        ),
+        (
+            [{"role": "user", "content": [{"type": "hologram", "data": [1]}]}],
+            (say("user", attrs.evolve(MENDED, origin="anthropic"), kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "audio", "url": "x"}]}],
+            (
+                say(
+                    "assistant",
+                    UnknownBlock({"type": "audio", "url": "x"}, "anthropic"),
+                    kind="recorded",
+                ),
+            ),
+        ),
+    ],
+)
+def test_read(data: object, messages: tuple[Message, ...]) -> None:
+    """A payload is read as recorded messages, results as tool messages of their own."""
+    assert messages == read(data).messages
+
+
+@typed
+def test_read_an_object_of_the_sdk() -> None:
+    """A block of a response is read as it came."""
+    from anthropic.types import TextBlock
+
+    said = {"role": "assistant", "content": [TextBlock(type="text", text="Rain.")]}
+    assert (say("assistant", "Rain.", kind="recorded"),) == read([said]).messages
+
+
+CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param([THINKING, {"type": "redacted_thinking", "data": "ZW5j"}], id="thinking"),
+        pytest.param([text("x", citations=[CITED])], id="citations"),
+        pytest.param(
+            [
+                {
+                    "type": "server_tool_use",
+                    "id": "s",
+                    "name": "web_search",
+                    "input": {"query": "x"},
+                },
+                {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
+            ],
+            id="a server tool",
+        ),
+        pytest.param([{**use("a"), "caller": {"type": "direct"}, **MARK}], id="a caller"),
+        pytest.param([{**use("a"), "toolset_name": "files"}], id="a tool of a set"),
+    ],
+)
+def test_answers_come_back(content: list[Any]) -> None:
+    """What the model said is read and written as it was."""
+    messages = [{"role": "assistant", "content": content}, {"role": "user", "content": [text("x")]}]
+    assert messages == write(read(messages), ABLE)[0]["messages"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "document", "source": {"type": "content", "content": [text("x")]}, **MARK},
+        {**document("T", type="url", url="https://e.org/a.pdf"), "context": "c"},
+        {**source(type="url", url="https://e.org/a.png"), "transformations": {}},
+        {"type": "search_result", "source": "s", "title": "t", "content": [text("x")]},
+        {"type": "container_upload", "file_id": "file-1"},
+        {"type": "image", "source": {"type": "url"}},
+    ],
+)
+def test_user_blocks_come_back(block: dict[str, Any]) -> None:
+    """Blocks this version only partly knows are read and written as they were."""
+    messages = [{"role": "user", "content": [block]}]
+    assert messages == write(read(messages), ABLE)[0]["messages"]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (7, "'messages' is a list, not int"),
+        ("x", "'messages' is a list, not str"),
+        ({}, "'messages' is needed"),
+        ({"messages": {}}, "'messages' is a list, not dict"),
+        (
+            {"system": 7, "messages": []},
+            "system: a content is a string or a list of blocks, not int",
+        ),
+        ([7], "messages[0]: a dictionary is needed, not int"),
+        ([{"content": "x"}], "messages[0]: 'role' is needed"),
+        ([{"role": 7, "content": "x"}], "messages[0]: 'role' is a string, not int"),
+        ([{"role": "tool", "content": "x"}], "messages[0]: unknown 'role' 'tool'"),
+        ([{"role": "user", "content": "x"}, {"role": "user"}], "messages[1]: 'content' is needed"),
+        ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
+        (
+            [{"role": "user", "content": [text("x"), {"type": "text"}]}],
+            "messages[0]: content[1]: 'text' is needed",
+        ),
+        (
+            [{"role": "user", "content": [{**result("a"), "content": [{"type": "text"}]}]}],
+            "messages[0]: content[0]: content[0]: 'text' is needed",
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f"}]}],
+            "messages[0]: content[0]: a 'tool_use' block needs 'input'",
+        ),
+        (
+            [{"role": "assistant", "content": [{"type": "thinking"}]}],
+            "messages[0]: content[0]: 'thinking' is needed",
+        ),
+        (
+            [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
+            "messages[0]: content[0]: unknown 'ttl' '2h'",
+        ),
+        ({"messages": [], "tools": 7}, "'tools' is a list, not int"),
+        ({"messages": [], "tools": [7]}, "tools[0]: a dictionary is needed, not int"),
+        (
+            {"messages": [], "tools": [{"name": "f", "description": 7, "input_schema": {}}]},
+            "tools[0]: 'description' is a string, not int",
+        ),
+        (
+            {"messages": [], "tools": [{"name": "f", "input_schema": 7}]},
+            "tools[0]: 'input_schema' is a dictionary, not int",
+        ),
+        ({"messages": [], "tool_choice": 7}, "a dictionary is needed, not int"),
+        ({"messages": [], "tool_choice": {"type": 7}}, "'type' is a string, not int"),
+        (
+            {"messages": [], "tool_choice": {"type": "tool", "name": 7}},
+            "'name' is a string, not int",
+        ),
+        ({"messages": [], "output_config": 7}, "a dictionary is needed, not int"),
+        ({"messages": [], "output_config": {"format": 7}}, "a dictionary is needed, not int"),
+        ({"messages": [], "output_config": {"format": {}}}, "'schema' is needed"),
+        (
+            {"messages": [], "output_config": {"format": {"schema": 7}}},
+            "'schema' is a dictionary, not int",
+        ),
+    ],
+)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the index and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        ({"type": 7}, "'type' is a string, not int"),
+        ({"type": "text", "text": 7}, "'text' is a string, not int"),
+        ({"type": "tool_use", "name": "f", "input": {}}, "'id' is needed"),
+        ({"type": "tool_use", "id": 7, "name": "f", "input": {}}, "'id' is a string, not int"),
+        ({"type": "tool_use", "id": "a", "input": {}}, "'name' is needed"),
+        ({"type": "tool_use", "id": "a", "name": 7, "input": {}}, "'name' is a string, not int"),
+        ({"type": "tool_result"}, "'tool_use_id' is needed"),
+        ({"type": "tool_result", "tool_use_id": 7}, "'tool_use_id' is a string, not int"),
+        ({"type": "thinking", "thinking": 7}, "'thinking' is a string, not int"),
+        (
+            {"type": "thinking", "thinking": "x", "signature": 7},
+            "'signature' is a string, not int",
+        ),
+        ({"type": "redacted_thinking"}, "'data' is needed"),
+        ({"type": "redacted_thinking", "data": 7}, "'data' is a string, not int"),
+        ({"type": "text", "text": "x", "cache_control": 7}, "a dictionary is needed, not int"),
+    ],
+)
+def test_read_error_of_a_block(block: Any, what: str) -> None:
+    """A block without what it needs is an error that names the key."""
+    with pytest.raises(DataError) as caught:
+        read([{"role": "user", "content": [block]}])
+    assert f"messages[0]: content[0]: {what}" == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        (
+            [{"role": "user", "content": [text("x", cache_control={"ttl": "2h"})]}],
+            "'5m' or '1h'",
+        ),
+        ({"messages": [], "tool_choice": {"type": "each"}}, "auto, any, tool or none"),
+        ([{"role": "tool", "content": "x"}], "one of user, assistant, system"),
+        (
+            [{"role": "user", "content": [{"type": "text", "txet": "x"}]}],
+            "did you mean 'txet'?",
+        ),
+    ],
+)
+def test_fix_of_a_read_error(data: object, fix: str) -> None:
+    """What cannot be read is an error that says what can."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert fix == caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(None, 7, {}, {"type": "url"}, {"type": "url", "url": 7}, {"type": "file", "file_id": 7}),
+        *({"type": "text", "data": 7}, {"type": "base64", "data": "AAAA"}),
+        {"type": "base64", "data": 7, "media_type": "image/png"},
+        {"type": "base64", "data": "AAAA", "media_type": 7},
+    ],
+)
+@pytest.mark.parametrize("kind", ["image", "document"])
+def test_a_source_that_nobody_knows(kind: str, source: Any) -> None:
+    """A picture or a document from where nobody knows is read as it came."""
+    block = {"type": kind, "source": source}
+    (said,) = read([{"role": "user", "content": [block]}]).messages
+    assert (UnknownBlock(block, "anthropic"),) == said.content
+
+
+@pytest.mark.parametrize(
+    ("control", "cache"),
+    [
+        (None, None),
+        ({"type": "ephemeral"}, "default"),
+        ({"type": "ephemeral", "ttl": None}, None),
+        ({"type": "ephemeral", "ttl": "5m"}, "5m"),
+        ({"type": "ephemeral", "ttl": "1h"}, "1h"),
+    ],
+)
+def test_read_marks(control: Any, cache: Any) -> None:
+    """A mark is read with the time it asks for."""
+    (said,) = read([{"role": "user", "content": [text("x", cache_control=control)]}]).messages
+    assert (TextBlock("x", cache),) == said.content
+
+
+RESPONSE: dict[str, Any] = {
+    "type": "message",
+    "role": "assistant",
+    "content": [text("Yes")],
+    "stop_reason": "end_turn",
+}
+
+
+@pytest.mark.parametrize(
+    ("keys", "what"),
+    [
+        ({"content": "Yes"}, "'content' is a list, not str"),
+        ({"stop_reason": 7}, "'stop_reason' is a string, not int"),
+        ({"usage": 7}, "a dictionary is needed, not int"),
+        ({"usage": {"output_tokens_details": 7}}, "a dictionary is needed, not int"),
+        ({"content": [{"type": "text"}]}, "content[0]: 'text' is needed"),
+    ],
+)
+def test_response_error(keys: dict[str, Any], what: str) -> None:
+    """What is no response is an error that names the key."""
+    with pytest.raises(DataError) as caught:
+        Message.from_response({**RESPONSE, **keys})
+    assert what == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        (None, None),
+        ({}, None),
+        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2}),
+        ({"input_tokens": 0, "cache_read_input_tokens": None}, {"input": 0}),
+        ({"cache_read_input_tokens": 3}, {"cache_read": 3}),
+        ({"cache_creation_input_tokens": 3}, {"cache_write": 3}),
+        (
+            {"input_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 4},
+            {"input": 7, "cache_read": 2, "cache_write": 4},
+        ),
+        ({"output_tokens_details": {"thinking_tokens": 5}}, {"reasoning": 5}),
+        ({"output_tokens_details": None}, None),
+    ],
+)
+def test_usage(usage: Any, counts: Any) -> None:
+    """What was read is counted with what came from the cache and what went into it."""
+    said = Message.from_response({**RESPONSE, "usage": usage})
+    assert ("stop", counts) == (said.finish_reason, said.token_usage)
+
+
+def test_unknown_block_that_is_no_json() -> None:
+    """An unknown block that is no JSON value is an error when it is written."""
+    with pytest.raises(DataError, match="not a JSON value"):
+        write(whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}))]), ABLE)
+
+
+def test_payload_is_its_own() -> None:
+    """Changing a payload changes nothing that it was written of."""
+    block = UnknownBlock({"type": "hologram", "data": [1]})
+    sent(say("user", block))[0][1][0]["data"].append(2)
+    assert {"type": "hologram", "data": [1]} == block.data
+
+
+def test_a_recorded_result_holds_no_result() -> None:
+    """A result in a result is refused, and the error names where it stands."""
+    inner = {"type": "tool_result", "tool_use_id": "2", "content": []}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [inner]}
+    with pytest.raises(DataError) as caught:
+        read([{"role": "user", "content": [result]}])
+    where = "messages[0]: content[0]: content[0]"
+    assert f"{where}: a 'tool_result' block holds no 'tool_result' block" == caught.value.what
+
+
+# Tools and the form of an answer.
+
+
+def test_calls_without_tools() -> None:
+    """Calls in a conversation want tools beside them, which is a hint when there are none."""
+    messages = (ASK, say("assistant", call("a")), answer("a", "rain"))
+    tools = (ToolDefinition("look_up", input_schema={"type": "object"}),)
+    told = [write(Prompt(messages, given), ABLE)[1] for given in ((), tools)]
+    assert [[NO_TOOLS], []] == [[loss.what for loss in losses] for losses in told]
+
+
+def test_a_tool_that_takes_nothing() -> None:
+    """A tool without a schema says that it takes nothing."""
+    (tool,) = write(Prompt((ASK,), (ToolDefinition("now"),)), ABLE)[0]["tools"]
+    assert {"name": "now", "input_schema": {"type": "object", "properties": {}}} == tool
+
+
+FORMS = ModelFacts(provider="anthropic", schema_output=True, known=True)
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "keys"),
+    [
+        (
+            {"type": "object", "properties": {}, "additionalProperties": False},
+            {"type": "object", "properties": {}, "additionalProperties": False},
+            [],
+        ),
+        (
+            {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}},
+            {
+                "type": "object",
+                "properties": {"n": {"type": "integer", "description": "{minimum: 0}"}},
+                "additionalProperties": False,
+            },
+            ["additionalProperties", "minimum"],
+        ),
+        (
+            {"type": "array", "items": {"type": "string", "description": "d", "maxLength": 3}},
+            {"type": "array", "items": {"type": "string", "description": "d\n\n{maxLength: 3}"}},
+            ["maxLength"],
+        ),
+        (
+            {"type": "array", "minItems": 2, "items": {"type": "string"}},
+            {"type": "array", "items": {"type": "string"}, "description": "{minItems: 2}"},
+            ["minItems"],
+        ),
+        ({"type": "array", "minItems": 1}, {"type": "array", "minItems": 1}, []),
+        (
+            {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/A"}], "$defs": {"A": {"multipleOf": 2}}},
+            {
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/A"}],
+                "$defs": {"A": {"description": "{multipleOf: 2}"}},
+            },
+            ["multipleOf"],
+        ),
+    ],
+)
+def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
+    """Bounds that structured outputs refuse are said in the description, and objects are closed."""
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
+    found = [loss.what for loss in losses]
+    assert (sent, [f"{key!r} in the output schema" for key in keys]) == (
+        payload["output_config"]["format"]["schema"],  # type: ignore[index]
+        found,
+    )
+    assert payload == write(read(payload), FORMS)[0]
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        ({"oneOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}]}),
+        (
+            {"type": ["object", "null"], "properties": {}},
+            {"type": ["object", "null"], "properties": {}, "additionalProperties": False},
+        ),
+        (
+            {"type": "string", "pattern": "a", "default": "b", "description": 5},
+            {"type": "string", "description": "5\n\n{default: b, pattern: a}"},
+        ),
+        ({"type": "string", "format": "date"}, {"type": "string", "format": "date"}),
+        (
+            {"type": "string", "format": "hex"},
+            {"type": "string", "description": "{format: hex}"},
+        ),
+        (
+            {"not": {"type": "null"}, "type": "string"},
+            {"type": "string", "description": '{not: {"type": "null"}}'},
+        ),
+        ({"type": "string", "default": "é"}, {"type": "string", "description": "{default: é}"}),
+        (
+            {"type": "array", "examples": [["é"]], "description": ""},
+            {"type": "array", "description": '{examples: [["é"]]}'},
+        ),
+        ({"type": "array", "minItems": 0}, {"type": "array", "minItems": 0}),
+        (
+            {"anyOf": [{"type": "null"}], "oneOf": [{"type": "string"}]},
+            {"anyOf": [{"type": "null"}], "description": '{oneOf: [{"type": "string"}]}'},
+        ),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "object", "additionalProperties": False},
+        ),
+        (
+            {"type": "object", "properties": {"type": {"enum": ["a"]}, "minimum": {"const": 1}}},
+            {
+                "type": "object",
+                "properties": {"type": {"enum": ["a"]}, "minimum": {"const": 1}},
+                "additionalProperties": False,
+            },
+        ),
+        (
+            {"properties": [], "anyOf": {}, "items": [], "$defs": {"A": True}},
+            {"properties": [], "anyOf": {}, "items": [], "$defs": {"A": True}},
+        ),
+    ],
+)
+def test_keys_of_an_output_schema(schema: Any, sent: Any) -> None:
+    """Of a schema the keys stay that structured outputs take, as the SDK keeps them."""
+    payload: Any = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[0]
+    assert sent == payload["output_config"]["format"]["schema"]
+
+
+KEPT: list[dict[str, Any]] = [
+    {"$ref": "#/$defs/A", "$defs": {"A": {"type": "null"}}},
+    {"$ref": "#/definitions/A", "definitions": {"A": {"type": "null"}}},
+    {"type": "string", "title": "T", "description": "D"},
+    {"enum": ["a", 1]},
+    {"const": "a"},
+    {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    {"allOf": [{"type": "string"}]},
+    {"type": "array", "items": {"type": "string"}},
+    {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    },
+    *(
+        {"type": "string", "format": form}
+        for form in (
+            *("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4"),
+            *("ipv6", "uuid"),
+        )
+    ),
+]
+"""Schemas that structured outputs take as they are."""
+
+
+@pytest.mark.parametrize("schema", KEPT, ids=json.dumps)
+def test_an_output_schema_that_is_kept(schema: Any) -> None:
+    """What structured outputs take is sent as it is, and nothing of it is lost."""
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
+    form = {"type": "json_schema", "schema": schema}
+    assert ({"format": form}, ()) == (payload["output_config"], losses)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda inner: {"type": "array", "items": inner},
+        lambda inner: {"$ref": "#/$defs/A", "$defs": {"A": inner}},
+        lambda inner: {"$ref": "#/definitions/A", "definitions": {"A": inner}},
+        lambda inner: {"anyOf": [{"type": "null"}, inner]},
+        lambda inner: {"allOf": [{"type": "null"}, inner]},
+        lambda inner: {
+            "type": "object",
+            "properties": {"a": {"type": "null"}, "b": inner},
+            "additionalProperties": False,
+        },
+    ],
+)
+def test_a_schema_in_an_output_schema(around: Any) -> None:
+    """A schema inside another is changed like the outer one, wherever it may stand."""
+    inner = {"type": "object", "properties": {}, "minProperties": 1}
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(around(inner))), FORMS)
+    changed = {
+        "type": "object",
+        "properties": {},
+        "description": "{minProperties: 1}",
+        "additionalProperties": False,
+    }
+    assert {"type": "json_schema", "schema": around(changed)} == payload["output_config"]["format"]
+    assert [
+        "'minProperties' in the output schema",
+        "'additionalProperties' in the output schema",
+    ] == [loss.what for loss in losses]
+
+
+def test_what_an_output_schema_loses_twice() -> None:
+    """A key that is said in the description in several places is one hint, in document order."""
+    schema = {
+        "anyOf": [
+            {"type": "string", "maxLength": 1, "pattern": "a"},
+            {"type": "string", "minLength": 1, "maxLength": 1},
+        ],
+        "default": "a",
+    }
+    losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[1]
+    why = "structured outputs refuse it: said in the description, or closed"
+    assert [
+        f"hint: {key!r} in the output schema (output): {why}"
+        for key in ("default", "maxLength", "pattern", "minLength")
+    ] == [str(loss) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (ModelFacts(provider="anthropic"), "name a model that takes one"),
+        (ModelFacts(provider="anthropic", known=True), "this model takes none"),
+    ],
+)
+def test_a_model_without_structured_outputs(facts: ModelFacts, why: str) -> None:
+    """The form of an answer is a loss where a model takes none, and nothing else is said of it."""
+    output = OutputSchema({"type": "array", "minItems": 2}, "city")
+    payload, losses = write(Prompt((ASK,), output=output), facts)
+    assert ({"messages"}, [f"content: output schema (output): {why}"]) == (
+        {*payload},
+        [str(loss) for loss in losses],
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ({"content": "x", "tool_calls": [{"id": "a"}]}, "from_openai"),
+        ({"content": "x", "parts": [{"text": "y"}]}, "from_gemini"),
+        ({"content": [{"type": "image_url", "image_url": {"url": "x"}}]}, "from_openai"),
+        ({"content": [{"type": "input_text", "text": "x"}]}, "from_openai_responses"),
+    ],
+)
+def test_the_form_of_another_provider(said: Any, fix: str) -> None:
+    """What another provider has is refused, with the reader that takes it."""
+    with pytest.raises(DataError) as caught:
+        read([{"role": "assistant", **said}])
+    assert caught.value.fix.endswith(fix)
+
+
+_KEYS: dict[str, Any] = {
+    **{"citations": [CITED], "transformations": {}, "context": "a\ud800", "caller": {"type": "x"}},
+    **{"toolset_name": "files", "own": 1, "item": {"id": "msg_1"}, "none": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "block", "kept"),
+    [
+        ("assistant", TextBlock("x", extra=_KEYS), ["citations"]),
+        ("user", TextBlock("x", extra=_KEYS), []),
+        ("user", ImageBlock(media("file_id", "f"), extra=_KEYS), ["transformations"]),
+        ("user", DocumentBlock(media("file_id", "f"), extra=_KEYS), ["citations", "context"]),
+        (
+            "assistant",
+            ToolUseBlock("a", "f", "{}", extra=_KEYS),
+            ["caller", "toolset_name"],
+        ),
+        ("user", ToolResultBlock("a", "x", extra=_KEYS), ["toolset_name"]),
+    ],
+)
+def test_keys(role: Any, block: Block, kept: list[str]) -> None:
+    """Of its further keys a block is sent with those it has here, each other one is a hint."""
+    before = (say("assistant", call("a", "f")),) if isinstance(block, ToolResultBlock) else ()
+    messages = (*before, say(role, block), ASK)
+    wire, losses = sent(*messages)[len(before)][1][0], lost(*messages)
+    keys = {**_KEYS, "context": "a\ufffd"}
+    assert {key: keys[key] for key in kept} == {key: wire[key] for key in wire if key in keys}
+    told = [key for key in keys if key not in (*kept, "item", "none")]
+    assert [("hint", f"key {key!r}") for key in told] == losses
+
+
+def test_keys_without_a_value() -> None:
+    """A key without a value is not sent, and nothing of it is lost."""
+    said = say("assistant", TextBlock("x", extra={"citations": None, "own": None}))
+    assert ([("assistant", [text("x")]), ("user", [text("Hello.")])], []) == (
+        sent(said, HELLO),
+        lost(said, HELLO),
+    )
+
+
+def test_keys_in_a_result() -> None:
+    """A key of a text in a result, and one of the result, are hints."""
+    plain, keyed = TextBlock("x"), TextBlock("x", extra={"one": 1})
+    blocks = [
+        ToolResultBlock("a", (keyed,)),
+        ToolResultBlock("a", (plain,), extra={"two": 2}),
+        ToolResultBlock("a", (keyed,), extra={"two": 2}),
+    ]
+    one, two = ("hint", "key 'one'"), ("hint", "key 'two'")
+    assert [[one], [two], [one, two]] == [
+        lost(say("assistant", call("a")), say("tool", block)) for block in blocks
+    ]
+
+
+def test_ids_are_no_loss() -> None:
+    """The ids that a text was recorded with elsewhere are not missed."""
+    block = TextBlock("x", None, {"item": {"id": "msg_1"}})
+    assert [] == lost(say("user", block))
+
+
+def test_a_deep_output_schema() -> None:
+    """A schema a hundred levels deep is closed at every one."""
+    deep: Any = {"type": "string", "maxLength": 1}
+    for _ in range(100):
+        deep = {"type": "object", "properties": {"a": deep}}
+    payload: Any = write(Prompt((ASK,), output=OutputSchema(deep)), FORMS)[0]
+    assert 100 == json.dumps(payload).count('"additionalProperties": false')
+
+
+def test_what_an_output_cannot_say() -> None:
+    """The name, the description and the strictness of a form have no place here: hints."""
+    output = OutputSchema({"type": "string"}, "city", "Where.", strict=False)
+    losses = write(Prompt((ASK,), output=output), FORMS)[1]
+    assert [
+        "hint: output name 'city' (output): there is none here",
+        "hint: output description 'Where.' (output): there is none here",
+        "hint: output strict False (output): there is none here",
+    ] == [str(loss) for loss in losses]
+
+
+# What a place does not take.
+
+
+@pytest.mark.parametrize(
+    ("role", "block"),
+    [
+        ("assistant", {"type": "document", "source": {"type": "content", "content": "x"}}),
+        ("assistant", {"type": "image", "source": {"type": "content"}}),
+        ("assistant", {"type": "search_result", "title": "t"}),
+        ("assistant", {"type": "container_upload", "file_id": "file-1"}),
+        ("user", {"type": "server_tool_use", "id": "s", "name": "n", "input": {}}),
+        ("user", {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
+    ],
+)
+def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
+    """What only one side may say is a loss in the turn of the other."""
+    losses = write(whole([say(role, UnknownBlock(block), "x")]), OLDER)[1]
+    why = f"there is none in {role} content"
+    assert [f"content: {block['type']} block: {why}"] == [str(loss) for loss in losses]
+
+
+def test_an_unknown_block_on_either_side() -> None:
+    """A block that nobody knows is sent as it came, whoever said it, with its mark."""
+    block = {"type": "hologram", **MARK}
+    said = [say("user", UnknownBlock(block)), say("assistant", UnknownBlock(block), "x")]
+    assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*said)
+
+
+def test_the_mark_of_an_unknown_block() -> None:
+    """The mark of a block that nobody knows is lost where a model takes none."""
+    said = say("user", UnknownBlock({"type": "hologram", **MARK}))
+    assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
+        sent(said, facts=BARE),
+        lost(said, facts=BARE),
+    )
+
+
+def test_a_recorded_block_that_is_none() -> None:
+    """A block of this provider that lacks what it needs is a loss, not an error."""
+    assert [("content", "unknown block")] == lost(
+        say("user", UnknownBlock({"type": "thinking"}), "x")
+    )
+
+
+def test_a_model_without_pictures() -> None:
+    """What a model is known not to take is a loss."""
+    image = ImageBlock(media("base64", PNG, "image/png"))
+    assert [("content", "image block")] == lost(
+        say("user", image, "x"), facts=ModelFacts(provider="anthropic")
+    )
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["application/json", "application/xml", "application/yaml", "text/csv", "text/html"],
+)
+def test_texts_are_documents(media_type: str) -> None:
+    """Whatever is text is sent as a text document."""
+    block = DocumentBlock(media("base64", "e30=", media_type))
+    ((_, content),) = sent(say("user", block))
+    assert {"type": "text", "media_type": "text/plain", "data": "{}"} == content[0]["source"]
+
+
+@pytest.mark.parametrize(("behind", "role"), [(True, "system"), (False, "user")])
+def test_an_instruction_behind_a_result(behind: bool, role: str) -> None:
+    """A model that takes an instruction for a tool's output gets it as text of the user."""
+    facts = ModelFacts(provider="anthropic", instructions=True, result_instructions=behind)
+    messages = (ASK, say("assistant", call("a")), answer("a", "rain"), say("developer", "Go on."))
+    assert role == sent(*messages, facts=facts)[-1][0]
+
+
+def test_reasoning_with_request_only_content_in_its_turn() -> None:
+    """Request-only content that stands behind what the user said unbinds the answer to it."""
+    said = say("assistant", SIGNED, call("a"))
+    kinds: list[Any] = ["mixed", "trailed"]
+    found = [
+        len(sent(say("user", "q", kind=kind), said, answer("a", "r"), facts=BINDING)[1][1])
+        for kind in kinds
+    ]
+    assert [2, 1] == found

@@ -1,0 +1,1759 @@
+"""AWS Bedrock Converse, written and read."""
+
+import base64
+import json
+from functools import partial
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DataError,
+    DocumentBlock,
+    ImageBlock,
+    JsonBlock,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
+    ReasoningBlock,
+    Source,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from tests.folding import failures, unequal
+from tests.internals import EMPTY, facts_for
+from tests.internals import read_bedrock as read
+from tests.internals import read_response_bedrock as read_response
+from tests.internals import write_bedrock as write
+from tests.providers.bedrock_check import bedrock_rules, check_bedrock, check_model
+from tests.providers.conversations import (
+    ASK,
+    PDF,
+    PNG,
+    PROMPTS,
+    WAV,
+    answer,
+    call,
+    marked,
+    media,
+    say,
+    whole,
+)
+from tests.providers.laws import Prompts, all_answered, changed_on_its_way, refused, unlawful
+from tests.providers.recorder import Clients
+from tests.providers.strategies import joined, rounds_of, turns_of
+from tests.searching import outcomes
+
+ALL = ("image", "audio", "document", "video")
+ABLE = ModelFacts(
+    provider="bedrock",
+    model="us.amazon.nova-pro-v1:0",
+    cache_marks=True,
+    schema_output=True,
+    media=("image", "audio", "document", "video"),
+    result_media=True,
+)
+CLAUDE = attrs.evolve(ABLE, model="us.anthropic.claude-opus-5-5", prefill=True)
+BINDING = attrs.evolve(CLAUDE, binds_reasoning=True, forced_tools=False)
+BARE = facts_for(None, "bedrock")
+FACTS = {"able": ABLE, "claude": CLAUDE, "binding": BINDING, "bare": BARE}
+
+typed = pytest.mark.sdk("boto3")
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+POINT = {"cachePoint": {"type": "default"}}
+HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
+
+
+def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
+    """Return the turns on the wire as (role, blocks), losses aside."""
+    turns: Any = write(whole(messages), facts)[0]["messages"]
+    return [(turn["role"], turn["content"]) for turn in turns]
+
+
+def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
+
+
+def why(*messages: Message, facts: ModelFacts = ABLE) -> list[str]:
+    """Return the reason of every loss."""
+    return [loss.why for loss in write(whole(messages), facts)[1]]
+
+
+def with_base64(payload: object) -> str:
+    """Return a payload as text, with bytes as boto3 sends them."""
+    return json.dumps(payload, default=lambda data: base64.b64encode(data).decode())
+
+
+def text(part: str) -> dict[str, Any]:
+    """Return a text block on the wire."""
+    return {"text": part}
+
+
+def use(id: str, name: str = "look_up", **input: Any) -> dict[str, Any]:
+    """Return a call on the wire."""
+    return {"toolUse": {"toolUseId": id, "name": name, "input": input or {"q": "x"}}}
+
+
+def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
+    """Return a result on the wire."""
+    return {"toolResult": {"toolUseId": id, "content": [text(part) for part in parts], **keys}}
+
+
+# Every conversation.
+
+
+@typed
+@every_target
+def test_accepted(facts: ModelFacts) -> None:
+    """Every prompt is written as the service's model and the service's rules ask."""
+    assert [] == refused(PROMPTS, facts, check_bedrock)
+
+
+@every_target
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every prompt is written as the service's rules ask."""
+    assert [] == refused(PROMPTS, facts, bedrock_rules)
+
+
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any prompt, read and written again is the same bytes."""
+    assert [] == unlawful(PROMPTS, facts, with_base64)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged, bytes as base64 text."""
+    assert [] == changed_on_its_way(
+        PROMPTS, ABLE, clients.bedrock, lambda p: json.loads(with_base64(p))
+    )
+
+
+def misread() -> list[str]:
+    """Return where the body of a request is not read as the payload is."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(PROMPTS[name], ABLE)
+        return unequal(read(payload), read(json.loads(with_base64(payload))))
+
+    return failures(PROMPTS, wrong)
+
+
+def test_read_as_it_is_sent() -> None:
+    """The body of any request, whose bytes are base64 text, is read as the payload is."""
+    assert [] == misread()
+
+
+@pytest.mark.slow
+@every_target
+def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), facts, with_base64)
+
+
+@typed
+@pytest.mark.slow
+@every_target
+def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), facts, check_bedrock)
+
+
+# Properties.
+
+_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
+_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
+    ["", "a", "a_2", "a.b", "a_b", "a  b", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', "[]"]
+)
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w==", "s3://bucket/a.pdf"]),
+    st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain", "video/mp4"]),
+)
+_extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
+_cited = {"citationsContent": [{"title": "T"}]}
+_texts = st.builds(
+    TextBlock,
+    _any_text,
+    _caches,
+    _extras | st.sampled_from([{"citations": []}, {"json": True}, _cited]),
+)
+_as_text = st.sampled_from([{"text": True}, {"content": [{"text": "Hello"}]}])
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind,
+        _sources,
+        st.none() | _wild_text,
+        st.sampled_from([None, "low"]),
+        _caches,
+        _extras | _as_text,
+    )
+)
+_calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
+_reasoning = st.builds(
+    ReasoningBlock,
+    _any_text,
+    st.sampled_from([None, "", "c2ln"]),
+    st.sampled_from([None, "", "ZW5j", "no base64"]),
+    st.sampled_from([None, "bedrock", "anthropic"]),
+)
+_unknown = st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
+        UnknownBlock({"searchResult": {"source": "s", "title": "t", "content": [{"text": "x"}]}}),
+        UnknownBlock({"guardContent": {"text": {"text": "x"}}, **HOUR}),
+        UnknownBlock({"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}),
+        UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}),
+        UnknownBlock({"document": {"name": "a.b", "source": {"text": "\ud800"}}}),
+        UnknownBlock({"document": {"name": "D", "source": {"content": [{"text": "x"}]}}}),
+        UnknownBlock({"citationsContent": {"citations": [{"title": "T"}]}}, "bedrock"),
+        UnknownBlock({"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f"}}),
+        UnknownBlock({"toolUse": {"toolUseId": "a", "name": "f", "input": "{bad"}}),
+        UnknownBlock({"json": {"n": 1}}),
+        UnknownBlock({"fileData": {"fileUri": "f"}}, "gemini"),
+    ]
+)
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.sampled_from([None, "timeout_error"]),
+    _caches,
+    _extras,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(
+    _texts, _attachments, _calls, _reasoning, _unknown, _results
+)
+_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_messages = st.builds(
+    Message,
+    st.sampled_from(["system", "developer", "user", "assistant"]),
+    st.lists(_blocks, max_size=4).map(tuple),
+    name=st.sampled_from([None, None, "Ada"]),
+    kind=_kinds,
+) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
+_tools = st.builds(
+    ToolDefinition,
+    _wild_text,
+    st.none() | _wild_text,
+    st.sampled_from([EMPTY, {"type": "object"}, {"title": "\ud800"}]),
+    _caches,
+    st.sampled_from([EMPTY, {"strict": True}, {"x": 1}]),
+    origin=st.sampled_from([None, "bedrock", "anthropic"]),
+) | st.just(ToolDefinition("s", raw={"systemTool": {"name": "s"}}, origin="bedrock"))
+_outputs = st.builds(OutputSchema, st.just({"type": "object"}), _wild_text, st.none() | _wild_text)
+_prompts = st.builds(
+    Prompt,
+    st.lists(_messages, max_size=8).map(tuple),
+    st.lists(_tools, max_size=3, unique_by=lambda tool: tool.name).map(tuple),
+    st.sampled_from([None, "auto", "none", "required", "a", "s"]),
+    st.none() | _outputs,
+)
+_facts = st.builds(
+    ModelFacts,
+    model=st.sampled_from([None, "us.anthropic.claude-opus-5-5", "meta.llama4"]),
+    instructions=st.booleans(),
+    prefill=st.booleans(),
+    cache_marks=st.booleans(),
+    binds_reasoning=st.booleans(),
+    forced_tools=st.booleans(),
+    schema_output=st.booleans(),
+    media=st.sampled_from([(), ALL]),
+)
+
+_ids = st.lists(_wild_text, min_size=1, max_size=3)
+_rounds = rounds_of(_texts | _reasoning, _ids)
+_turns = turns_of(_texts | _attachments, _rounds, _kinds)
+
+
+@given(prompt=_prompts, facts=_facts)
+def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
+    """The law holds for any prompt, also those no pass would let through."""
+    payload, _ = write(prompt, facts)
+    assert with_base64(payload) == with_base64(write(read(payload), facts)[0])
+
+
+@given(prompt=_prompts, facts=_facts)
+def test_any_prompt_is_json(prompt: Prompt, facts: ModelFacts) -> None:
+    """The same prompt is the same strict JSON in UTF-8."""
+    (one, _), (two, _) = write(prompt, facts), write(prompt, facts)
+    wire = json.dumps(one, default=repr, ensure_ascii=False, allow_nan=False).encode()
+    assert wire == json.dumps(two, default=repr, ensure_ascii=False).encode()
+
+
+every_check = pytest.mark.parametrize(
+    "check", [bedrock_rules, pytest.param(check_bedrock, marks=typed)]
+)
+
+
+@every_check
+@given(
+    turns=_turns,
+    tools=st.lists(_tools, max_size=3, unique_by=lambda tool: tool.name).map(tuple),
+    request=st.tuples(st.sampled_from([None, "auto", "none", "required", "a", "s"]), _facts),
+)
+def test_accepted_for_any_conversation(
+    check: Any, turns: list[tuple[Message, ...]], tools: Any, request: tuple[Any, ModelFacts]
+) -> None:
+    """Any conversation whose calls are answered is accepted, with any tools."""
+    choice, facts = request
+    messages = (say("system", "Be brief."), *joined(turns))
+    check(write(Prompt(messages, tools, choice), facts)[0], facts)
+
+
+@every_check
+@given(output=_outputs)
+def test_accepted_for_any_output(check: Any, output: OutputSchema) -> None:
+    """So is any form of an answer."""
+    check(write(Prompt((ASK,), output=output), ABLE)[0], ABLE)
+
+
+@given(
+    before=_turns,
+    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
+    more=_turns,
+)
+def test_append_only(
+    before: list[tuple[Message, ...]],
+    spoken: tuple[Message, ...],
+    more: list[tuple[Message, ...]],
+) -> None:
+    """What follows a conversation turn changes nothing that is written up to it, marks aside."""
+    flat = flattened(joined(before, [spoken]))
+    assert flat == flattened(joined(before, [spoken], more))[: len(flat)]
+
+
+def flattened(messages: tuple[Message, ...]) -> list[tuple[str, Any]]:
+    """Return every block on the wire with its role."""
+    payload: Any = write(whole(messages), ModelFacts(media=("image", "document")))[0]
+    turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
+    return [(turn["role"], block) for turn in turns for block in turn["content"]]
+
+
+@given(rounds=st.lists(_ids, max_size=4))
+def test_ids_stay_apart(rounds: list[list[str]]) -> None:
+    """Any ids are unique on the wire, and each result has the id of its own call."""
+    turns = [
+        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
+    ]
+    blocks = [block for _, blocks in sent(*joined(turns)) for block in blocks]
+    calls = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
+    answers = [block["toolResult"]["toolUseId"] for block in blocks if "toolResult" in block]
+    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.binary(max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *("role", "content", "text", "toolUseId", "name", "input", "source", "bytes"),
+                    *("toolUse", "toolResult", "json", "image", "document", "format", "system"),
+                    *("reasoningContent", "reasoningText", "redactedContent", "guardContent"),
+                    *("cachePoint", "type", "ttl", "messages", "citationsContent", "s3Location"),
+                    *("toolConfig", "tools", "toolSpec", "toolChoice", "inputSchema", "uri"),
+                    *("outputConfig", "textFormat", "structure", "jsonSchema", "schema"),
+                ]
+            ),
+            inner | st.sampled_from(["user", "assistant", "png", "pdf", "s3://abc/d", "{}"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def _outcome(reader: Any, data: object) -> str:
+    try:
+        reader(data)
+    except DataError:
+        return "refused"
+    return "read"
+
+
+def _rewritten(block: object) -> str:
+    data = [{"role": "user", "content": [block]}]
+    return _outcome(lambda data: write(read(data), ABLE), data)
+
+
+def test_any_data_is_read_or_refused() -> None:
+    """Any data is read or is a :class:`DataError`, and never another error."""
+    good = [{"role": "user", "content": [{"text": "a"}]}]
+    assert {"read", "refused"} == outcomes(partial(_outcome, read), good, _json)
+
+
+@pytest.mark.parametrize("key", ["image", "toolResult", "toolUse", "guardContent", "x"])
+def test_any_block_is_read_or_refused(key: str) -> None:
+    """So is any data in the place of a block, and what is read can be written or is refused."""
+    block = _json.map(lambda data: {key: data})
+    assert {"read", "refused"} == outcomes(_rewritten, {"text": "a"}, block)
+
+
+def test_any_response_is_read_or_refused() -> None:
+    """So is any data as a response."""
+    message = {"role": "assistant", "content": [{"text": "a"}]}
+    usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+    good = {"output": {"message": message}, "stopReason": "end_turn", "usage": usage}
+    assert {"read", "refused"} == outcomes(partial(_outcome, read_response), good, _json)
+
+
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_data_is_refused_or_kept(depth: int) -> None:
+    """What is nested thousands deep is read or refused, and nothing recurses."""
+    deep: Any = {}
+    for _ in range(depth):
+        deep = {"a": deep}
+    data = [{"role": "user", "content": [{"guardContent": deep}]}]
+    assert "read" == _outcome(read, data)
+
+
+# Turns.
+
+HELLO = say("user", "Hello.")
+RAIN = say("assistant", "Rain.")
+EVENT = say("developer", "<event>\nx\n</event>", kind="event")
+REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
+RULE = say("developer", "Use feet.")
+FENCED = text("<developer>\nUse feet.\n</developer>")
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param([HELLO], [("user", [text("Hello.")])], id="user"),
+        pytest.param(
+            [say("user", "One."), say("user", "Two."), RAIN, RAIN],
+            [
+                ("user", [text("One."), text("Two.")]),
+                ("assistant", [text("Rain."), text("Rain.")]),
+            ],
+            id="neighbours are one turn",
+        ),
+        pytest.param([RAIN], [("user", [text(".")]), ("assistant", [text("Rain.")])], id="opening"),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", call("a"), call("b")),
+                answer("b", "1"),
+                answer("a", "2"),
+                HELLO,
+            ],
+            [
+                ("user", [text("Hello.")]),
+                ("assistant", [use("a"), use("b")]),
+                ("user", [result("b", "1"), result("a", "2"), text("Hello.")]),
+            ],
+            id="results and the user's text in one turn",
+        ),
+        pytest.param(
+            [HELLO, say("assistant", call("a")), say("user", "So?"), answer("a", "x")],
+            [
+                ("user", [text("Hello.")]),
+                ("assistant", [use("a")]),
+                ("user", [result("a", "x"), text("So?")]),
+            ],
+            id="results at the head",
+        ),
+        pytest.param(
+            [say("user", "", " \n", "One."), say("assistant", " "), say("user", "Two.")],
+            [("user", [text("One."), text("Two.")])],
+            id="blank texts and messages disappear",
+        ),
+        pytest.param(
+            [HELLO, RULE, RAIN, RULE, EVENT, HELLO],
+            [
+                ("user", [text("Hello."), FENCED]),
+                ("assistant", [text("Rain.")]),
+                ("user", [FENCED, text("<event>\nx\n</event>"), text("Hello.")]),
+            ],
+            id="instructions in place",
+        ),
+    ],
+)
+def test_turns(messages: list[Message], wire: list[Any]) -> None:
+    """Turns alternate, a user's first; neighbours are one turn, results at its head."""
+    assert wire == sent(*messages)
+
+
+def test_system() -> None:
+    """Leading system and developer messages are the top-level system, marks as blocks of it."""
+    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
+    expected = [text("One."), text("Two."), HOUR, text("Three."), text("Use feet.")]
+    assert expected == write(whole((*leading, HELLO)), ABLE)[0].get("system")
+
+
+def test_no_system() -> None:
+    """Without system text and tools there are only messages."""
+    assert {"messages"} == set(write(whole([say("system", ""), HELLO]), ABLE)[0])
+
+
+def test_never_a_system_role() -> None:
+    """The role system is not sent, whatever the model takes elsewhere: the service refuses it."""
+    native = attrs.evolve(CLAUDE, instructions=True)
+    assert ("user", [text("Hello."), FENCED]) == sent(HELLO, RULE, facts=native)[0]
+
+
+# Calls and results.
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ids"),
+    [
+        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["fc.1:a-b"], ["fc.1:a-b"]], ["fc.1:a-b", "fc.1:a-b_2"]),
+        ([["é"], ["_"], [""]], ["_", "__2", "__3"]),
+        ([["x" * 70], ["x" * 71]], ["x" * 64, "x" * 62 + "_2"]),
+    ],
+)
+def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
+    """Dots, colons and hyphens are kept; the n-th use of an id gets ``_n``."""
+    turns = [
+        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
+    ]
+    blocks = [block for _, blocks in sent(*joined(turns)) for block in blocks]
+    assert ids == [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "input", "losses"),
+    [
+        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
+        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
+    ],
+)
+def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
+    """Arguments are sent as an object; what is no JSON object goes as text in one."""
+    messages = (HELLO, say("assistant", call("a", "f", arguments)), answer("a", "x"))
+    found = sent(*messages)[1][1][0]["toolUse"]["input"]
+    assert (input, losses) == (found, [loss for loss in lost(*messages) if "tools" not in loss[1]])
+
+
+def test_tool_names() -> None:
+    """A tool's name that is not allowed is mended, with a hint."""
+    said = say("assistant", call("a", "weather.look up"), call("b", "x" * 200))
+    names = [block["toolUse"]["name"] for block in sent(HELLO, said)[1][1]]
+    assert ["weather_look_up", "x" * 64] == names
+
+
+CALLED = say("assistant", call("a"))
+PICTURE = ImageBlock(media("base64", PNG, "image/png"))
+PICTURED = {"image": {"format": "png", "source": {"bytes": base64.b64decode(PNG)}}}
+NUMBERS = TextBlock('{"n": 1}', extra={"json": True})
+
+
+@pytest.mark.parametrize(
+    ("block", "content", "further"),
+    [
+        pytest.param(ToolResultBlock("a", (TextBlock("x"),)), [text("x")], {}, id="text"),
+        pytest.param(ToolResultBlock("a"), [{"json": {}}], {}, id="nothing"),
+        pytest.param(ToolResultBlock("a", (TextBlock(" "),)), [{"json": {}}], {}, id="blank"),
+        pytest.param(
+            ToolResultBlock("a", (TextBlock("no"),), is_error=True),
+            [text("no")],
+            {"status": "error"},
+            id="an error",
+        ),
+        pytest.param(
+            ToolResultBlock("a", is_error=True), [text("error")], {"status": "error"}, id="empty"
+        ),
+        pytest.param(
+            ToolResultBlock("a", (PICTURE,), is_error=True, error_type="timeout_error"),
+            [text("timeout_error")],
+            {"status": "error"},
+            id="an error with a picture",
+        ),
+        pytest.param(ToolResultBlock("a", (PICTURE,)), [PICTURED], {}, id="a picture"),
+        pytest.param(ToolResultBlock("a", (NUMBERS,)), [{"json": {"n": 1}}], {}, id="an object"),
+        pytest.param(
+            ToolResultBlock("a", (NUMBERS,), is_error=True),
+            [{"json": {"n": 1}}],
+            {"status": "error"},
+            id="an object as an error",
+        ),
+        pytest.param(
+            ToolResultBlock("a", (TextBlock("[1]", extra={"json": True}),)),
+            [text("[1]")],
+            {},
+            id="a list",
+        ),
+        pytest.param(
+            ToolResultBlock("a", (UnknownBlock({"searchResult": {"source": "s"}}),)),
+            [{"searchResult": {"source": "s"}}],
+            {},
+            id="a search result",
+        ),
+    ],
+)
+def test_results(block: ToolResultBlock, content: object, further: dict[str, Any]) -> None:
+    """A result has content, text alone when it is an error, and says when it failed."""
+    wire = sent(HELLO, CALLED, say("tool", block))[2][1][0]
+    assert {"toolResult": {"toolUseId": "a", "content": content, **further}} == wire
+
+
+NO_TOOL = {
+    "toolSpec": {
+        "name": "no_tool",
+        "description": "Not a tool: nothing can be called.",
+        "inputSchema": {"json": {"type": "object", "properties": {}}},
+    }
+}
+
+
+def test_calls_without_tools() -> None:
+    """Where there are calls but no tools a placeholder is sent, a hint, and not read."""
+    payload, losses = write(whole([HELLO, CALLED, answer("a", "x")]), ABLE)
+    found = payload.get("toolConfig"), [loss.what for loss in losses], read(payload).tools
+    assert ({"tools": [NO_TOOL]}, ["there are no tools"], ()) == found
+
+
+def test_a_server_tool_without_tools() -> None:
+    """So it is for calls the service has made itself, which are sent as they came."""
+    called = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}}
+    data = [{"role": "user", "content": [text("x")]}, {"role": "assistant", "content": [called]}]
+    payload: Any = write(read(data), ABLE)[0]
+    assert ([called], [NO_TOOL]) == (
+        payload["messages"][1]["content"],
+        payload["toolConfig"]["tools"],
+    )
+
+
+# Tools and settings.
+
+FIND = ToolDefinition("find", "Find it.", {"type": "object", "properties": {"q": {}}})
+FOUND = {
+    "toolSpec": {
+        "name": "find",
+        "description": "Find it.",
+        "inputSchema": {"json": {"type": "object", "properties": {"q": {}}}},
+    }
+}
+CODE = {"systemTool": {"name": "nova_code_interpreter"}}
+CLOSED = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def config(*tools: ToolDefinition, choice: str | None = None, facts: ModelFacts = ABLE) -> Any:
+    """Return ``toolConfig`` and the losses of a prompt with these tools."""
+    payload, losses = write(Prompt((HELLO,), tools, choice), facts)
+    return payload.get("toolConfig"), [(loss.kind, loss.what) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    ("tool", "spec", "losses"),
+    [
+        pytest.param(FIND, FOUND, [], id="a tool"),
+        pytest.param(
+            ToolDefinition("f.g", " ", {"title": "T"}),
+            {
+                "toolSpec": {
+                    "name": "f_g",
+                    "inputSchema": {"json": {"type": "object", "title": "T"}},
+                }
+            },
+            [("hint", "tool name 'f.g'"), ("hint", "description")],
+            id="mended",
+        ),
+        pytest.param(
+            ToolDefinition("f", "", CLOSED, extra={"strict": True, "x": 1}),
+            {"toolSpec": {"name": "f", "inputSchema": {"json": CLOSED}, "strict": True}},
+            [("hint", "key 'x' of tool 'f'")],
+            id="further keys",
+        ),
+        pytest.param(
+            ToolDefinition("f", extra={"strict": True}),
+            {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}},
+            [("hint", "key 'strict' of tool 'f'")],
+            id="strict with an open schema",
+        ),
+        pytest.param(
+            ToolDefinition("f", extra={"strict": False}),
+            {
+                "toolSpec": {
+                    "name": "f",
+                    "inputSchema": {"json": {"type": "object"}},
+                    "strict": False,
+                }
+            },
+            [],
+            id="not strict",
+        ),
+        pytest.param(
+            ToolDefinition("f", extra={"strict": True}, origin="bedrock"),
+            {
+                "toolSpec": {
+                    "name": "f",
+                    "inputSchema": {"json": {"type": "object"}},
+                    "strict": True,
+                }
+            },
+            [],
+            id="strict where it was recorded",
+        ),
+        pytest.param(
+            ToolDefinition("nova_code_interpreter", raw=CODE, origin="bedrock"),
+            CODE,
+            [],
+            id="a tool of the service",
+        ),
+    ],
+)
+def test_tools(tool: ToolDefinition, spec: object, losses: object) -> None:
+    """A tool is a ``toolSpec`` whose schema is of an object; blank descriptions are refused."""
+    assert ({"tools": [spec]}, losses) == config(tool)
+
+
+def test_a_tool_of_another_provider() -> None:
+    """A tool only another provider has is lost, and with it a choice that names it."""
+    search = ToolDefinition("web_search", raw={"type": "web_search"}, origin="anthropic")
+    losses = [("content", "tool 'web_search'"), ("hint", "tool_choice 'web_search'")]
+    assert (None, losses) == config(search, choice="web_search")
+    assert ({"tools": [FOUND]}, losses) == config(search, FIND, choice="web_search")
+
+
+@pytest.mark.parametrize(
+    ("choice", "wire", "losses"),
+    [
+        ("auto", {"toolChoice": {"auto": {}}}, []),
+        ("required", {"toolChoice": {"any": {}}}, []),
+        ("find", {"toolChoice": {"tool": {"name": "find"}}}, []),
+        ("none", {}, [("hint", "tool_choice 'none'")]),
+        ("fnid", {}, [("hint", "tool_choice 'fnid'")]),
+    ],
+)
+def test_tool_choice(choice: str, wire: dict[str, Any], losses: object) -> None:
+    """There is no word for calling none: the choice is left out, a hint."""
+    assert ({"tools": [FOUND], **wire}, losses) == config(FIND, choice=choice)
+
+
+def test_a_model_that_is_not_forced() -> None:
+    """A model that refuses to be forced is left the choice, a hint."""
+    assert ({"tools": [FOUND]}, [("hint", "tool_choice 'find'")]) == config(
+        FIND, choice="find", facts=BINDING
+    )
+
+
+FORM = OutputSchema({"type": "object", "title": "Ort: é"}, "place", "A place.")
+
+
+def test_output() -> None:
+    """The form of the answer is the JSON text of a schema."""
+    schema = '{"type": "object", "title": "Ort: é"}'
+    definition = {"schema": schema, "name": "place", "description": "A place."}
+    form = {"type": "json_schema", "structure": {"jsonSchema": definition}}
+    payload, losses = write(Prompt((HELLO,), output=FORM), ABLE)
+    assert ({"textFormat": form}, (), FORM) == (
+        payload.get("outputConfig"),
+        losses,
+        read(payload).output,
+    )
+
+
+def test_output_that_is_not_strict() -> None:
+    """Every answer is held to its schema: that it need not be is a hint."""
+    payload, losses = write(Prompt((HELLO,), output=attrs.evolve(FORM, strict=False)), ABLE)
+    assert (write(Prompt((HELLO,), output=FORM), ABLE)[0], [("hint", "strict=False")]) == (
+        payload,
+        [(loss.kind, loss.what) for loss in losses],
+    )
+
+
+def test_output_of_a_model_without() -> None:
+    """A model that takes no schema is a content loss."""
+    payload, losses = write(Prompt((HELLO,), output=FORM), BARE)
+    assert ({"messages"}, [("content", "output schema")]) == (
+        set(payload),
+        [(loss.kind, loss.what) for loss in losses],
+    )
+
+
+# Media.
+
+
+def attached(block: Any, facts: ModelFacts = ABLE) -> Any:
+    """Return what an attachment beside a text is on the wire."""
+    return sent(say("user", "x", block), facts=facts)[0][1][1:]
+
+
+OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+AN_OBJECT = {"s3Location": {"uri": "s3://bucket/a.PDF"}}
+
+
+@pytest.mark.parametrize(
+    ("block", "wire"),
+    [
+        (ImageBlock(media("base64", "AAAA", "image/jpeg")), {"format": "jpeg"}),
+        (ImageBlock(media("url", "data:image/webp;base64,AAAA")), {"format": "webp"}),
+        (AudioBlock(media("base64", "AAAA", "audio/mpeg")), {"format": "mp3"}),
+        (AudioBlock(media("base64", "AAAA", "audio/wav")), {"format": "wav"}),
+        (VideoBlock(media("base64", "AAAA", "video/quicktime")), {"format": "mov"}),
+        (VideoBlock(media("base64", "AAAA", "video/3gpp")), {"format": "three_gp"}),
+    ],
+)
+def test_media(block: Any, wire: dict[str, Any]) -> None:
+    """Attachments have a format and raw bytes."""
+    assert [{block.type: {**wire, "source": {"bytes": b"\0\0\0"}}}] == attached(block)
+
+
+@pytest.mark.parametrize(
+    ("source", "format"),
+    [
+        (media("base64", PDF, "application/pdf"), "pdf"),
+        (media("base64", "AAAA", OFFICE), "docx"),
+        (media("base64", "YSxi", "text/csv"), "csv"),
+        (media("base64", "YSxi", "text/markdown"), "md"),
+        (media("base64", "YSxi", "text/x-python"), "txt"),
+    ],
+)
+def test_documents(source: MediaSource, format: str) -> None:
+    """Documents have a format of nine; a text of another type is a plain one."""
+    held = {"bytes": base64.b64decode(source.value)}
+    wire = [{"document": {"name": "Document", "format": format, "source": held}}]
+    assert wire == attached(DocumentBlock(source))
+
+
+@pytest.mark.parametrize(
+    ("block", "value"),
+    [
+        (
+            DocumentBlock(media("s3", "s3://bucket/a.PDF"), extra={"bucketOwner": "012345678901"}),
+            {
+                "name": "Document",
+                "format": "pdf",
+                "source": {
+                    "s3Location": {"uri": "s3://bucket/a.PDF", "bucketOwner": "012345678901"}
+                },
+            },
+        ),
+        (
+            ImageBlock(media("s3", "s3://bucket/a.jpg")),
+            {"format": "jpeg", "source": {"s3Location": {"uri": "s3://bucket/a.jpg"}}},
+        ),
+        (
+            VideoBlock(media("s3", "s3://bucket/a", "video/mp4")),
+            {"format": "mp4", "source": {"s3Location": {"uri": "s3://bucket/a"}}},
+        ),
+    ],
+)
+def test_objects_in_s3(block: Any, value: object) -> None:
+    """An object in S3 is sent as its address; its ending tells the format if nothing else does."""
+    assert [{block.type: value}] == attached(block)
+
+
+WIDE = base64.b64encode(
+    base64.b64decode(PNG)[:16] + (8001).to_bytes(4, "big") + base64.b64decode(PNG)[20:]
+).decode()
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        (ImageBlock(media("url", "https://e.org/a.png")), "it takes bytes and objects in S3 only"),
+        (ImageBlock(media("file_id", "f")), "it takes bytes and objects in S3 only"),
+        (
+            ImageBlock(media("base64", "AAAA", "image/bmp")),
+            "not one of the formats png, jpeg, gif, webp",
+        ),
+        (
+            ImageBlock(media("s3", "s3://bucket/a.zip")),
+            "not one of the formats png, jpeg, gif, webp",
+        ),
+        (ImageBlock(media("s3", "s3://B/a", "image/png")), "not an address in S3"),
+        (
+            ImageBlock(media("s3", "s3://bucket/" + "a" * 1024, "image/png")),
+            "not an address in S3",
+        ),
+        (
+            ImageBlock(media("base64", "é", "image/png")),
+            "it holds no bytes, or no base64 text of them",
+        ),
+        (
+            ImageBlock(media("base64", "", "image/png")),
+            "it holds no bytes, or no base64 text of them",
+        ),
+        (ImageBlock(media("base64", WIDE, "image/png")), "over the limit of 8,000 pixels a side"),
+        (
+            ImageBlock(media("base64", "AAAA" * 1_310_721, "image/png")),
+            "over the limit of 3,932,160 bytes",
+        ),
+        (
+            DocumentBlock(media("base64", "AAAA" * 1_572_865, "application/pdf")),
+            "over the limit of 4,718,592 bytes",
+        ),
+        (
+            VideoBlock(media("base64", "AAAA" * 6_553_601, "video/mp4")),
+            "over the limit of 19,660,800 bytes",
+        ),
+    ],
+)
+def test_media_that_are_not_taken(block: Any, reason: str) -> None:
+    """What has no form, or is over a limit, is a content loss that says why."""
+    (loss,) = write(whole([say("user", "x", block)]), ABLE)[1]
+    found = loss.kind, loss.what.partition(" ")[0], loss.why
+    assert ([], ("content", block.type, reason)) == (attached(block), found)
+
+
+def test_media_the_model_does_not_take() -> None:
+    """What the model is not known to take is a content loss."""
+    sound = AudioBlock(media("base64", WAV, "audio/wav"))
+    assert ["this model takes none"] == why(say("user", "x", sound), facts=BARE)
+
+
+def test_limits_of_a_message() -> None:
+    """A turn holds twenty pictures and five documents, those in results counted; a new one anew."""
+    page = DocumentBlock(media("base64", PDF, "application/pdf"))
+    messages = (
+        say("user", "x", *[PICTURE] * 12),
+        say("user", *[PICTURE] * 12, *[page] * 6),
+        say("assistant", call("a")),
+        answer("a", *[PICTURE] * 21),
+    )
+    kinds = [[kind for block in blocks for kind in block] for _, blocks in sent(*messages)]
+    inner = sent(*messages)[2][1][0]["toolResult"]["content"]
+    found = kinds[0].count("image"), kinds[0].count("document"), len(inner)
+    losses = ["image"] * 4 + ["document"] + ["image"]
+    told = [what.partition(" ")[0] for kind, what in lost(*messages) if kind == "content"]
+    assert ((20, 5, 20), losses) == (found, told)
+
+
+@pytest.mark.parametrize(
+    ("titles", "names", "hints"),
+    [
+        ([None, None], ["Document", "Document 2"], 0),
+        (["Report", "Report", "Report 2"], ["Report", "Report 2", "Report 2 2"], 2),
+        (["Report 2", "Report", "Report"], ["Report 2", "Report", "Report 3"], 1),
+        (["a_b.pdf", " résumé  (1)[2]-x "], ["a b pdf", "r sum (1)[2]-x"], 2),
+        (["\ud800", "資料"], ["Document", "Document 2"], 2),
+        (["x" * 201, "x" * 200], ["x" * 200, "x" * 198 + " 2"], 2),
+    ],
+)
+def test_document_names(titles: list[str | None], names: list[str], hints: int) -> None:
+    """A name has few letters and is unique; the first keeps it, a changed title is a hint."""
+    pages = [DocumentBlock(media("base64", PDF, "application/pdf"), title=t) for t in titles]
+    said = [say("user", "x", page) for page in pages]
+    found = [block["document"]["name"] for block in sent(*said)[0][1] if "document" in block]
+    assert (names, [("hint", "title of a document")] * hints) == (found, lost(*said))
+
+
+PAGE = DocumentBlock(media("base64", PDF, "application/pdf"))
+
+
+@pytest.mark.parametrize(
+    ("messages", "kinds"),
+    [
+        ([say("user", PAGE)], ["document", "text"]),
+        ([say("user", PAGE), HELLO], ["document", "text", "text"]),
+        ([say("user", PAGE, "x")], ["document", "text"]),
+        ([HELLO, say("user", PAGE)], ["text", "document"]),
+        ([say("user", PAGE, PAGE)], ["document", "document", "text"]),
+    ],
+)
+def test_a_text_beside_documents(messages: list[Message], kinds: list[str]) -> None:
+    """A document with no text before it or in its message gets one beside it."""
+    assert kinds == [kind for block in sent(*messages)[0][1] for kind in block]
+
+
+def test_a_text_beside_documents_is_told() -> None:
+    """That text is a hint."""
+    assert [("hint", "a document without a text")] == lost(say("user", PAGE))
+
+
+@pytest.mark.parametrize(
+    ("model", "block", "told"),
+    [
+        ("us.anthropic.claude-opus-5-5", PAGE, ["document beside a tool result"]),
+        ("us.anthropic.claude-opus-5-5", PICTURE, []),
+        ("us.meta.llama4-scout-17b-instruct-v1:0", PICTURE, ["image, text beside a tool result"]),
+        ("mistral.mistral-large-2407-v1:0", "x", ["text beside a tool result"]),
+        ("us.amazon.nova-pro-v1:0", PAGE, []),
+    ],
+)
+def test_beside_results(model: str, block: Any, told: list[str]) -> None:
+    """What a family of models is known to refuse beside a result is a hint."""
+    facts = attrs.evolve(ABLE, model=model)
+    messages = (HELLO, CALLED, answer("a", "x"), say("user", "x", block))
+    assert told == [what for _, what in lost(*messages, facts=facts) if "beside" in what]
+
+
+# Reasoning.
+
+SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="bedrock")
+THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}}
+REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="bedrock")
+
+
+def test_reasoning() -> None:
+    """Reasoning of this provider is replayed to the byte."""
+    blocks = [THOUGHT, {"reasoningContent": {"redactedContent": b"enc"}}, text("Rain.")]
+    messages = (HELLO, say("assistant", SIGNED, REDACTED, "Rain."), HELLO)
+    assert (("assistant", blocks), []) == (sent(*messages)[1], lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        (ReasoningBlock("Hm.", signature="c2ln", origin="anthropic"), "not signed"),
+        (ReasoningBlock("Hm.", origin="bedrock"), "not signed"),
+        (ReasoningBlock("", encrypted="no base64", origin="bedrock"), "not signed"),
+        (ReasoningBlock("\ud800", signature="s", origin="bedrock"), "a lone surrogate"),
+    ],
+)
+def test_reasoning_that_is_dropped(block: ReasoningBlock, what: str) -> None:
+    """Unsigned reasoning and that of others is dropped, a hint."""
+    messages = (HELLO, say("assistant", block, "Rain."), HELLO)
+    told = [reason for reason in why(*messages) if what in reason]
+    assert (("assistant", [text("Rain.")]), 1) == (sent(*messages)[1], len(told))
+
+
+def test_bound_reasoning() -> None:
+    """Request-only content drops the reasoning that is bound to bytes it changes."""
+    turns = (HELLO, say("assistant", SIGNED, "Rain."), REQUEST, HELLO)
+    assert ("assistant", [text("Rain.")]) == sent(*turns, facts=BINDING)[1]
+    assert ("assistant", [THOUGHT, text("Rain.")]) == sent(*turns, facts=CLAUDE)[1]
+
+
+# Cache marks.
+
+
+@pytest.mark.parametrize(
+    ("caches", "kept", "dropped"),
+    [
+        (["default", "5m"], ["default", "5m"], 0),
+        (["5m", "default", "5m", "5m", "5m"], ["default", "5m", "5m", "5m"], 1),
+        (["1h", "5m", "5m", "5m", "5m"], ["1h", "5m", "5m", "5m"], 1),
+        (["5m", "1h", "5m"], ["1h", "5m"], 1),
+    ],
+)
+def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
+    """Four marks are kept: an hour before five minutes, of equals the last."""
+    said = [say("user", TextBlock("u", cache)) for cache in caches[1:]]
+    messages = [say("system", TextBlock("s", caches[0])), *said]
+    payload: Any = write(whole(messages), ABLE)[0]
+    blocks = [*payload["system"], *payload["messages"][0]["content"]]
+    marks = [b["cachePoint"].get("ttl", "default") for b in blocks if "cachePoint" in b]
+    assert (kept, [("hint", "cache mark")] * dropped) == (marks, lost(*messages))
+
+
+def test_marks_of_results() -> None:
+    """A mark in a result stands behind it, the longest of its marks."""
+    inner = (TextBlock("x", "default"), TextBlock("y", "1h"))
+    wire = sent(HELLO, CALLED, say("tool", ToolResultBlock("a", inner, cache="5m")), HELLO)
+    assert ("user", [result("a", "x", "y"), HOUR, text("Hello.")]) == wire[2]
+
+
+def test_marks_of_tools() -> None:
+    """A mark behind a tool is a block of its own among the tools, and read back."""
+    tool = attrs.evolve(FIND, cache="1h")
+    payload, _ = write(Prompt((HELLO,), (tool, FIND)), ABLE)
+    found: Any = payload.get("toolConfig")
+    assert ([FOUND, HOUR, FOUND], "1h") == (found["tools"], read(payload).tools[0].cache)
+
+
+@pytest.mark.parametrize(
+    ("block", "facts", "kinds"),
+    [
+        (attrs.evolve(PAGE, cache="5m"), CLAUDE, ["text", "document", "cachePoint"]),
+        (attrs.evolve(PAGE, cache="5m"), ABLE, ["text", "document"]),
+        (
+            DocumentBlock(media("base64", "eA==", "text/plain"), cache="5m"),
+            CLAUDE,
+            ["text", "document"],
+        ),
+        (
+            VideoBlock(media("base64", "AAAA", "video/mp4"), cache="5m"),
+            CLAUDE,
+            ["text", "video"],
+        ),
+        (attrs.evolve(PICTURE, cache="5m"), ABLE, ["text", "image", "cachePoint"]),
+    ],
+)
+def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> None:
+    """Behind documents and videos a mark is refused, a PDF for Claude apart: a hint."""
+    said = say("user", "x", block)
+    told = [] if "cachePoint" in kinds else [("hint", "cache mark")]
+    found = [kind for wire in sent(said, facts=facts)[0][1] for kind in wire]
+    assert (kinds, told) == (found, lost(said, facts=facts))
+
+
+def test_marks_of_a_model_without() -> None:
+    """A model without marks gets none, a hint."""
+    said = say("user", marked("x"))
+    assert ([("user", [text("x")])], [("hint", "cache mark")]) == (
+        sent(said, facts=BARE),
+        lost(said, facts=BARE),
+    )
+
+
+# What is lost.
+
+
+@pytest.mark.parametrize(
+    ("messages", "losses"),
+    [
+        pytest.param([], [("hint", "messages")], id="no messages"),
+        pytest.param([HELLO, RULE], [("role", "developer message")], id="an instruction"),
+        pytest.param([HELLO, EVENT], [("hint", "event turn as an instruction")], id="an event"),
+        pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
+        pytest.param([HELLO, RAIN], [("hint", "trailing assistant turn")], id="the model last"),
+        pytest.param([say("user", "x", name="Ada")], [("hint", "name 'Ada'")], id="a name"),
+        pytest.param([say("user", " ", "x")], [("hint", "text block")], id="white space"),
+        pytest.param([HELLO, say("user", " ")], [("hint", "text block")], id="only white space"),
+        pytest.param([say("user", marked(""), "x")], [("hint", "cache mark")], id="its mark"),
+        pytest.param(
+            [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
+            [("content", "image block"), ("content", "image block")],
+            id="a picture in system and assistant",
+        ),
+        pytest.param(
+            [HELLO, say("developer", UnknownBlock({"guardContent": {}}))],
+            [("content", "unknown block")],
+            id="an unknown block in an instruction",
+        ),
+        pytest.param(
+            [say("user", "x", UnknownBlock({"type": "hologram", "data": [1]}))],
+            [("content", "unknown block")],
+            id="no block of Converse",
+        ),
+        pytest.param(
+            [say("user", "x", UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}))],
+            [("content", "unknown block")],
+            id="a block that boto3 did not know",
+        ),
+        pytest.param(
+            [say("user", "x", UnknownBlock({"cachePoint": {"type": "default"}}))],
+            [("content", "unknown block")],
+            id="a mark alone",
+        ),
+        pytest.param(
+            [say("user", "x", JsonBlock({"n": 1}))], [("content", "json block")], id="a value"
+        ),
+        pytest.param(
+            [say("user", ImageBlock(PICTURE.source, title="Dot", detail="low"))],
+            [("hint", "title"), ("hint", "detail")],
+            id="the title of a picture",
+        ),
+        pytest.param(
+            [say("user", TextBlock("x", extra={"a": 1, "b": None, "json": True}))],
+            [("hint", "key 'a'"), ("hint", "key 'json'")],
+            id="keys",
+        ),
+    ],
+)
+def test_losses(messages: list[Message], losses: list[Any]) -> None:
+    """What the target cannot say is a loss of its kind."""
+    assert losses == lost(*messages)
+
+
+def test_loss_names_its_place() -> None:
+    """A loss names the turn it comes from, its line, and says why."""
+    source = Source("prompt.py", 7)
+    message = Message(
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
+    )
+    (loss,) = write(whole([message]), ABLE)[1]
+    expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
+    assert (expected, message) == (str(loss), loss.message)
+
+
+def test_trailing_white_space() -> None:
+    """A last answer that is to be continued ends without white space, a hint."""
+    messages = (HELLO, say("assistant", "It is \n"))
+    assert (("assistant", [text("It is")]), [("hint", "trailing white space")]) == (
+        sent(*messages, facts=CLAUDE)[1],
+        lost(*messages, facts=CLAUDE),
+    )
+
+
+# Reading.
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        ([], ()),
+        (
+            {"system": [text("One."), HOUR], "messages": []},
+            (say("system", marked("One.", "1h"), kind="recorded"),),
+        ),
+        (
+            [{"role": "system", "content": [text("Use feet.")]}],
+            (say("developer", "Use feet.", kind="recorded_system"),),
+        ),
+        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        (
+            [{"role": "user", "content": [result("a", "x"), POINT, result("b"), text("And?")]}],
+            (
+                say(
+                    "tool",
+                    ToolResultBlock("a", (TextBlock("x"),), cache="default"),
+                    kind="recorded",
+                ),
+                say("tool", ToolResultBlock("b"), kind="recorded"),
+                say("user", "And?", kind="recorded"),
+            ),
+        ),
+        (
+            [{"role": "user", "content": [result("a", "no", status="error")]}],
+            (
+                say(
+                    "tool", ToolResultBlock("a", (TextBlock("no"),), is_error=True), kind="recorded"
+                ),
+            ),
+        ),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {"toolResult": {"toolUseId": "a", "content": [{"json": {"n": 1}}]}}
+                    ],
+                }
+            ],
+            (say("tool", ToolResultBlock("a", (NUMBERS,)), kind="recorded"),),
+        ),
+        (
+            [{"role": "assistant", "content": [THOUGHT, use("a", q="é")]}],
+            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+        ),
+        (
+            [{"role": "user", "content": [PICTURED]}],
+            (say("user", PICTURE, kind="recorded"),),
+        ),
+        (
+            [{"role": "user", "content": [{"guardContent": {"text": {"text": "x"}}}, POINT]}],
+            (
+                say(
+                    "user",
+                    UnknownBlock({"guardContent": {"text": {"text": "x"}}, **POINT}, "bedrock"),
+                    kind="recorded",
+                ),
+            ),
+        ),
+    ],
+)
+def test_read(data: object, messages: tuple[Message, ...]) -> None:
+    """A payload is read as recorded messages, results as tool messages of their own."""
+    assert messages == read(data).messages
+
+
+GUARDED = {"format": "png", "source": {"bytes": b"\0"}}
+CITED = {"title": "T", "location": {"documentPage": {"documentIndex": 0, "start": 1, "end": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("role", "block"),
+    [
+        ("assistant", THOUGHT),
+        ("assistant", {"reasoningContent": {"redactedContent": b"enc"}}),
+        ("assistant", {"citationsContent": {"content": [text("x")], "citations": [CITED]}}),
+        (
+            "assistant",
+            {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}},
+        ),
+        ("assistant", {"citationsContent": {"citations": [CITED]}}),
+        ("assistant", {"citationsContent": {"content": [], "citations": [CITED]}}),
+        (
+            "assistant",
+            {
+                "toolUse": {
+                    "toolUseId": "a",
+                    "name": "f",
+                    "input": {"source": {"bytes": "eA=="}},
+                    "type": "server_tool_use",
+                }
+            },
+        ),
+        (
+            "assistant",
+            {"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f_result"}},
+        ),
+        (
+            "assistant",
+            {
+                "toolResult": {
+                    "toolUseId": "a",
+                    "content": [{"image": {"format": "png", "source": {"bytes": b"\0"}}}],
+                    "type": "f_result",
+                }
+            },
+        ),
+        ("user", {"guardContent": {"text": {"text": "x", "qualifiers": ["query"]}}}),
+        ("user", {"guardContent": {"image": GUARDED}}),
+        ("user", {"searchResult": {"source": "s", "title": "t", "content": [text("x")]}}),
+        (
+            "user",
+            {"document": {"name": "D", "format": "txt", "source": {"text": "x"}}},
+        ),
+        (
+            "user",
+            {
+                "document": {
+                    "name": "D",
+                    "format": "md",
+                    "source": {"content": [text("x"), text("é")]},
+                    "citations": {"enabled": True},
+                }
+            },
+        ),
+        (
+            "user",
+            {
+                "document": {
+                    "name": "D",
+                    "format": "pdf",
+                    "source": {"bytes": b"%PDF"},
+                    "context": "c",
+                    "citations": {"enabled": True},
+                }
+            },
+        ),
+        ("user", {"image": {"format": "avif", "source": {"bytes": b"\0"}}}),
+        ("user", {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://abc/d"}}}}),
+        (
+            "user",
+            {
+                "video": {
+                    "format": "mp4",
+                    "source": {"s3Location": {"uri": "s3://abc/d", "bucketOwner": "012345678901"}},
+                }
+            },
+        ),
+    ],
+)
+def test_blocks_come_back(role: str, block: dict[str, Any]) -> None:
+    """Blocks are read and written as they were, also those this version only partly knows."""
+    content = [text("x"), block]
+    messages = [{"role": "user", "content": [text("x")]}, {"role": role, "content": content}]
+    payload: Any = write(read(messages), ABLE)[0]
+    assert content == payload["messages"][-1]["content"][-2:]
+
+
+SEARCH = {"searchResult": {"source": "s", "title": "t", "content": [text("x")]}}
+SERVED = {"toolUse": {"toolUseId": "a", "name": "f", "input": {}, "type": "server_tool_use"}}
+GUARD = {"guardContent": {"text": {"text": "x"}}}
+
+
+@pytest.mark.parametrize("origin", [None, "bedrock"])
+@pytest.mark.parametrize(
+    ("role", "data"),
+    [
+        ("user", {"inline_data": {"mime_type": "image/png"}}),
+        ("user", SERVED),
+        ("user", {"citationsContent": {"citations": []}}),
+        ("user", {"json": {}}),
+        ("assistant", {"inline_data": {"mime_type": "image/png"}}),
+    ],
+)
+def test_blocks_of_another_place(role: Any, data: dict[str, Any], origin: str | None) -> None:
+    """A block that Converse does not have in this place is a content loss."""
+    said = say(role, "x", UnknownBlock(data, origin))
+    assert [("content", "unknown block")] == lost(HELLO, said, HELLO)
+
+
+@pytest.mark.parametrize("data", [SEARCH, SERVED, {"inline_data": {"mime_type": "image/png"}}])
+def test_blocks_of_another_place_in_system_text(data: dict[str, Any]) -> None:
+    """So is one that the system text may not hold."""
+    said = say("system", "x", UnknownBlock(data, "bedrock"))
+    assert ([text("x")], [("content", "unknown block")]) == (
+        write(whole([said, HELLO]), ABLE)[0].get("system"),
+        lost(said, HELLO),
+    )
+
+
+@pytest.mark.parametrize("data", [GUARD, SERVED, {"audio": {"format": "?"}}])
+def test_blocks_of_another_place_in_results(data: dict[str, Any]) -> None:
+    """So is one that a result may not hold."""
+    block = ToolResultBlock("a", (TextBlock("x"), UnknownBlock(data, "bedrock")))
+    told = [loss for loss in lost(HELLO, CALLED, say("tool", block)) if loss[0] == "content"]
+    assert ([result("a", "x")], 1) == (sent(HELLO, CALLED, say("tool", block))[2][1], len(told))
+
+
+def test_blocks_of_another_provider() -> None:
+    """A block of another provider is a content loss, whatever it looks like."""
+    said = say("user", "x", UnknownBlock(SEARCH, "anthropic"))
+    assert ([("user", [text("x")])], [("content", "unknown block")]) == (sent(said), lost(said))
+
+
+def test_guarded_system_comes_back() -> None:
+    """What a guardrail is to assess in the system text is read and written as it was."""
+    payload = {
+        "system": [text("x"), {"guardContent": {"text": {"text": "y"}}}, POINT],
+        "messages": [{"role": "user", "content": [text("z")]}],
+    }
+    assert payload == write(read(payload), ABLE)[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "format"), [("video", "mpg"), ("audio", "m4a"), ("audio", "mpga")]
+)
+def test_formats_of_two_names(kind: str, format: str) -> None:
+    """A format with two names is read by either."""
+    block = {kind: {"format": format, "source": {"bytes": b"\0"}}}
+    found = read([{"role": "user", "content": [block]}]).messages[0].content[0]
+    assert f"{kind}/" in str(found.source.media_type)  # type: ignore[union-attr]
+
+
+def test_a_format_that_cannot_be_sent() -> None:
+    """A picture that is called ``jpg`` is known elsewhere, too, and sent as ``jpeg``."""
+    block = {"image": {"format": "jpg", "source": {"bytes": b"\0"}}}
+    messages = read([{"role": "user", "content": [block]}]).messages
+    wire = [("user", [{"image": {"format": "jpeg", "source": {"bytes": b"\0"}}}])]
+    assert (ImageBlock(media("base64", "AA==", "image/jpeg")), wire) == (
+        messages[0].content[0],
+        sent(*messages),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "source"),
+    [
+        ({"source": {"text": "é"}}, media("base64", "w6k=", "text/plain")),
+        ({"source": {"text": "x"}, "format": "pdf"}, media("base64", "eA==", "text/plain")),
+        ({"source": {"text": "x"}, "format": "csv"}, media("base64", "eA==", "text/csv")),
+        (
+            {"source": {"content": [text("x"), text("y")]}},
+            media("base64", "eAoKeQ==", "text/plain"),
+        ),
+    ],
+)
+def test_documents_of_text(given: dict[str, Any], source: MediaSource) -> None:
+    """A document that holds its text is one of bytes, which other providers take, too."""
+    data = [{"role": "user", "content": [{"document": {"name": "D", **given}}]}]
+    assert source == read(data).messages[0].content[0].source  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("source", "extra", "format"),
+    [
+        (media("base64", "eQ==", "text/plain"), {"content": [{"text": "x"}]}, "txt"),
+        (media("base64", "/w==", "text/plain"), {"text": True}, "txt"),
+        (media("base64", PDF, "application/pdf"), {"text": True}, "pdf"),
+    ],
+)
+def test_documents_of_text_that_were_changed(
+    source: MediaSource, extra: dict[str, Any], format: str
+) -> None:
+    """Where the bytes are not the text that was read, the bytes are sent."""
+    held = {"bytes": base64.b64decode(source.value)}
+    wire = {"document": {"name": "Document", "format": format, "source": held}}
+    assert [wire] == attached(DocumentBlock(source, extra=extra))
+
+
+@pytest.mark.parametrize("content", [[], [{"text": 7}], [{"text": "x", "a": 1}], "x", 7])
+def test_documents_of_no_text(content: object) -> None:
+    """A source that is of neither kind is kept as it came."""
+    block = {"document": {"name": "D", "source": {"content": content}}}
+    found = read([{"role": "user", "content": [block]}]).messages[0].content
+    assert (UnknownBlock(block, "bedrock"),) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "blocks"),
+    [
+        ([{"json": {}}], {}, ()),
+        ([{"json": {}}], {"status": "error"}, (TextBlock("{}", extra={"json": True}),)),
+        ([{"json": {}}, text("x")], {}, (TextBlock("{}", extra={"json": True}), TextBlock("x"))),
+    ],
+)
+def test_an_empty_result(content: object, status: dict[str, Any], blocks: object) -> None:
+    """What is sent for a result without content is read as one without content."""
+    wire = {"toolResult": {"toolUseId": "a", "content": content, **status}}
+    (found,) = read([{"role": "user", "content": [wire]}]).messages[0].content
+    assert blocks == found.content  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_citations_without_text(said: str) -> None:
+    """Citations are sent without a text, where there is none to send."""
+    block = TextBlock(said, extra={"citationsContent": [CITED]})
+    wire = ("assistant", [text("x"), {"citationsContent": {"citations": [CITED]}}])
+    assert wire == sent(HELLO, say("assistant", "x", block), HELLO)[1]
+
+
+def test_citations_are_text_elsewhere() -> None:
+    """An answer with citations is text, in one block."""
+    content = [text("One. "), text("Two.")]
+    data = [{"role": "assistant", "content": [{"citationsContent": {"content": content}}]}]
+    assert "One. Two." == read(data).messages[0].content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (7, "'messages' is a list, not int"),
+        ({}, "'messages' is needed"),
+        ({"system": "x", "messages": []}, "system: 'content' is a list, not str"),
+        ([7], "messages[0]: a dictionary is needed, not int"),
+        ([{"content": []}], "messages[0]: 'role' is needed"),
+        ([{"role": "tool", "content": []}], "messages[0]: unknown 'role' 'tool'"),
+        ([{"role": "user"}], "messages[0]: 'content' is needed"),
+        ([{"role": "user", "content": "x"}], "messages[0]: 'content' is a list, not str"),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+            "messages[0]: content[0]: a block has one key, not 'type', 'text'",
+        ),
+        (
+            [{"role": "user", "content": [{}]}],
+            "messages[0]: content[0]: a block has one key, not none",
+        ),
+        (
+            [{"role": "user", "content": [{"text": 7}]}],
+            "messages[0]: content[0]: 'text' is a string, not int",
+        ),
+        (
+            [{"role": "user", "content": [POINT, text("x")]}],
+            "messages[0]: content[0]: a 'cachePoint' with nothing before it",
+        ),
+        (
+            [{"role": "user", "content": [text("x"), POINT, POINT]}],
+            "messages[0]: content[2]: a 'cachePoint' with nothing before it",
+        ),
+        (
+            [{"role": "user", "content": [text("x"), {"cachePoint": {"ttl": "2h"}}]}],
+            "messages[0]: unknown 'ttl' '2h'",
+        ),
+        (
+            [{"role": "assistant", "content": [THOUGHT, POINT]}],
+            "messages[0]: content[0]: no 'cachePoint' may stand behind reasoning",
+        ),
+        (
+            [{"role": "user", "content": [{"toolResult": {"toolUseId": "a"}}]}],
+            "messages[0]: content[0]: 'content' is needed",
+        ),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [{"toolResult": {"toolUseId": "a", "content": [result("b")]}}],
+                }
+            ],
+            "messages[0]: content[0]: content[0]: a 'toolResult' block holds no 'toolResult' block",
+        ),
+        (
+            [{"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}],
+            "messages[0]: content[0]: 'toolUseId' is needed",
+        ),
+        (
+            [{"role": "assistant", "content": [{"reasoningContent": {}}]}],
+            "messages[0]: content[0]: 'reasoningText' is needed",
+        ),
+        (
+            [{"role": "user", "content": [{"image": {"source": {"bytes": 7}}}]}],
+            "messages[0]: content[0]: 'bytes' is bytes or their base64 text, not int",
+        ),
+        (
+            {"messages": [], "toolConfig": {"tools": [POINT]}},
+            "tools[0]: a 'cachePoint' with nothing before it",
+        ),
+        (
+            {"messages": [], "toolConfig": {"tools": [{"toolSpec": {"name": "f"}}]}},
+            "tools[0]: 'inputSchema' is needed",
+        ),
+        (
+            {"messages": [], "toolConfig": {"toolChoice": {"none": {}}}},
+            "unknown 'toolChoice' 'none'",
+        ),
+        (
+            {
+                "messages": [],
+                "outputConfig": {"textFormat": {"structure": {"jsonSchema": {"schema": "[]"}}}},
+            },
+            "'schema' is the JSON text of an object",
+        ),
+    ],
+)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the index and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+def test_unknown_block_that_is_no_json() -> None:
+    """An unknown block that is no JSON value is an error when it is written."""
+    with pytest.raises(DataError, match="not a JSON value"):
+        write(whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}))]), ABLE)
+
+
+def test_unknown_block_with_an_unknown_mark() -> None:
+    """So is a mark behind it that asks for another time."""
+    block = UnknownBlock({"guardContent": {}, "cachePoint": {"ttl": "2h"}})
+    with pytest.raises(DataError, match="unknown 'ttl' '2h'"):
+        write(whole([say("user", block)]), ABLE)
+
+
+def test_payload_is_its_own() -> None:
+    """Changing a payload changes nothing that it was written of."""
+    block = UnknownBlock({"searchResult": {"content": [1]}})
+    sent(say("user", block))[0][1][0]["searchResult"]["content"].append(2)
+    assert {"searchResult": {"content": [1]}} == block.data
+
+
+# Responses.
+
+
+def response(*content: Any, reason: str = "end_turn", **usage: int) -> dict[str, Any]:
+    """Return a response as boto3 returns it."""
+    return {
+        "ResponseMetadata": {"HTTPStatusCode": 200},
+        "output": {"message": {"role": "assistant", "content": [*content]}},
+        "stopReason": reason,
+        "usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15, **usage},
+        "metrics": {"latencyMs": 1},
+    }
+
+
+def test_response() -> None:
+    """The message of a response is what the model said, and can be sent again."""
+    content = [THOUGHT, text("Let me see."), use("a")]
+    found = read_response(response(*content, reason="tool_use"))
+    expected = say("assistant", SIGNED, "Let me see.", call("a"), kind="recorded")
+    assert (expected.content, "tool_use") == (found.content, found.finish_reason)
+    assert ("assistant", content) == sent(HELLO, found)[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ({"input": '{"q": '}, '{"q": '),
+        ({"input": None}, "null"),
+        ({}, "null"),
+        ({"input": [1]}, "[1]"),
+    ],
+)
+def test_a_malformed_call(given: dict[str, Any], arguments: str) -> None:
+    """A call whose arguments are no object keeps them as text, and the reply with it."""
+    made = {"toolUse": {"toolUseId": "a", "name": "look_up", **given}}
+    found = read_response(response(text("x"), made, reason="malformed_tool_use"))
+    assert say("assistant", "x", call("a", arguments=arguments)).content == found.content
+
+
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("tool_use", "tool_use"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("guardrail_intervened", "filtered"),
+        ("content_filtered", "filtered"),
+        ("malformed_tool_use", "malformed_tool_use"),
+    ],
+)
+def test_finish_reason(reason: str, word: str) -> None:
+    """Why the model stopped is said in our words, where there is one."""
+    assert word == read_response(response(text("x"), reason=reason)).finish_reason
+
+
+def test_usage() -> None:
+    """What was read from a cache and written into one is part of the input."""
+    found = read_response(response(text("x"), cacheReadInputTokens=3, cacheWriteInputTokens=4))
+    expected = {"input": 17, "output": 5, "cache_read": 3, "cache_write": 4}
+    assert expected == found.token_usage
+
+
+def test_usage_without_a_cache() -> None:
+    """Where nothing is said of a cache, neither is it here; nor of anything, without counts."""
+    assert {"input": 10, "output": 5} == read_response(response(text("x"))).token_usage
+    assert None is read_response({"output": {"message": {"content": []}}}).token_usage
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (7, "a dictionary is needed, not int"),
+        ({}, "'output' is needed"),
+        ({"output": {}}, "'message' is needed"),
+        ({"output": {"message": {}}}, "'content' is needed"),
+        (
+            {"output": {"message": {"content": []}}, "stopReason": 7},
+            "'stopReason' is a string, not int",
+        ),
+    ],
+)
+def test_response_error(data: object, what: str) -> None:
+    """What is no response is an error that names the key."""
+    with pytest.raises(DataError) as caught:
+        read_response(data)
+    assert what == caught.value.what
+
+
+# The check itself.
+
+
+def checked(content: list[Any], **further: Any) -> None:
+    """Check a payload of one user turn."""
+    check_bedrock({"messages": [{"role": "user", "content": content}], **further}, ABLE)
+
+
+@typed
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param([], id="empty"),
+        pytest.param([text(" ")], id="blank"),
+        pytest.param([{"text": "x", "type": "text"}], id="two keys"),
+        pytest.param([{"hologram": {}}], id="an unknown key"),
+        pytest.param([use("a")], id="a call of a user"),
+        pytest.param([result("a", "x")], id="a result without its call"),
+        pytest.param([POINT, text("x")], id="a mark first"),
+        pytest.param([text("x"), POINT, HOUR], id="two marks in a row"),
+        pytest.param([text("x"), {"cachePoint": {"type": "x"}}], id="an enumeration"),
+        pytest.param([{"image": {"format": "jpg", "source": {"bytes": b"x"}}}], id="a format"),
+        pytest.param([{"image": {"format": "png", "source": {"bytes": b""}}}], id="no bytes"),
+        pytest.param([{"image": {"format": "png", "source": {"bytes": "x"}}}], id="text as bytes"),
+        pytest.param([PICTURED] * 21, id="too many pictures"),
+        pytest.param(
+            [text("x"), {"document": {"name": "a.b", "source": {"text": "x"}}}], id="a name"
+        ),
+        pytest.param([{"document": {"name": "a", "source": {"text": "x"}}}], id="no text"),
+    ],
+)
+def test_check_refuses_a_turn(content: list[Any]) -> None:
+    """What the service refuses, the check refuses."""
+    with pytest.raises(AssertionError):
+        checked(content)
+
+
+@typed
+@pytest.mark.parametrize(
+    "further",
+    [
+        {"modelId": "x"},
+        {"system": [text("")]},
+        {"toolConfig": {"tools": []}},
+        {"toolConfig": {"tools": [FOUND, FOUND]}},
+        {"toolConfig": {"tools": [{"toolSpec": {"name": "a.b", "inputSchema": {"json": {}}}}]}},
+        {"toolConfig": {"tools": [FOUND], "toolChoice": {"tool": {"name": "x"}}}},
+        {"outputConfig": {"textFormat": {"type": "text", "structure": {}}}},
+    ],
+)
+def test_check_refuses_settings(further: dict[str, Any]) -> None:
+    """So it does with settings."""
+    with pytest.raises(AssertionError):
+        checked([text("x")], **further)
+
+
+@typed
+def test_check_reads_the_model() -> None:
+    """Lengths are read from the service model, which boto3 does not hold."""
+    spec = {"toolSpec": {"name": "x" * 65, "inputSchema": {"json": {}}}}
+    with pytest.raises(AssertionError, match=r"\.toolConfig\.tools\[0\]\.toolSpec\.name: "):
+        check_model({"modelId": "x", "toolConfig": {"tools": [spec]}})

@@ -1,0 +1,1062 @@
+"""Chat templates, written and read."""
+
+import json
+from itertools import islice, pairwise
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    ChatTemplate,
+    DataError,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
+    ReasoningBlock,
+    TemplateError,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from tests.folding import failures, unequal
+from tests.internals import Kind, Role
+from tests.internals import read_chat_template as read
+from tests.internals import read_response_chat_template as read_response
+from tests.internals import render_template as render
+from tests.internals import write_chat_template as write
+from tests.providers.conversations import (
+    ASK,
+    CONVERSATIONS,
+    PNG,
+    WAV,
+    answer,
+    call,
+    marked,
+    media,
+    say,
+)
+from tests.providers.laws import Prompts, unlawful
+from tests.providers.templates import TEMPLATES
+from tests.searching import examples
+
+CAREFUL = ModelFacts(provider="chat_template")
+FACTS = {
+    "unknown": CAREFUL,
+    **{name: attrs.evolve(CAREFUL, template=TEMPLATES[name]) for name in TEMPLATES},
+}
+LOOK_UP = ToolDefinition(
+    "look_up", "Looks it up.", {"type": "object", "properties": {"q": {"type": "string"}}}
+)
+IMAGE = ImageBlock(media("base64", PNG, "image/png"))
+
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+every_template = pytest.mark.parametrize("target", TEMPLATES)
+with_tools = pytest.mark.parametrize("tools", [(), (LOOK_UP,)], ids=["bare", "tools"])
+
+
+def written(target: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> Any:
+    """Return the messages of a payload, losses aside."""
+    return write(Prompt(messages, tools), FACTS[target])[0]["messages"]
+
+
+def lost(target: str, *messages: Message, **more: Any) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return [(loss.kind, loss.what) for loss in write(Prompt(messages, **more), FACTS[target])[1]]
+
+
+def prompted(target: str, *messages: Message) -> str:
+    """Return the text of a payload."""
+    return write(Prompt(messages), FACTS[target])[0]["prompt"]
+
+
+def system(text: Any) -> dict[str, Any]:
+    """Return a system message on the wire."""
+    return {"role": "system", "content": text}
+
+
+def user(text: Any) -> dict[str, Any]:
+    """Return a user message on the wire."""
+    return {"role": "user", "content": text}
+
+
+def says(text: Any, *calls: Any, **keys: Any) -> dict[str, Any]:
+    """Return an assistant message on the wire, with its calls of tools."""
+    made = {"tool_calls": list(calls)} if calls else {}
+    return {"role": "assistant", "content": text, **made, **keys}
+
+
+def function(id: str, arguments: Any, name: str = "look_up") -> dict[str, Any]:
+    """Return a call on the wire."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def result(id: str, text: str, name: str = "look_up") -> dict[str, Any]:
+    """Return a result on the wire."""
+    return {"role": "tool", "tool_call_id": id, "name": name, "content": text}
+
+
+QUESTION = user("What is the weather in Paris?")
+X = {"q": "x"}
+
+
+# Every conversation.
+
+
+def equipped(tools: tuple[ToolDefinition, ...]) -> Prompts:
+    """Return every conversation with tools."""
+    return {name: Prompt(messages, tools) for name, messages in CONVERSATIONS.items()}
+
+
+@with_tools
+@every_target
+def test_law(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
+    """What is written, read and written again is the same bytes; no template refuses it."""
+    assert [] == unlawful(equipped(tools), facts, json.dumps)
+
+
+def not_json(prompts: Prompts, facts: ModelFacts) -> list[str]:
+    """Return where JSON and UTF-8 do not give a payload back."""
+
+    def wrong(name: str) -> str:
+        payload, _ = write(prompts[name], facts)
+        return unequal(payload, json.loads(json.dumps(payload, ensure_ascii=False).encode()))
+
+    return failures(prompts, wrong)
+
+
+@with_tools
+@every_target
+def test_sent_as_json(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
+    """A payload is plain data that JSON and UTF-8 give back."""
+    assert [] == not_json(equipped(tools), facts)
+
+
+def vanished(target: str) -> list[str]:
+    """Return the texts of conversations that are not in the text that a template makes."""
+
+    def wrong(name: str) -> list[str]:
+        prompt = prompted(target, *CONVERSATIONS[name])
+        return [text for text in spoken(name) if text not in prompt]
+
+    return failures(CONVERSATIONS, wrong)
+
+
+def spoken(name: str) -> list[str]:
+    """Return every text of a conversation."""
+    blocks = [block for message in CONVERSATIONS[name] for block in message.content]
+    inner = [text for block in blocks for text in getattr(block, "content", ())]
+    texts = [block.text.strip() for block in (*blocks, *inner) if isinstance(block, TextBlock)]
+    return [text for text in texts if "</developer>" not in text]
+
+
+@every_template
+def test_nothing_vanishes(target: str) -> None:
+    """Every text of every conversation is in the text that a template makes."""
+    assert [] == vanished(target)
+
+
+def unlike_transformers(target: str) -> list[str]:
+    """Return where the library of open models makes another text of a payload's messages."""
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    source = TEMPLATES[target].source.replace("strftime_now is defined", "false")
+
+    def wrong(name: str) -> str:
+        payload, _ = write(Prompt(CONVERSATIONS[name], (LOOK_UP,)), FACTS[target])
+        last = payload["messages"][-1]
+        open_end = last["role"] == "assistant" and "tool_calls" not in last
+        (found,), _ = render_jinja_template(
+            [payload["messages"]],
+            tools=payload.get("tools"),
+            chat_template=source,
+            add_generation_prompt=not open_end,
+            continue_final_message=open_end,
+            bos_token="<bos>",
+            eos_token="<eos>",
+        )
+        return unequal(found, payload["prompt"])
+
+    return failures(CONVERSATIONS, wrong)
+
+
+@pytest.mark.sdk("transformers")
+@every_template
+def test_as_transformers(target: str) -> None:
+    """The library of open models makes the same text of the messages of every payload."""
+    assert [] == unlike_transformers(target)
+
+
+def settled(turns: tuple[Message, ...]) -> list[int]:
+    """Return where a conversation may end: a user spoke last, or a model without a call."""
+    asked = (turn.role in ("user", "assistant") for turn in turns)
+    calling = (any(isinstance(block, ToolUseBlock) for block in turn.content) for turn in turns)
+    ends = enumerate(zip(asked, calling, strict=True), start=1)
+    return [end for end, (speaks, calls) in ends if speaks and not calls]
+
+
+def moved(facts: ModelFacts) -> list[str]:
+    """Return where a turn that is added changes what stands before the last turn."""
+
+    def wrong(name: str) -> str:
+        turns = CONVERSATIONS[name]
+        sent = [write(Prompt(turns[:end]), facts)[0]["messages"] for end in settled(turns)]
+        kept = [after[: len(before) - 1] for before, after in pairwise(sent)]
+        return unequal(kept, [before[:-1] for before in sent[:-1]])
+
+    return failures(CONVERSATIONS, wrong)
+
+
+@every_target
+def test_growth(facts: ModelFacts) -> None:
+    """A turn that is added changes nothing before the last turn of those that stood there."""
+    assert [] == moved(facts)
+
+
+@pytest.mark.parametrize("target", ["chatml", "gemma", "mistral"])
+def test_growing_text(target: str) -> None:
+    """The text of a conversation begins with that of its beginning, up to where a model answers."""
+    turns = (say("system", "Be brief."), *CONVERSATIONS["developer in the middle"])
+    ends = [n for n, turn in enumerate(turns) if turn.role == "assistant"]
+    prompts = [prompted(target, *turns[:end]) for end in (*ends, len(turns))]
+    answered = [prompted(target, *turns[: end + 1]) for end in ends]
+    pairs = [*zip(prompts, answered, strict=False), *zip(answered, prompts[1:], strict=True)]
+    assert [True] * len(pairs) == [after.startswith(before) for before, after in pairs]
+
+
+@every_target
+def test_recorded(facts: ModelFacts, recordings: Prompts) -> None:
+    """Recorded conversations are taken by every template, and the law holds for them."""
+    first = dict(islice(recordings.items(), 5))
+    assert [] == unlawful(first, facts, json.dumps)
+
+
+# Any conversation.
+
+_texts = st.text(max_size=5).map(TextBlock)
+_ids = st.sampled_from(["a", "b", "abcdefghi", "", "call_1", "é"])
+_uses = st.builds(
+    ToolUseBlock, _ids, st.sampled_from(["f", "g h"]), st.sampled_from(["{}", "[", ""])
+)
+_results = st.builds(
+    ToolResultBlock, _ids, st.lists(_texts, max_size=2).map(tuple), is_error=st.booleans()
+)
+_thoughts = st.builds(
+    ReasoningBlock, st.text(max_size=3), origin=st.sampled_from([None, "chat_template", "gemini"])
+)
+_media = st.sampled_from(
+    [IMAGE, AudioBlock(media("base64", WAV)), DocumentBlock(media("url", "u"))]
+)
+_unknown = st.just(UnknownBlock({"type": "image"}))
+_blocks = _texts | _uses | _results | _thoughts | _media | _unknown
+_roles: st.SearchStrategy[Role] = st.sampled_from(
+    ["system", "developer", "user", "assistant", "assistant", "tool"]
+)
+_kinds: st.SearchStrategy[Kind] = st.sampled_from(["written", "event", "request"])
+
+
+def _fitting(role: Role, blocks: list[Block]) -> list[Block]:
+    return [one for one in blocks if role != "tool" or isinstance(one, ToolResultBlock)]
+
+
+_messages = st.builds(
+    lambda role, blocks, kind, name: Message(role, _fitting(role, blocks), kind=kind, name=name),
+    _roles,
+    st.lists(_blocks, max_size=4),
+    _kinds,
+    st.sampled_from([None, None, "Ada"]),
+)
+
+
+@examples(300)
+@given(st.sampled_from(sorted(FACTS)), st.lists(_messages, max_size=7), st.booleans())
+def test_any_conversation(target: str, messages: list[Message], tools: bool) -> None:
+    """No conversation is refused by a template, and the law holds for all of them."""
+    facts = FACTS[target]
+    payload, _ = write(Prompt(tuple(messages), (LOOK_UP,) if tools else ()), facts)
+    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
+
+
+# What messages are folded to.
+
+
+def test_unknown_template() -> None:
+    """Without a template there are messages and no text."""
+    assert {"messages": [QUESTION]} == write(Prompt((ASK,)), CAREFUL)[0]
+
+
+def test_leading() -> None:
+    """Leading instructions are one system text."""
+    turns = (say("system", "A.", "B."), say("developer", "C."), ASK)
+    assert [system("A.\n\nB.\n\nC."), QUESTION] == written("chatml", *turns)
+
+
+@pytest.mark.parametrize("target", ["gemma", "mistral"])
+def test_no_system(target: str) -> None:
+    """Where system text has no place, or moves, it stands before what the user says first."""
+    turns = (say("system", "Be brief."), ASK)
+    expected = [user(f"Be brief.\n\n{QUESTION['content']}")]
+    assert (expected, [("role", "system message")]) == (
+        written(target, *turns),
+        lost(target, *turns),
+    )
+
+
+def test_only_system() -> None:
+    """System text alone is what a user says where it has no place."""
+    assert [user("Be brief.")] == written("gemma", say("system", "Be brief."))
+
+
+@pytest.mark.parametrize(("target", "first"), [("chatml", []), ("gemma", [user(".")])])
+def test_model_first(target: str, first: list[Any]) -> None:
+    """Where the model may not speak first, a user says next to nothing before it."""
+    assert [*first, says("Hello!"), user("Hi.")] == written(
+        target, say("assistant", "Hello!"), say("user", "Hi.")
+    )
+
+
+@pytest.mark.parametrize(("target", "expected"), [("chatml", []), ("gemma", [user(".")])])
+def test_nothing(target: str, expected: list[Any]) -> None:
+    """No messages are a user's who says next to nothing, where a template needs one."""
+    assert expected == written(target)
+
+
+def test_tools_need_a_user() -> None:
+    """With tools a user speaks first, as some templates show them there."""
+    assert [system("Be brief."), user(".")] == written(
+        "llama", say("system", "Be brief."), tools=(LOOK_UP,)
+    )
+
+
+@every_template
+def test_neighbours(target: str) -> None:
+    """Neighbours of one role are joined by a blank line."""
+    turns = (say("user", "A."), say("user", "B."), say("assistant", "C."), say("assistant", "D."))
+    payload = written(target, *turns, say("user", "E."))
+    parts = {"vision": lambda text: [{"type": "text", "text": text}]}.get(target, str)
+    assert [user(parts("A.\n\nB.")), says(parts("C.\n\nD.")), user(parts("E."))] == payload
+
+
+def test_instructions() -> None:
+    """A later instruction stays in its place, in a fence; what is fenced already stays as it is."""
+    event = '<event type="user_action">\nUser left\n</event>'
+    said_last = say("user", event, kind="event")
+    turns = (ASK, say("assistant", "Rain."), say("developer", "A</developer>"), said_last)
+    expected = user(f"<developer>\nA&lt;/developer>\n</developer>\n\n{event}")
+    assert (expected, [("role", "developer message")]) == (
+        written("chatml", *turns)[-1],
+        lost("chatml", *turns),
+    )
+
+
+BOTH = CONVERSATIONS["parallel calls"][:4]
+
+
+def test_parallel_calls() -> None:
+    """Calls of one turn stay in it where a template shows them all."""
+    calls = (function("a", X), function("b", X, "look_down"))
+    results = (result("a", "rain"), result("b", "mud", "look_down"))
+    assert [QUESTION, says("Both.", *calls), *results] == written("chatml", *BOTH)
+
+
+def test_rounds() -> None:
+    """Where a template shows one call in a turn, each has a turn, its result behind it."""
+    first = (says("Both."), says("", function("a", X)), result("a", "rain"))
+    second = (says("", function("b", X, "look_down")), result("b", "mud", "look_down"))
+    expected = ([QUESTION, *first, *second], [("hint", "parallel calls")])
+    assert expected == (written("llama", *BOTH), lost("llama", *BOTH))
+
+
+def test_order_of_results() -> None:
+    """Results stand in the order of their calls."""
+    turns = CONVERSATIONS["results in another order"]
+    assert [result("a", "rain"), result("b", "mud")] == written("chatml", *turns)[2:4]
+
+
+def test_short_ids() -> None:
+    """Ids are nine letters and digits where a template asks for them, and never two the same."""
+    turns = written("mistral", *CONVERSATIONS["foreign ids"])
+    sent = [made["id"] for turn in turns for made in turn.get("tool_calls", ())]
+    answered = [turn["tool_call_id"] for turn in turns if turn["role"] == "tool"]
+    assert ({9}, len(sent), True) == ({*map(len, sent)}, len({*sent}), {*sent} == {*answered})
+
+
+def test_kept_ids() -> None:
+    """An id of nine letters and digits stays as it is."""
+    turns = (ASK, say("assistant", call("abcdefgh1")), answer("abcdefgh1", "rain"))
+    assert [says("", function("abcdefgh1", X)), result("abcdefgh1", "rain")] == written(
+        "mistral", *turns
+    )[1:]
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (("functions.look_up:0", "functions.look_up:0"), ["functions.look_up:0"] * 4),
+        (("a" * 99, "é b"), ["a" * 99] * 2 + ["é b"] * 2),
+        (("", ""), ["_", "_", "_", "_"]),
+    ],
+)
+def test_given_ids(ids: tuple[str, str], expected: list[str]) -> None:
+    """Where a template takes any id, each is sent as it was given."""
+    first, second = ((say("assistant", call(id)), answer(id, "rain")) for id in ids)
+    turns = written("chatml", ASK, *first, *second)[1:]
+    sent = [turn.get("tool_call_id") or turn["tool_calls"][0]["id"] for turn in turns]
+    assert expected == sent
+
+
+def test_ids_of_one_turn() -> None:
+    """Calls of one turn never have the same id."""
+    turns = (say("assistant", call("a"), call("a")), answer("a", "rain"), answer("a", "mud"))
+    sent = written("chatml", ASK, *turns)
+    made = [one["id"] for one in sent[1]["tool_calls"]]
+    assert (["a", "a_2"], [result("a", "rain"), result("a_2", "mud")]) == (made, sent[2:])
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "expected"),
+    [
+        ("chatml", '{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}),
+        ("chatml", "[1]", {"arguments": "[1]"}),
+        ("functionary", '{ "b":1,"a" : "\\u00e9" }', '{ "b":1,"a" : "\\u00e9" }'),
+        ("functionary", "[1]", "[1]"),
+    ],
+)
+def test_arguments(target: str, arguments: str, expected: object) -> None:
+    """Arguments are a mapping, or text to the byte where a template prints text."""
+    turns = (ASK, say("assistant", call("a", arguments=arguments)), answer("a", "rain"))
+    assert expected == written(target, *turns)[1]["tool_calls"][0]["function"]["arguments"]
+
+
+def test_text_beside_a_call() -> None:
+    """Text beside a call that a template drops is a turn of its own before it."""
+    turns = (*CONVERSATIONS["text beside a call"], say("assistant", "Rain."))
+    id = written("mistral", *turns)[2]["tool_calls"][0]["id"]
+    spoken = [says("Let me see."), says("", function(id, X)), result(id, "rain")]
+    assert [QUESTION, *spoken, user("."), says("Rain.")] == written("mistral", *turns)
+
+
+def test_user_behind_a_result() -> None:
+    """Where turns alternate, calls aside, the model says next to nothing before the user does."""
+    turns = (ASK, say("assistant", call("abcdefgh1")), answer("abcdefgh1", "rain"), ASK)
+    expected = ([result("abcdefgh1", "rain"), says("."), QUESTION], [("hint", "turns alternate")])
+    assert expected == (written("mistral", *turns)[2:], lost("mistral", *turns))
+
+
+def test_calls_as_text() -> None:
+    """Calls and results that a template drops are text, in fences that they cannot leave."""
+    turns = (ASK, say("assistant", call("a")), answer("a", "rain</tool_result>"))
+    made = '<tool_use name="look_up">\n{"q": "x"}\n</tool_use>'
+    text = "<tool_result>\nrain&lt;/tool_result>\n</tool_result>"
+    expected = [("role", "tool_use block"), ("role", "tool_result block")]
+    assert ([QUESTION, says(made), user(text)], expected) == (
+        written("gemma", *turns),
+        lost("gemma", *turns),
+    )
+
+
+def test_result_without_call() -> None:
+    """A result whose call is not there is text."""
+    block = ToolResultBlock("a", (TextBlock("rain"),), name='"look"')
+    text = '<tool_result name="&quot;look&quot;">\nrain\n</tool_result>'
+    assert [user(text)] == written("chatml", say("tool", block))
+
+
+def test_call_without_result() -> None:
+    """A call that got no result before the conversation went on is text."""
+    turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"), ASK)
+    made = says('<tool_use name="look_up">\n{"q": "x"}\n</tool_use>', function("b", X))
+    assert (
+        [QUESTION, made, result("b", "rain"), QUESTION],
+        [("role", "the call of 'look_up'")],
+    ) == (
+        written("chatml", *turns),
+        lost("chatml", *turns),
+    )
+
+
+def test_open_calls() -> None:
+    """Calls that are the last thing said have no result yet, and are calls."""
+    turns = (ASK, say("assistant", call("a"), call("b")), answer("b", "rain"))
+    made = says("", function("a", X), function("b", X))
+    assert [QUESTION, made, result("b", "rain")] == written("chatml", *turns)
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), "Error: no"),
+        (ToolResultBlock("a", (TextBlock("ERROR: no"),), is_error=True), "ERROR: no"),
+        (
+            ToolResultBlock("a", (), is_error=True, error_type="timeout_error"),
+            "Error: timeout_error",
+        ),
+        (ToolResultBlock("a", (), is_error=True), "Error: unknown"),
+        (ToolResultBlock("a", (TextBlock("a"), TextBlock(""), TextBlock("b"))), "a\n\nb"),
+        (ToolResultBlock("a"), ""),
+    ],
+)
+def test_results(block: ToolResultBlock, text: str) -> None:
+    """A result is one text, and the text says that it is an error."""
+    turns = (ASK, say("assistant", call("a")), say("tool", block))
+    assert result("a", text) == written("chatml", *turns)[2]
+
+
+THOUGHT = ReasoningBlock("Hm.", origin="chat_template")
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("chatml", {"reasoning_content": "Hm."}), ("llama", {})],
+)
+def test_reasoning(target: str, expected: dict[str, str]) -> None:
+    """What was thought stands apart from the text, where a template shows it."""
+    assert says("Rain.", **expected) == written(target, ASK, say("assistant", THOUGHT, "Rain."))[1]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        ReasoningBlock("Hm.", origin="anthropic"),
+        ReasoningBlock("", encrypted="x", origin="chat_template"),
+    ],
+)
+def test_foreign_reasoning(block: ReasoningBlock) -> None:
+    """Reasoning of another provider, or without a text, is not replayed."""
+    turns = (ASK, say("assistant", block, "Rain."))
+    assert ([QUESTION, says("Rain.")], [("hint", "reasoning")]) == (
+        written("chatml", *turns),
+        lost("chatml", *turns),
+    )
+
+
+def test_reasoning_beside() -> None:
+    """A thought goes where a template takes none beside a text and a call."""
+    refusal = "{{ raise_exception('!') if message.reasoning_content and message.content }}"
+    source = TEMPLATES["chatml"].source.replace(
+        "{{- '<|im_start|>' + message.role", refusal + "{{- '<|im_start|>' + message.role"
+    )
+    facts = attrs.evolve(CAREFUL, template=ChatTemplate(source))
+    turns = (ASK, say("assistant", THOUGHT, "A.", call("a")), answer("a", "rain"))
+    payload, losses = write(Prompt((*turns, say("assistant", THOUGHT, call("b")))), facts)
+    expected = ([False, True], ["reasoning"])
+    thought = ["reasoning_content" in payload["messages"][n] for n in (1, 3)]
+    assert expected == (thought, [loss.what for loss in losses])
+
+
+KEPT_LAST = (
+    "{% set found = namespace(last=-1) %}{% for m in messages %}{% if m.role == 'user' %}"
+    "{% set found.last = loop.index0 %}{% endif %}{% endfor %}"
+) + TEMPLATES["chatml"].source.replace(
+    "if message.reasoning_content", "if message.reasoning_content and loop.index0 > found.last"
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ((say("assistant", THOUGHT, "A."), ASK), 1),
+        ((say("assistant", THOUGHT, call("a")), answer("a", "rain"), ASK), 1),
+        ((say("assistant", THOUGHT, "A."), ASK, say("assistant", THOUGHT, "B.")), 1),
+        ((say("assistant", THOUGHT, "A."),), 0),
+    ],
+)
+def test_closed_reasoning(turns: tuple[Message, ...], expected: int) -> None:
+    """A hint says of each turn that a template drops what was thought once a user spoke again."""
+    template = ChatTemplate(KEPT_LAST)
+    _, losses = write(Prompt((ASK, *turns)), attrs.evolve(CAREFUL, template=template))
+    assert expected == [loss.what for loss in losses].count("reasoning")
+
+
+def test_only_reasoning() -> None:
+    """A turn of nothing but a thought is a turn."""
+    assert says("", reasoning_content="Hm.") == written("chatml", ASK, say("assistant", THOUGHT))[1]
+
+
+def test_names() -> None:
+    """A speaker's name stands before what is said, on one line."""
+    turns = (
+        say("system", "Be brief.", name="boss"),
+        say("user", "Hello.", name="Ada\nL."),
+        say("assistant", "Hi.", name="robot"),
+        say("user", IMAGE, name="Bob"),
+    )
+    expected = [system("Be brief."), user("Ada&#10;L.: Hello."), says("robot: Hi.")]
+    assert expected == written("chatml", *turns)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            say("user", "Hello.", name="Ada"),
+            ("name 'Ada'", "templates drop it: the text begins with it"),
+        ),
+        (
+            say("system", "Be brief.", name="boss"),
+            ("name 'boss'", "there is no text of a speaker that it could stand in"),
+        ),
+        (
+            say("user", IMAGE, name="Bob"),
+            ("name 'Bob'", "there is no text of a speaker that it could stand in"),
+        ),
+    ],
+    ids=["a text", "a system text", "a picture alone"],
+)
+def test_lost_names(message: Message, expected: tuple[str, str]) -> None:
+    """A speaker's name is a hint, which says whether a text begins with it."""
+    losses = write(Prompt((message, ASK)), FACTS["vision"])[1]
+    assert [("hint", *expected)] == [(loss.kind, loss.what, loss.why) for loss in losses]
+
+
+# Attachments.
+
+TEXT = {"type": "text", "text": "Look:"}
+WEB = media("url", "https://example.org/a.png")
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        (media("base64", PNG, "image/png"), {"type": "image", "base64": PNG}),
+        (
+            media("url", "https://example.org/a.png"),
+            {"type": "image", "url": "https://example.org/a.png"},
+        ),
+    ],
+)
+def test_images(source: Any, part: dict[str, str]) -> None:
+    """A picture is a part among parts, with the keys that transformers reads."""
+    turns = say("user", "Look:", ImageBlock(source), "A", "B")
+    after = {"type": "text", "text": "A\n\nB"}
+    assert [user([TEXT, part, after])] == written("vision", turns)
+
+
+@pytest.mark.parametrize(
+    ("source", "url"),
+    [
+        (media("base64", PNG, "image/png"), f"data:image/png;base64,{PNG}"),
+        (media("base64", PNG), f"data:image/png;base64,{PNG}"),
+        (media("url", "https://example.org/a.png"), "https://example.org/a.png"),
+    ],
+)
+def test_image_addresses(source: Any, url: str) -> None:
+    """Where a template knows addresses of pictures alone, a picture is one."""
+    template = ChatTemplate(TEMPLATES["vision"].source.replace("'image'", "'image_url'"))
+    facts = attrs.evolve(CAREFUL, template=template)
+    payload, _ = write(Prompt((say("user", "Look:", ImageBlock(source)),)), facts)
+    part = {"type": "image_url", "image_url": {"url": url}}
+    assert [user([TEXT, part])] == payload["messages"]
+    assert payload == write(read(payload), facts)[0]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (IMAGE, []),
+        (ImageBlock(media("file_id", "f")), [("content", "image block")]),
+        (ImageBlock(WEB, title="T"), [("hint", "title 'T'")]),
+        (ImageBlock(WEB, detail="low"), [("hint", "detail 'low'")]),
+        (ImageBlock(WEB, cache="5m"), [("hint", "cache mark")]),
+        (ImageBlock(WEB, extra={"a": "b", "size": 9}), [("hint", "key 'a'")]),
+        (ImageBlock(WEB, extra={"base64": 9}), [("hint", "key 'base64'")]),
+        (ImageBlock(media("base64", PNG), extra={"base64": 9}), [("hint", "key 'base64'")]),
+        (
+            ImageBlock(WEB, extra=dict.fromkeys("fbdaec", "x")),
+            [("hint", f"key {key!r}") for key in "fbdaec"],
+        ),
+        (ImageBlock(WEB, extra={"item": {"id": "msg_1"}, "a": None}), []),
+        (ImageBlock(media("url", "file:///etc/passwd")), [("content", "image block")]),
+        (ImageBlock(media("url", "/etc/passwd")), [("content", "image block")]),
+        (ImageBlock(media("url", "https://a/<image>")), [("content", "image block")]),
+        (UnknownBlock({"type": "image", "image": "/etc/passwd"}), [("content", "image block")]),
+        (UnknownBlock({"type": "image"}, "gemini"), [("content", "image block")]),
+        (AudioBlock(media("base64", WAV)), [("content", "audio block")]),
+        (VideoBlock(media("url", "u")), [("content", "video block")]),
+        (DocumentBlock(media("url", "u")), [("content", "document block")]),
+        (UnknownBlock({"type": "hologram"}), [("content", "hologram block")]),
+        (UnknownBlock({"type": "image"}), []),
+    ],
+)
+def test_lost_media(block: Block, expected: list[tuple[str, str]]) -> None:
+    """An attachment that a template does not show, and what a part has no key for, is a loss."""
+    assert expected == lost("vision", say("user", "Look:", block))
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        (say("user", IMAGE), "image block"),
+        (say("assistant", IMAGE), "image block"),
+        (say("user", call("a")), "tool_use block"),
+        (say("assistant", ToolResultBlock("a")), "tool_result block"),
+        (say("user", UnknownBlock({"type": "image"})), "image block"),
+    ],
+)
+def test_unsaid(message: Message, what: str) -> None:
+    """A block that has no form where it stands is a loss."""
+    assert [("content", what)] == lost("chatml", ASK, message)
+
+
+def test_picture_in_a_result() -> None:
+    """A result is text alone."""
+    turns = (ASK, say("assistant", call("a")), answer("a", IMAGE))
+    assert [("content", "image block")] == lost("chatml", *turns)
+
+
+# Tools, and what no template can say.
+
+
+def test_tools() -> None:
+    """Tools are written as templates walk through them: no key is missing."""
+    bare = ToolDefinition("ping", extra={"return": {"type": "string"}}, origin="chat_template")
+    payload, losses = write(Prompt((ASK,), (LOOK_UP, bare)), FACTS["chatml"])
+    first = {
+        "name": "look_up",
+        "description": "Looks it up.",
+        "parameters": {"type": "object", "properties": {"q": {"type": "string"}}},
+    }
+    second = {
+        "name": "ping",
+        "description": "",
+        "parameters": {"type": "object", "properties": {}},
+        "return": {"type": "string"},
+    }
+    expected = [{"type": "function", "function": tool} for tool in (first, second)]
+    assert (expected, ()) == (payload["tools"], losses)
+
+
+@pytest.mark.parametrize(
+    ("target", "tool", "expected"),
+    [
+        ("chatml", ToolDefinition("a", cache="5m"), ("hint", "cache mark")),
+        ("chatml", ToolDefinition("a", extra={"x": 1}, origin="openai"), ("hint", "key 'x'")),
+        (
+            "chatml",
+            ToolDefinition("a", raw={"type": "a"}, origin="openai"),
+            ("content", "tool 'a'"),
+        ),
+        ("gemma", ToolDefinition("a"), ("content", "tool 'a'")),
+    ],
+)
+def test_lost_tools(target: str, tool: ToolDefinition, expected: tuple[str, str]) -> None:
+    """What a template does not show of a tool is a loss."""
+    assert [expected] == lost(target, ASK, tools=(tool,))
+
+
+@pytest.mark.parametrize(
+    "tool", [{"type": "x", "x": 1}, {"type": "function", "function": {"name": "a"}}]
+)
+def test_own_tools(tool: dict[str, Any]) -> None:
+    """A tool in a form of its own is sent as it came."""
+    definition = ToolDefinition("a", raw=tool, origin="chat_template")
+    payload = write(Prompt((ASK,), (definition,)), CAREFUL)[0]
+    assert [tool] == payload["tools"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (None, []),
+        ("auto", []),
+        ("none", [("hint", "tool_choice 'none'")]),
+        ("required", [("hint", "tool_choice 'required'")]),
+        ("look_up", [("hint", "tool_choice 'look_up'")]),
+    ],
+)
+def test_tool_choice(choice: str | None, expected: list[tuple[str, str]]) -> None:
+    """No template can say which tool is to be called."""
+    assert expected == lost("chatml", ASK, tools=(LOOK_UP,), tool_choice=choice)
+
+
+def test_output() -> None:
+    """No template can say which form an answer has to have."""
+    output = OutputSchema({"type": "object"})
+    assert [("content", "output schema")] == lost("chatml", ASK, output=output)
+
+
+def test_marks() -> None:
+    """No template has cache marks."""
+    turns = (say("system", marked("A.")), say("user", marked("B."), "C."))
+    assert [("hint", "cache mark")] * 2 == lost("chatml", *turns)
+
+
+def test_tool_template() -> None:
+    """A prompt with tools is written with the template for tools."""
+    template = attrs.evolve(TEMPLATES["gemma"], tool_source=TEMPLATES["chatml"].source)
+    facts = attrs.evolve(CAREFUL, template=template)
+    texts = [write(Prompt((ASK,), tools), facts)[0]["prompt"] for tools in ((), (LOOK_UP,))]
+    assert [True, False] == ["<start_of_turn>" in text for text in texts]
+
+
+def test_described() -> None:
+    """Arguments without a description have an empty one where a template asks for it."""
+    described = (
+        "{% for t in tools or [] %}{{ t.function.name ~ t.function.description }}"
+        "{% for p in t.function.parameters.properties.values() %}{{ '' + p.description }}"
+        "{% endfor %}{% endfor %}"
+    )
+    template = ChatTemplate(described + TEMPLATES["chatml"].source)
+    payload, _ = write(Prompt((ASK,), (LOOK_UP,)), attrs.evolve(CAREFUL, template=template))
+    properties = payload["tools"][0]["function"]["parameters"]["properties"]
+    assert {"q": {"type": "string", "description": ""}} == properties
+
+
+# The text.
+
+
+def test_prompt() -> None:
+    """The text is what the template makes of the messages, up to where the model answers."""
+    expected = (
+        "<|im_start|>system\nBe brief.<|im_end|>\n"
+        "<|im_start|>user\nHi.<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert expected == prompted("chatml", say("system", "Be brief."), say("user", "Hi."))
+
+
+def test_last_turn() -> None:
+    """A last turn of the model is open, for the model to go on, white space and all."""
+    expected = "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\nIt is "
+    assert expected == prompted("chatml", say("user", "Hi."), say("assistant", "It is "))
+
+
+def test_last_call() -> None:
+    """Behind a call that is not answered the model answers anew."""
+    text = prompted("chatml", say("user", "Hi."), say("assistant", "So", call("a")))
+    assert text.endswith("</tool_call><|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_not_continued() -> None:
+    """A last turn that a template changes is printed, and a hint says that it is closed."""
+    source = TEMPLATES["chatml"].source.replace(
+        "{{- message.content }}", "{{- message.content[:9] }}"
+    )
+    facts = attrs.evolve(CAREFUL, template=ChatTemplate(source))
+    payload, losses = write(Prompt((say("user", "Qzasked"), say("assistant", "Qzsaid"))), facts)
+    assert ("<|im_end|>\n<|im_start|>assistant\n", ["trailing assistant turn"]) == (
+        payload["prompt"][-33:],
+        [loss.what for loss in losses],
+    )
+
+
+def test_list_of_no_tools() -> None:
+    """A template that walks through tools without asking is given none."""
+    template = ChatTemplate("{% for tool in tools %}{% endfor %}" + TEMPLATES["chatml"].source)
+    payload, _ = write(Prompt((ASK,)), attrs.evolve(CAREFUL, template=template))
+    assert render(template, payload["messages"], []) == payload["prompt"]
+
+
+def test_refused() -> None:
+    """What a template refuses although it took the like is an error with what it says."""
+    source = "{% if messages | length > 6 %}{{ raise_exception('Too long!') }}{% endif %}"
+    template = ChatTemplate(source + TEMPLATES["chatml"].source)
+    turns = (say("user", "A."), say("assistant", "B.")) * 4
+    with pytest.raises(TemplateError, match="the chat template: Too long!"):
+        write(Prompt(turns), attrs.evolve(CAREFUL, template=template))
+
+
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_arguments(depth: int) -> None:
+    """Arguments of any depth are written and read."""
+    text = '{"a": ' * depth + "1" + "}" * depth
+    turns = (ASK, say("assistant", call("a", arguments=text)), answer("a", "rain"))
+    payload, _ = write(Prompt(turns), FACTS["functionary"])
+    assert text == payload["messages"][1]["tool_calls"][0]["function"]["arguments"]
+
+
+# Reading.
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (user("Hi."), say("user", "Hi.", kind="recorded")),
+        (user(None), say("user", kind="recorded")),
+        (user(["Hi.", {"text": "B"}]), say("user", "Hi.", "B", kind="recorded")),
+        ({**user("Hi."), "name": "Ada"}, say("user", "Hi.", kind="recorded", name="Ada")),
+        ({**says("Hi."), "name": "bot"}, say("assistant", "Hi.", kind="recorded", name="bot")),
+        ({"role": "model", "content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
+        (says("A", thinking="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
+        (says("A", reasoning="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
+        (
+            says("", function("a", X)),
+            say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}'), kind="recorded"),
+        ),
+        (
+            says("", {"name": "look_up", "arguments": '{"q":1}'}),
+            say("assistant", ToolUseBlock("call_0", "look_up", '{"q":1}'), kind="recorded"),
+        ),
+        (
+            says("", {"name": "ping"}),
+            say("assistant", ToolUseBlock("call_0", "ping", "{}"), kind="recorded"),
+        ),
+        (
+            {"role": "ipython", "content": "rain"},
+            say("tool", ToolResultBlock("call_0", (TextBlock("rain"),)), kind="recorded"),
+        ),
+        (
+            user([{"type": "image", "url": "u"}]),
+            say("user", ImageBlock(media("url", "u")), kind="recorded"),
+        ),
+        (
+            user([{"type": "audio", "base64": WAV}]),
+            say("user", AudioBlock(media("base64", WAV)), kind="recorded"),
+        ),
+        (
+            user([{"type": "video", "path": "a.mp4"}]),
+            say("user", VideoBlock(media("path", "a.mp4")), kind="recorded"),
+        ),
+        (
+            user([{"type": "image"}]),
+            say("user", UnknownBlock({"type": "image"}, "chat_template"), kind="recorded"),
+        ),
+        (
+            user([{"type": "image", "url": "u", "min_pixels": 9, "path": "x", "cache": 1}]),
+            say("user", ImageBlock(media("url", "u"), extra={"min_pixels": 9}), kind="recorded"),
+        ),
+        (
+            user([{"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]),
+            say("user", ImageBlock(media("url", "u"), detail="low"), kind="recorded"),
+        ),
+        (
+            user([{"type": "image", "image": "https://a"}]),
+            say("user", ImageBlock(media("url", "https://a")), kind="recorded"),
+        ),
+        (
+            says(None, refusal="No."),
+            say("assistant", TextBlock("No.", extra={"refusal": True}), kind="recorded"),
+        ),
+        (
+            says("A", reasoning_content="Hm.", reasoning="Hm.", thinking="So."),
+            say(
+                "assistant",
+                THOUGHT,
+                ReasoningBlock("So.", origin="chat_template"),
+                "A",
+                kind="recorded",
+            ),
+        ),
+    ],
+)
+def test_read(entry: dict[str, Any], expected: Message) -> None:
+    """Each form in which templates take a message is read."""
+    assert Prompt((expected,)) == read([entry])
+
+
+def test_later_system() -> None:
+    """A system message behind the beginning becomes a developer's that remembers what it was."""
+    found = read([system("A"), system("B"), user("C"), system("D")]).messages
+    expected = [("system", "recorded")] * 2 + [
+        ("user", "recorded"),
+        ("developer", "recorded_system"),
+    ]
+    assert expected == [(message.role, message.kind) for message in found]
+
+
+def test_paired_by_place() -> None:
+    """Calls and results without ids are paired in their order."""
+    bare = {"name": "f", "arguments": {}}
+    results = [{"role": "tool", "content": text} for text in "ab"]
+    found = read([says("", bare, bare), *results, says("", bare)]).messages
+    ids = [getattr(block, "id", None) or block.tool_use_id for m in found for block in m.content]  # type: ignore[union-attr]
+    assert ["call_0", "call_1", "call_0", "call_1", "call_2"] == ids
+
+
+def test_read_tools() -> None:
+    """Definitions of tools are read, bare or under their function."""
+    function = {"name": "a", "parameters": {"type": "object"}, "return": 1}
+    tool = ToolDefinition(
+        "a", None, {"type": "object"}, extra={"return": 1}, origin="chat_template"
+    )
+    data = [{"type": "function", "function": function}, {"type": "function", **function}]
+    assert (tool, tool) == read({"messages": [], "tools": data}).tools
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "'messages' is a list, not NoneType"),
+        ({}, "'messages' is needed"),
+        ([1], r"messages\[0\]: a dictionary is needed, not int"),
+        ([{"content": "x"}], r"messages\[0\]: 'role' is needed"),
+        ([{"role": "usr"}], r"messages\[0\]: unknown role 'usr'\n  did you mean 'user'\?"),
+        ([user(1)], r"messages\[0\]: 'content' is a list, not int"),
+        ([user([{"type": "text"}])], r"messages\[0\]: content\[0\]: 'text' is needed"),
+        ([says("", {"id": "a"})], r"messages\[0\]: tool_calls\[0\]: 'name' is needed"),
+        (
+            [says("", function("a", X), {"id": 1, "name": "f"})],
+            r"tool_calls\[1\]: 'id' is a string",
+        ),
+        ([{**user("x"), "name": 1}], r"messages\[0\]: 'name' is a string"),
+        ({"messages": [], "tools": [{}]}, r"tools\[0\]: 'name' is needed"),
+    ],
+)
+def test_cannot_be_read(data: object, message: str) -> None:
+    """What cannot be read is refused, with its place."""
+    with pytest.raises(DataError, match=message):
+        read(data)
+
+
+# Responses.
+
+USAGE = {
+    "prompt_tokens": 9,
+    "completion_tokens": 4,
+    "prompt_tokens_details": {"cached_tokens": 8},
+    "completion_tokens_details": {"reasoning_tokens": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (says("Hi."), say("assistant", "Hi.", kind="recorded")),
+        ({"content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
+        (
+            {"choices": [{"text": "Hi.", "finish_reason": "eos_token"}]},
+            say("assistant", "Hi.", kind="recorded").replace(finish_reason="stop"),
+        ),
+        (
+            {"choices": [{"message": says(None, function("a", "{}"), reasoning_content="Hm.")}]},
+            say("assistant", THOUGHT, call("a", arguments="{}"), kind="recorded"),
+        ),
+        (
+            {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
+            say("assistant", "Hi.", kind="recorded").replace(
+                finish_reason="tool_use",
+                token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2},
+            ),
+        ),
+    ],
+    ids=["message", "without role", "completion", "calls", "counted"],
+)
+def test_responses(data: object, expected: Message) -> None:
+    """A response is a message, with why the model stopped and what was counted, in tokens."""
+    assert expected == read_response(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "a dictionary is needed, not NoneType"),
+        ({"choices": []}, "a dictionary is needed, not NoneType"),
+        ({"choices": 1}, "'choices' is a list, not int"),
+        ({"choices": [{}]}, "'text' is needed"),
+        ({"role": "user", "content": "x"}, "a response is the model's, not of the role 'user'"),
+    ],
+)
+def test_no_response(data: object, message: str) -> None:
+    """What is no response is refused."""
+    with pytest.raises(DataError, match=message):
+        read_response(data)

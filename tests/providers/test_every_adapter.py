@@ -1,0 +1,95 @@
+"""One table of conversations through all adapters: taken, read back, sent, and nothing lost."""
+
+import pytest
+
+from tests.folding import failures
+from tests.providers.conversations import PROMPTS
+from tests.providers.every_target import (
+    FACTS,
+    SERVICES,
+    check,
+    check_rules,
+    needing_sdk,
+    strings_in,
+    write,
+)
+from tests.providers.laws import Prompts, all_answered, refused, unlawful, vanished
+from tests.providers.recorder import Clients
+
+every_target = pytest.mark.parametrize("target", FACTS)
+every_typed_target = pytest.mark.parametrize(
+    "target", [needing_sdk(str(facts.provider), name) for name, facts in FACTS.items()]
+)
+# A block no type of this version knows is sent as it came, so no checker knows it either.
+KNOWN = {name: prompt for name, prompt in PROMPTS.items() if name != "unknown blocks"}
+SENT = {name: KNOWN[name] for name in KNOWN if name not in ("nothing", "only system")}
+
+
+def unsent(provider: str, clients: Clients) -> list[str]:
+    """Return the texts of payloads that are not in what the client of a provider sends."""
+    service, facts = SERVICES[provider], FACTS[provider if provider in FACTS else "responses"]
+
+    def wrong(name: str) -> list[str]:
+        payload, _ = write(SENT[name], facts)
+        body = "\n".join(strings_in(service.send(clients, payload)))  # type: ignore[misc]
+        return [text for text in strings_in(payload) if text not in body]
+
+    return failures(SENT, wrong)
+
+
+@every_target
+def test_by_the_rules(target: str) -> None:
+    """What is written of every prompt is as the service's rules ask."""
+    assert [] == refused(KNOWN, FACTS[target], check_rules)
+
+
+@every_typed_target
+def test_accepted(target: str) -> None:
+    """What is written of every prompt is what the SDK's types and the service's rules ask."""
+    assert [] == refused(KNOWN, FACTS[target], check)
+
+
+@every_target
+def test_law(target: str) -> None:
+    """What is written of every prompt, read and written again is the same bytes."""
+    assert [] == unlawful(PROMPTS, FACTS[target])
+
+
+@every_target
+def test_nothing_vanishes(target: str) -> None:
+    """Every text of every prompt is in the payload, or in the losses."""
+    assert [] == vanished(PROMPTS, FACTS[target])
+
+
+@pytest.mark.parametrize(
+    "provider", [needing_sdk(name, name) for name, service in SERVICES.items() if service.send]
+)
+def test_sent(provider: str, clients: Clients) -> None:
+    """The real client takes every payload, and sends every text that is in it."""
+    assert [] == unsent(provider, clients)
+
+
+@every_target
+def test_some_recorded(target: str, few_recordings: Prompts) -> None:
+    """A recorded conversation obeys the rules, keeps the law, and all its texts."""
+    few = all_answered(few_recordings)
+    assert ([], [], []) == (
+        refused(few, FACTS[target], check_rules),
+        unlawful(few, FACTS[target]),
+        vanished(few, FACTS[target]),
+    )
+
+
+@pytest.mark.slow
+@every_target
+def test_recorded(target: str, recordings: Prompts) -> None:
+    """Every recorded conversation keeps the law, and all its texts."""
+    every = all_answered(recordings)
+    assert ([], []) == (unlawful(every, FACTS[target]), vanished(every, FACTS[target]))
+
+
+@pytest.mark.slow
+@every_typed_target
+def test_recorded_accepted(target: str, recordings: Prompts) -> None:
+    """What is written of every recorded conversation is what types and rules ask."""
+    assert [] == refused(all_answered(recordings), FACTS[target], check)

@@ -1,0 +1,2017 @@
+"""Google Gemini, written and read."""
+
+import base64
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DataError,
+    DocumentBlock,
+    ImageBlock,
+    Loss,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
+    ReasoningBlock,
+    Source,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from tests.internals import EMPTY, json_schema
+from tests.internals import read_gemini as read
+from tests.internals import read_response_gemini as read_response
+from tests.internals import write_gemini as write
+from tests.providers.conversations import (
+    ASK,
+    CONVERSATIONS,
+    PDF,
+    PNG,
+    WAV,
+    answer,
+    call,
+    marked,
+    media,
+    say,
+    whole,
+)
+from tests.providers.gemini_check import check_gemini, gemini_rules, normal
+from tests.providers.laws import (
+    Prompts,
+    all_answered,
+    changed_on_its_way,
+    changed_texts,
+    refused,
+    unlawful,
+)
+from tests.providers.recorder import Clients
+from tests.providers.strategies import joined, rounds_of, turns_of
+from tests.searching import outcomes
+
+SIGNING = ModelFacts(
+    provider="gemini", signatures=True, result_media=True, forced_tools=True, schema_output=True
+)
+CONTINUING = ModelFacts(
+    provider="gemini", signatures=True, result_media=True, prefill=True, schema_output=True
+)
+OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
+BARE = ModelFacts(provider="gemini")
+FACTS = {"signing": SIGNING, "continuing": CONTINUING, "older": OLDER, "bare": BARE}
+TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
+# The client itself refuses a request without contents.
+SENT = {name: TABLE[name] for name in TABLE if name not in ("nothing", "only system")}
+
+typed = pytest.mark.sdk("google.genai")
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
+SIGNED = {"thought_signature": "c2ln"}
+HELLO = say("user", "Hello.")
+RAIN = say("assistant", "Rain.")
+RULE = say("developer", "Use feet.")
+FENCED = {"text": "<developer>\nUse feet.\n</developer>"}
+
+
+def sent(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
+    """Return the contents on the wire as (role, parts), losses aside."""
+    contents: Any = write(whole(messages), facts)[0]["contents"]
+    return [(content["role"], content["parts"]) for content in contents]
+
+
+def config(prompt: Prompt, facts: ModelFacts = OLDER) -> Any:
+    """Return the configuration on the wire."""
+    return write(prompt, facts)[0]["config"]
+
+
+def lost(*messages: Message, facts: ModelFacts = OLDER) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return named(write(whole(messages), facts)[1])
+
+
+def named(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
+    """Return kind and subject of losses."""
+    return [(loss.kind, loss.what) for loss in losses]
+
+
+def use(id: str, name: str = "look_up", **keys: Any) -> dict[str, Any]:
+    """Return a call on the wire."""
+    return {"function_call": {"id": id, "name": name, "args": {"q": "x"}}, **keys}
+
+
+def result(id: str, output: str, name: str = "look_up", **keys: Any) -> dict[str, Any]:
+    """Return a result on the wire."""
+    response = {"output": output}
+    return {"function_response": {"id": id, "name": name, "response": response, **keys}}
+
+
+@pytest.fixture
+def types() -> Any:
+    """Return the types of the SDK."""
+    from google.genai import types
+
+    return types
+
+
+# Every conversation.
+
+
+@typed
+@every_target
+def test_accepted(facts: ModelFacts) -> None:
+    """Every conversation is written as the SDK's types and the service's rules ask."""
+    assert [] == refused(TABLE, facts, check_gemini)
+
+
+@every_target
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every conversation is written as the service's rules ask."""
+    assert [] == refused(TABLE, facts, gemini_rules)
+
+
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any conversation, read and written again is the same bytes."""
+    assert [] == unlawful(TABLE, facts, json.dumps)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(SENT, SIGNING, clients.gemini, normal)
+
+
+@typed
+def test_sent_to_vertex(clients: Clients) -> None:
+    """Vertex, which takes fewer keys, is sent the same payload."""
+    few = {name: SENT[name] for name in ("parallel calls", "repeated ids", "media", "reasoning")}
+    assert [] == changed_on_its_way(few, SIGNING, clients.vertex, normal)
+
+
+@pytest.mark.slow
+@every_target
+def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, keeps the law."""
+    assert [] == unlawful(all_answered(recordings), facts, json.dumps)
+
+
+@typed
+@pytest.mark.slow
+@every_target
+def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
+    """A recorded conversation, up to its last answered turn, is accepted."""
+    assert [] == refused(all_answered(recordings), facts, check_gemini)
+
+
+def texts_sent(payload: Any) -> list[str]:
+    """Return the texts of a payload, in their order, empty ones aside."""
+    parts = [*payload["config"]["system_instruction"]["parts"]]
+    parts += [part for content in payload["contents"] for part in content["parts"]]
+    said = [part.get("function_response", {"response": part})["response"] for part in parts]
+    wire = [value for response in said for value in response.values() if type(value) is str]
+    return [text for text in wire if text]
+
+
+def test_recorded_text(recordings: Prompts) -> None:
+    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
+    assert [] == changed_texts(recordings, OLDER, texts_sent)
+
+
+# Properties.
+
+_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
+_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
+    ["", "a", "a_2", "a.b", "1a", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
+)
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text
+    | st.sampled_from(
+        [PNG, PDF, "SGVsbG8=", "c2l", "-_8=", "gs://a/b.mp4", "HTTPS://e.org/a.PNG?x"]
+    )
+    | st.sampled_from(["https://youtu.be/x", "https://generativelanguage.googleapis.com/a"]),
+    st.sampled_from([None, "image/png", "image/bmp", "audio/mpeg", "application/pdf", "text/csv"]),
+)
+_extras = st.sampled_from(
+    [
+        *(EMPTY, EMPTY, {"x": 1}, {"y": None}, {"part_metadata": {"a": "\ud800"}}, SIGNED),
+        *({"thought_signature": "c2l"}, {"thought_signature": 7}, {"thought": True}, SUBSTITUTE),
+    ]
+)
+_texts = st.builds(TextBlock, _any_text, _caches, _extras)
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
+    )
+)
+_calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
+_reasoning = st.builds(
+    ReasoningBlock,
+    _any_text,
+    st.sampled_from([None, "", "c2ln", "é"]),
+    st.sampled_from([None, "", "ZW5j"]),
+    st.sampled_from([None, "anthropic", "gemini", "gemini"]),
+)
+_unknown = st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
+        UnknownBlock({"executableCode": {"language": "PYTHON", "code": "\udc00"}}),
+        UnknownBlock({"tool_call": {"id": "a"}, "thought_signature": "c2ln"}),
+        UnknownBlock({"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}),
+        UnknownBlock({"inline_data": {"data": "", "x": 1}}),
+        UnknownBlock({"tool_call": {"id": "a"}}, "anthropic"),
+        UnknownBlock({"function_call": {"name": "f", "args": "{bad"}}),
+    ]
+)
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "x", "\ud800", "a.png"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["output", "error", "$ref", "n"]), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+_objects = _values.map(lambda value: TextBlock(json.dumps(value), extra={"json": True}))
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _objects | _attachments | _unknown, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.sampled_from([None, "timeout_error"]),
+    _caches,
+    _extras | st.just({"scheduling": "SILENT"}),
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(
+    _texts, _attachments, _calls, _reasoning, _unknown, _results
+)
+_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_messages = st.builds(
+    Message,
+    st.sampled_from(["system", "developer", "user", "assistant"]),
+    st.lists(_blocks, max_size=4).map(tuple),
+    name=st.sampled_from([None, None, "Ada"]),
+    kind=_kinds,
+) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
+_facts = st.builds(
+    ModelFacts,
+    prefill=st.booleans(),
+    signatures=st.booleans(),
+    result_media=st.booleans(),
+    schema_output=st.booleans(),
+    forced_tools=st.booleans(),
+)
+_schemas = st.sampled_from([{}, {"type": "object"}, {"properties": {"type": {"type": "string"}}}])
+_tools = st.builds(
+    ToolDefinition,
+    _wild_text,
+    st.none() | _any_text,
+    _schemas,
+    _caches,
+    st.sampled_from([EMPTY, {"behavior": "BLOCKING"}, {"parameters": {"type": "OBJECT"}}]),
+    st.sampled_from([None, None, {"google_search": {}}]),
+    st.sampled_from([None, "gemini", "openai"]),
+)
+_prompts = st.builds(
+    Prompt,
+    st.lists(_messages, max_size=8).map(tuple),
+    st.lists(_tools, max_size=3).map(tuple),
+    st.sampled_from([None, "auto", "none", "required", "a"]),
+    st.none() | st.builds(OutputSchema, _schemas),
+)
+
+_ids = st.lists(_wild_text, min_size=1, max_size=3)
+_rounds = rounds_of(_texts | _reasoning, _ids)
+_turns = turns_of(_texts | _attachments, _rounds, _kinds)
+
+
+@given(prompt=_prompts, facts=_facts)
+def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
+    """The law holds for any prompt, also those no pass would let through; all is UTF-8."""
+    payload, _ = write(prompt, facts)
+    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
+
+
+every_check = pytest.mark.parametrize(
+    "check", [gemini_rules, pytest.param(check_gemini, marks=typed)]
+)
+
+
+@every_check
+@given(turns=_turns, facts=_facts)
+def test_accepted_for_any_conversation(
+    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
+) -> None:
+    """Any conversation whose calls are answered is accepted."""
+    messages = [say("system", "Be brief."), *joined(turns)]
+    check(write(whole(messages), facts)[0], facts)
+
+
+@given(
+    before=_turns,
+    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
+    more=_turns,
+    facts=_facts,
+)
+def test_append_only(
+    before: list[tuple[Message, ...]],
+    spoken: tuple[Message, ...],
+    more: list[tuple[Message, ...]],
+    facts: ModelFacts,
+) -> None:
+    """What follows a conversation turn changes nothing that is written up to it."""
+    flat = flattened(joined(before, [spoken]), facts)
+    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
+
+
+def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
+    """Return every part on the wire with its role."""
+    return [(role, part) for role, parts in sent(*messages, facts=facts) for part in parts]
+
+
+_words = st.integers(0, 99).map("word{}".format)
+_told = st.builds(
+    lambda role, word, kind: say(role, word, kind=kind),
+    st.sampled_from(["system", "developer", "user", "assistant"]),
+    _words,
+    _kinds,
+)
+
+
+@given(messages=st.lists(_told, max_size=8), facts=_facts)
+def test_every_text_is_sent(messages: list[Message], facts: ModelFacts) -> None:
+    """Every text is in the payload, however it is said."""
+    wire = json.dumps(write(whole(messages), facts)[0])
+    assert [] == [m.plain for m in messages if m.plain and m.plain not in wire]
+
+
+@given(rounds=st.lists(_ids, max_size=4))
+def test_ids_stay_apart(rounds: list[list[str]]) -> None:
+    """Any ids are unique on the wire, and each result has the id of its own call."""
+    turns = [
+        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
+    ]
+    wire = [part for _, parts in sent(*joined(turns)) for part in parts]
+    calls = [part["function_call"]["id"] for part in wire if "function_call" in part]
+    answers = [part["function_response"]["id"] for part in wire if "function_response" in part]
+    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
+
+
+_keys = st.sampled_from(
+    [
+        *("role", "parts", "type", "text", "id", "name", "args", "inlineData", "file_data", "data"),
+        *(
+            "thought",
+            "thoughtSignature",
+            "contents",
+            "functionCall",
+            "function_response",
+            "mimeType",
+        ),
+        *("response", "output", "config", "tools", "functionDeclarations", "tool_config", "mode"),
+        *("functionCallingConfig", "candidates", "content", "finishReason", "usageMetadata"),
+        *("systemInstruction", "parameters", "responseSchema", "file_uri", "promptTokenCount"),
+    ]
+)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            _keys, inner | st.sampled_from(["user", "model", "ANY", "STOP", "c2ln"]), max_size=5
+        )
+    ),
+    max_leaves=12,
+)
+
+
+ANSWER: dict[str, Any] = {"role": "model", "parts": [{"text": "a"}]}
+
+
+@pytest.mark.parametrize(
+    ("reader", "good"),
+    [
+        (read, [{"role": "user", "parts": [{"text": "a"}]}, ANSWER]),
+        (read_response, {"candidates": [{"content": ANSWER, "finishReason": "STOP"}]}),
+    ],
+)
+def test_any_data_is_read_or_refused(reader: Any, good: Any) -> None:
+    """Any data is read or is a :class:`DataError`, and never another error."""
+    assert {"read", "refused"} == outcomes(partial(outcome, reader), good, _json)
+
+
+@pytest.mark.parametrize("role", ["model", "user"])
+def test_any_part_is_read_or_refused(role: str) -> None:
+    """Any part is read or is a :class:`DataError`, in every role, and what is read is written."""
+
+    def judge(part: object) -> str:
+        return outcome(rewritten, [{"role": role, "parts": [part]}])
+
+    call = {"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "c2ln"}
+    assert {"read", "refused"} == outcomes(judge, call, _json)
+
+
+def rewritten(data: object) -> object:
+    """Read data and write it."""
+    return write(read(data), SIGNING)
+
+
+def outcome(reader: Any, data: object) -> str:
+    """Return whether data is read."""
+    try:
+        reader(data)
+    except DataError:
+        return "refused"
+    return "read"
+
+
+# Contents.
+
+
+@pytest.mark.parametrize(
+    ("messages", "wire"),
+    [
+        pytest.param([HELLO], [("user", [{"text": "Hello."}])], id="user"),
+        pytest.param(
+            [HELLO, ASK, RAIN],
+            [("user", [{"text": "Hello."}, {"text": ASK.plain}]), ("model", [{"text": "Rain."}])],
+            id="users in a row",
+        ),
+        pytest.param(
+            [RAIN, HELLO],
+            [
+                ("user", [{"text": "."}]),
+                ("model", [{"text": "Rain."}]),
+                ("user", [{"text": "Hello."}]),
+            ],
+            id="the model first",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", call("a"), call("b")),
+                answer("b", "mud"),
+                answer("a", "rain"),
+                ASK,
+            ],
+            [
+                ("user", [{"text": "Hello."}]),
+                ("model", [use("a"), use("b")]),
+                ("user", [result("a", "rain"), result("b", "mud")]),
+                ("user", [{"text": ASK.plain}]),
+            ],
+            id="results apart, in the order of their calls",
+        ),
+        pytest.param(
+            [HELLO, say("assistant", call("a")), ASK, answer("a", "rain")],
+            [
+                ("user", [{"text": "Hello."}]),
+                ("model", [use("a")]),
+                ("user", [result("a", "rain")]),
+                ("user", [{"text": ASK.plain}]),
+            ],
+            id="results before what was said since the call",
+        ),
+        pytest.param(
+            [
+                *(HELLO, say("assistant", call("a"), call("b"))),
+                *(answer("a", "rain"), ASK, answer("b", "mud")),
+            ],
+            [
+                ("user", [{"text": "Hello."}]),
+                ("model", [use("a"), use("b")]),
+                ("user", [result("a", "rain"), result("b", "mud")]),
+                ("user", [{"text": ASK.plain}]),
+            ],
+            id="results on both sides of what was said",
+        ),
+        pytest.param(
+            [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
+            [("user", [{"text": " \n"}, {"text": "One."}, {"text": "Two."}])],
+            id="empty texts and messages disappear",
+        ),
+        pytest.param(
+            [say("user", " \n")], [("user", [{"text": " \n"}])], id="white space is a text"
+        ),
+    ],
+)
+def test_contents(messages: list[Message], wire: list[Any]) -> None:
+    """Neighbours on one side of the wire are one content, results apart."""
+    assert wire == sent(*messages)
+
+
+def test_system() -> None:
+    """Leading system and developer messages are the system instruction, text for text."""
+    prompt = whole([say("system", "One.", "Two."), say("system", "Three."), RULE, HELLO])
+    texts = [{"text": text} for text in ("One.", "Two.", "Three.", "Use feet.")]
+    assert {"system_instruction": {"parts": texts}} == config(prompt)
+
+
+def test_no_config() -> None:
+    """Without anything to say in it ``config`` is there, for settings of one's own."""
+    assert {} == write(whole([say("system", ""), HELLO]), BARE)[0]["config"]
+
+
+@pytest.mark.parametrize("kind", ["written", "recorded", "recorded_system"])
+def test_instructions(kind: Any) -> None:
+    """A later instruction is text in place, in a user content, and never moves."""
+    wire = [
+        ("user", [{"text": "Hello."}]),
+        ("model", [{"text": "Rain."}]),
+        ("user", [FENCED, {"text": "Hello."}]),
+    ]
+    messages = (HELLO, RAIN, say("developer", "Use feet.", kind=kind), HELLO)
+    assert (wire, [("role", "developer message")]) == (sent(*messages), lost(*messages))
+
+
+def test_instruction_behind_results() -> None:
+    """An instruction behind results stands in a content of its own."""
+    wire = sent(HELLO, say("assistant", call("a")), answer("a", "rain"), RULE, RAIN)
+    assert [("user", [result("a", "rain")]), ("user", [FENCED])] == wire[2:4]
+
+
+# Tools.
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ids"),
+    [
+        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
+        ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
+        ([["call-1", "1"], [""], ["\ud800"]], ["call-1", "1", "_", "__2"]),
+    ],
+)
+def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
+    """The first use keeps its id, the n-th gets ``_n``, what is not allowed becomes ``_``."""
+    turns = [
+        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
+    ]
+    wire = [part for role, parts in sent(*joined(turns)) if role == "model" for part in parts]
+    assert ids == [part["function_call"]["id"] for part in wire]
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"),
+    [
+        ("weather.look:up-x", "weather.look:up-x"),
+        ("weather look up", "weather_look_up"),
+        ("", "_"),
+        ("1st", "_st"),
+        ("-x", "_x"),
+        ("x" * 200, "x" * 128),
+    ],
+)
+def test_tool_names(name: str, fit: str) -> None:
+    """A tool's name starts with a letter or an underscore; its results have the same one."""
+    wire = sent(HELLO, say("assistant", call("a", name)), answer("a", "x"))
+    names = (wire[1][1][0]["function_call"]["name"], wire[2][1][0]["function_response"]["name"])
+    assert (fit, fit) == names
+
+
+def test_mended_name_is_a_hint() -> None:
+    """A name that had to be mended is a hint."""
+    messages = (HELLO, say("assistant", call("a", "1st")), answer("a"))
+    assert [("hint", "tool name '1st'")] == lost(*messages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "args", "losses"),
+    [
+        ("{}", {}, []),
+        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
+        (
+            '{"a": "\\ud800"}',
+            {"a": "\ufffd"},
+            [("hint", "a lone surrogate in arguments of f")],
+        ),
+        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
+    ],
+)
+def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
+    """Arguments are sent as an object; what is no JSON object goes as text in one."""
+    messages = (HELLO, say("assistant", call("a", "f", arguments)), answer("a", "x"))
+    wire = sent(*messages)[1][1][0]["function_call"]["args"]
+    assert (args, losses) == (wire, lost(*messages))
+
+
+@pytest.mark.parametrize(
+    ("block", "response"),
+    [
+        (
+            ToolResultBlock("a", (TextBlock("x"), TextBlock(""), TextBlock("y"))),
+            {"output": "x\n\ny"},
+        ),
+        (ToolResultBlock("a"), {"output": ""}),
+        (ToolResultBlock("a", (TextBlock('{"$ref": "x"}'),)), {"output": '{"$ref": "x"}'}),
+        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), {"error": "no"}),
+        (ToolResultBlock("a", (TextBlock(" "),), is_error=True), {"error": "error"}),
+        (
+            ToolResultBlock("a", is_error=True, error_type="timeout_error"),
+            {"error": "timeout_error"},
+        ),
+    ],
+)
+def test_results(block: ToolResultBlock, response: object) -> None:
+    """A written result is one text, under a key that tells whether it is an error."""
+    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
+    assert response == wire[2][1][0]["function_response"]["response"]
+
+
+def as_json(text: str) -> TextBlock:
+    """Return a text that was an object when it was recorded."""
+    return TextBlock(text, extra={"json": True})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error", "response"),
+    [
+        ('{"temp": 3}', False, {"temp": 3}),
+        ('{"temp": 3}', True, {"error": {"temp": 3}}),
+        ('{"error": "x", "code": 3}', True, {"error": "x", "code": 3}),
+        ('{"error": "x", "code": 3}', False, {"output": {"error": "x", "code": 3}}),
+        ('{"error": null, "n": 3}', False, {"error": None, "n": 3}),
+        ("[1]", False, {"output": [1]}),
+        ("null", True, {"error": "null"}),
+        ("{}", False, {"output": {}}),
+        ('"x"', False, {"output": '"x"'}),
+        ("{bad", False, {"output": "{bad"}),
+    ],
+)
+def test_objects_as_results(text: str, is_error: bool, response: object) -> None:
+    """A result that was recorded as an object is one again."""
+    block = ToolResultBlock("a", (as_json(text),), is_error=is_error)
+    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
+    assert response == wire[2][1][0]["function_response"]["response"]
+
+
+def test_reference_in_a_result() -> None:
+    """An object that names something it does not hold stays text, a hint."""
+    block = ToolResultBlock("a", (as_json('{"a": [{"$ref": "x"}]}'),))
+    messages = (HELLO, say("assistant", call("a")), say("tool", block))
+    response = sent(*messages)[2][1][0]["function_response"]["response"]
+    expected = ({"output": '{"a": [{"$ref": "x"}]}'}, [("hint", "a result as an object")])
+    assert expected == (response, lost(*messages))
+
+
+def test_result_of_no_call() -> None:
+    """A result that answers nothing has the name it came with, and no result is without one."""
+    blocks = (ToolResultBlock("a", name="f"), ToolResultBlock("b"))
+    wire = sent(HELLO, say("tool", *blocks))
+    names = [part["function_response"]["name"] for part in wire[0][1]]
+    assert ["f", "_"] == names
+
+
+PICTURE = ImageBlock(media("base64", PNG, "image/png"))
+INLINE = {"inline_data": {"mime_type": "image/png", "data": PNG}}
+
+
+def test_media_of_a_result() -> None:
+    """A model that takes them gets the pictures of a result in it, beside its text."""
+    wire = sent(HELLO, say("assistant", call("a")), answer("a", "x", PICTURE), facts=CONTINUING)
+    assert [result("a", "x", parts=[INLINE])] == wire[2][1]
+
+
+def test_title_in_a_result() -> None:
+    """An attachment of a result has its title, by which its object may name it."""
+    titled = ImageBlock(PICTURE.source, title="dot.png")
+    messages = (HELLO, say("assistant", SIGNED_CALL), answer("b", titled))
+    (part,) = sent(*messages, facts=CONTINUING)[2][1][0]["function_response"]["parts"]
+    shown = {"inline_data": {**INLINE["inline_data"], "display_name": "dot.png"}}
+    assert (shown, []) == (part, lost(*messages, facts=CONTINUING))
+
+
+@pytest.mark.parametrize(
+    ("block", "facts", "what"),
+    [
+        (PICTURE, OLDER, "image block"),
+        (AudioBlock(media("base64", WAV, "audio/wav")), SIGNING, "audio (base64, audio/wav)"),
+        (ImageBlock(media("base64", "Qk0=", "image/bmp")), SIGNING, "image (base64, image/bmp)"),
+    ],
+)
+def test_lost_media_of_a_result(block: Block, facts: ModelFacts, what: str) -> None:
+    """What a result cannot hold is a loss of content."""
+    losses = lost(HELLO, say("assistant", call("a")), answer("a", block), facts=facts)
+    assert ("content", what) in losses
+
+
+LOOK_UP = ToolDefinition("look up", "Looks.", {"type": "object"})
+DECLARED = {
+    "name": "look_up",
+    "description": "Looks.",
+    "parameters_json_schema": {"type": "object"},
+}
+SEARCH = ToolDefinition("google_search", raw={"google_search": {}}, origin="gemini")
+
+
+def test_tools() -> None:
+    """The service's own tools come first, then all functions in one, as the client sends them."""
+    prompt = Prompt((HELLO,), (LOOK_UP, SEARCH, ToolDefinition("f")))
+    tools = [{"google_search": {}}, {"function_declarations": [DECLARED, {"name": "f"}]}]
+    assert {"tools": tools} == config(prompt)
+
+
+def test_own_tools_alone() -> None:
+    """Without functions there is no list of them."""
+    assert {"tools": [{"google_search": {}}]} == config(Prompt((HELLO,), (SEARCH,)))
+
+
+@typed
+def test_tools_sent(clients: Clients) -> None:
+    """The real client sends tools, choice and schema unchanged."""
+    prompt = Prompt((HELLO,), (LOOK_UP, SEARCH), "look up", OutputSchema({"type": "object"}))
+    payload, _ = write(prompt, SIGNING)
+    check_gemini(payload, SIGNING)
+    assert normal(payload) == clients.gemini(payload)
+
+
+def test_tool_losses() -> None:
+    """A mended name, another provider's tool and a mark behind a tool are losses of the tool."""
+    foreign = ToolDefinition("search", raw={"type": "web_search"}, origin="openai")
+    prompt = Prompt((HELLO,), (LOOK_UP, foreign, ToolDefinition("f", cache="5m")))
+    losses = write(prompt, OLDER)[1]
+    expected = [
+        ("hint", "tool name 'look up'", "tools/look up"),
+        ("content", "tool 'search'", "tools/search"),
+        ("hint", "cache mark", "tools/f"),
+    ]
+    assert expected == [(loss.kind, loss.what, loss.path) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    ("choice", "wire"),
+    [
+        ("auto", {"mode": "AUTO"}),
+        ("none", {"mode": "NONE"}),
+        ("required", {"mode": "ANY"}),
+        ("look up", {"mode": "ANY", "allowed_function_names": ["look_up"]}),
+    ],
+)
+def test_tool_choice(choice: str, wire: object) -> None:
+    """A choice is a mode; a tool's name is the only one that is allowed."""
+    found = config(Prompt((HELLO,), (LOOK_UP,), choice))["tool_config"]
+    assert {"function_calling_config": wire} == found
+
+
+@pytest.mark.parametrize("choice", ["required", "google_search"])
+def test_choice_without_functions(choice: str) -> None:
+    """Only functions can be chosen, the service's own tools cannot."""
+    payload, losses = write(Prompt((HELLO,), (SEARCH,), choice), OLDER)
+    found: Any = ({"tools": [{"google_search": {}}]}, [("hint", f"tool_choice {choice!r}")])
+    assert found == (payload["config"], named(losses))
+
+
+def test_output() -> None:
+    """The form of the answer is a JSON schema."""
+    schema = {"type": "object", "properties": {"a_b": {"type": "string"}}}
+    expected = {"response_mime_type": "application/json", "response_json_schema": schema}
+    assert expected == config(Prompt((HELLO,), output=OutputSchema(schema)))
+
+
+def test_output_is_lost() -> None:
+    """A model that takes no schema loses it."""
+    payload, losses = write(Prompt((HELLO,), output=OutputSchema({})), BARE)
+    assert ({}, [("content", "output schema")]) == (payload["config"], named(losses))
+
+
+@pytest.mark.parametrize(
+    ("output", "what"),
+    [
+        (OutputSchema({}, "report"), "output name 'report'"),
+        (OutputSchema({}, description="Rain."), "output description 'Rain.'"),
+        (OutputSchema({}, strict=False), "output strict False"),
+    ],
+)
+def test_lost_words_of_output(output: OutputSchema, what: str) -> None:
+    """What is said of a schema beside itself has no word here: a hint each."""
+    assert [("hint", what)] == named(write(Prompt((HELLO,), output=output), OLDER)[1])
+
+
+# Media.
+
+
+def inline(media_type: str, data: str) -> dict[str, Any]:
+    """Return bytes on the wire."""
+    return {"inline_data": {"mime_type": media_type, "data": data}}
+
+
+def file(uri: str, media_type: str | None = None) -> dict[str, Any]:
+    """Return an address on the wire."""
+    return {"file_data": {"file_uri": uri, **({"mime_type": media_type} if media_type else {})}}
+
+
+UPLOADED = "https://generativelanguage.googleapis.com/v1beta/files/abc"
+
+
+@pytest.mark.parametrize(
+    ("block", "wire"),
+    [
+        (PICTURE, INLINE),
+        (ImageBlock(media("url", f"data:image/png;base64,{PNG}")), INLINE),
+        (
+            ImageBlock(media("url", "https://e.org/\ud800.PNG?x=1.jpg")),
+            file("https://e.org/\ufffd.PNG?x=1.jpg", "image/png"),
+        ),
+        (
+            ImageBlock(media("url", "https://e.org/a", "image/jpg")),
+            file("https://e.org/a", "image/jpeg"),
+        ),
+        (ImageBlock(media("gcs", "gs://b/a.heic")), file("gs://b/a.heic", "image/heic")),
+        (ImageBlock(media("file_id", UPLOADED)), file(UPLOADED)),
+        (AudioBlock(media("base64", WAV, "audio/wav")), inline("audio/wav", WAV)),
+        (AudioBlock(media("base64", "SUQz", "audio/mpeg")), inline("audio/mp3", "SUQz")),
+        (VideoBlock(media("base64", "AAAA", "video/quicktime")), inline("video/mov", "AAAA")),
+        (
+            VideoBlock(media("url", "https://www.youtube.com/watch?v=x")),
+            file("https://www.youtube.com/watch?v=x", "video/mp4"),
+        ),
+        (DocumentBlock(media("base64", PDF, "application/pdf")), inline("application/pdf", PDF)),
+        (DocumentBlock(media("base64", "YSxi", "text/csv")), inline("text/plain", "YSxi")),
+        (
+            DocumentBlock(media("url", "https://e.org/a.pdf")),
+            file("https://e.org/a.pdf", "application/pdf"),
+        ),
+    ],
+)
+def test_media(block: Block, wire: object) -> None:
+    """Attachments are bytes or addresses with the service's names for their types."""
+    assert ([("user", [wire])], []) == (sent(say("user", block)), lost(say("user", block)))
+
+
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        (ImageBlock(media("base64", "R0lG", "image/gif")), "image (base64, image/gif)"),
+        (ImageBlock(media("base64", "c2l", "image/png")), "image (base64, image/png)"),
+        (ImageBlock(media("base64", "", "image/png")), "image (base64, image/png)"),
+        (ImageBlock(media("base64", PNG)), "image (base64, None)"),
+        (ImageBlock(media("url", "http://e.org/a.png")), "image (url, None)"),
+        (ImageBlock(media("url", "https://e.org/a")), "image (url, None)"),
+        (ImageBlock(media("file_id", "file-1", "image/png")), "image (file_id, image/png)"),
+        (ImageBlock(media("file_id", UPLOADED, "image/gif")), "image (file_id, image/gif)"),
+        (AudioBlock(media("gcs", "gs://b/a.mp4")), "audio (gcs, None)"),
+        (DocumentBlock(media("s3", "s3://b/a.pdf")), "document (s3, None)"),
+    ],
+)
+def test_lost_media(block: Block, what: str) -> None:
+    """A source or a type that is not taken is a loss of content."""
+    assert [("content", what)] == lost(say("user", block, "x"))
+
+
+def test_addresses_of_the_model() -> None:
+    """A model makes bytes: an address in its turn is a loss of content."""
+    picture = ImageBlock(media("file_id", UPLOADED))
+    assert [("content", "image (file_id, None)")] == lost(HELLO, say("assistant", picture), HELLO)
+
+
+def test_pictures_of_the_model() -> None:
+    """A picture the model made is sent back with its signature."""
+    picture = ImageBlock(media("base64", PNG, "image/png"), extra=SIGNED)
+    assert ("model", [{**INLINE, **SIGNED}]) == sent(HELLO, say("assistant", picture), HELLO)[1]
+
+
+# Thoughts and signatures.
+
+THOUGHT = ReasoningBlock("Hm.", signature="c2ln", origin="gemini")
+THINKING = {"text": "Hm.", "thought": True, **SIGNED}
+
+
+def test_thoughts() -> None:
+    """Thoughts of this provider are replayed to the byte, signed or not."""
+    unsigned = ReasoningBlock("So.", origin="gemini")
+    wire = sent(HELLO, say("assistant", THOUGHT, unsigned, "Rain."), HELLO)[1]
+    parts = [THINKING, {"text": "So.", "thought": True}, {"text": "Rain."}]
+    assert ("model", parts) == wire
+
+
+def test_thoughts_keep_their_white_space() -> None:
+    """What is to be continued is not trimmed: a signature may cover it."""
+    thought = ReasoningBlock("Hm. ", signature="c2ln", origin="gemini")
+    wire = sent(HELLO, say("assistant", "x", thought))
+    assert ({**THINKING, "text": "Hm. "}, []) == (
+        wire[1][1][1],
+        lost(HELLO, say("assistant", thought)),
+    )
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(ReasoningBlock("x", "c2ln", origin="anthropic"), id="foreign"),
+        pytest.param(ReasoningBlock("x"), id="of nobody"),
+        pytest.param(ReasoningBlock("\ud800", origin="gemini"), id="no UTF-8"),
+        pytest.param(ReasoningBlock("x", "c2l", origin="gemini"), id="no base64"),
+    ],
+)
+def test_dropped_thoughts(block: Block) -> None:
+    """A thought that cannot be replayed is a hint."""
+    messages = (HELLO, say("assistant", block, "Rain."), HELLO)
+    assert ([{"text": "Rain."}], [("hint", "reasoning")]) == (
+        sent(*messages)[1][1],
+        lost(*messages),
+    )
+
+
+def test_empty_thought() -> None:
+    """A thought without text and signature says nothing."""
+    messages = (HELLO, say("assistant", ReasoningBlock("", origin="gemini"), "Rain."), HELLO)
+    assert ([{"text": "Rain."}], []) == (sent(*messages)[1][1], lost(*messages))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"text": "Rain.", **SIGNED},
+        {"text": "", **SIGNED},
+        {"text": "", "thought": True, **SIGNED},
+        {**INLINE, **SIGNED},
+        {"executable_code": {"code": "1", "language": "PYTHON"}, **SIGNED},
+        {"tool_call": {"id": "a"}, **SIGNED},
+    ],
+)
+def test_signatures_stay(part: dict[str, Any]) -> None:
+    """A signature comes back on exactly the part it came with."""
+    contents = [
+        {"role": "user", "parts": [{"text": "x"}]},
+        {"role": "model", "parts": [{"text": "y"}, part, {"text": "z"}]},
+        {"role": "user", "parts": [{"text": "x"}]},
+    ]
+    assert contents == write(read(contents), SIGNING)[0]["contents"]
+
+
+def test_signature_alone() -> None:
+    """A part with only a signature is refused, so it gets an empty text."""
+    contents = [{"role": "model", "parts": [{"text": "x"}, {"thoughtSignature": "c2ln"}]}]
+    wire: Any = write(read(contents), SIGNING)[0]["contents"]
+    assert [{"text": "x"}, {"text": "", **SIGNED}] == wire[1]["parts"]
+
+
+SIGNED_CALL = ToolUseBlock("b", "look_up", '{"q": "x"}', extra=SIGNED)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "parts", "losses"),
+    [
+        pytest.param([call("a")], [use("a", **SUBSTITUTE)], 1, id="one call"),
+        pytest.param([SIGNED_CALL], [use("b", **SIGNED)], 0, id="a signed call"),
+        pytest.param(
+            [call("a"), call("c")], [use("a", **SUBSTITUTE), use("c")], 1, id="parallel calls"
+        ),
+        pytest.param(
+            [SIGNED_CALL, call("c")],
+            [use("b", **SIGNED), use("c")],
+            0,
+            id="only the first is signed",
+        ),
+        pytest.param(
+            [call("a"), SIGNED_CALL],
+            [use("a", **SUBSTITUTE), use("b", **SIGNED)],
+            1,
+            id="only the second is signed",
+        ),
+    ],
+)
+def test_substitute(blocks: list[Any], parts: list[Any], losses: int) -> None:
+    """The first call of a step has a signature, or a substitute with a hint; no other has one."""
+    answers = [answer(block.id, "x") for block in blocks]
+    messages = (HELLO, say("assistant", *blocks), *answers)
+    hints = [("hint", "a call without a signature")] * losses
+    assert (parts, hints) == (sent(*messages, facts=SIGNING)[1][1], lost(*messages, facts=SIGNING))
+
+
+def test_substitute_in_every_step() -> None:
+    """Each step has its own first call, also in turns before the current one."""
+    steps: list[tuple[Message, ...]] = [
+        (say("assistant", call(id)), answer(id, "x")) for id in ("a", "b")
+    ]
+    wire = sent(HELLO, *joined(steps), RAIN, ASK, facts=SIGNING)
+    expected = [use("a", **SUBSTITUTE), use("b", **SUBSTITUTE)]
+    assert expected == [part for _, parts in wire for part in parts if "function_call" in part]
+
+
+def test_no_substitute() -> None:
+    """A model that needs no signatures gets none."""
+    assert [use("a")] == sent(HELLO, say("assistant", call("a")), answer("a", "x"))[1][1]
+
+
+WORD = "skip_thought_signature_validator"
+
+
+@pytest.mark.parametrize("signature", [*SUBSTITUTE.values(), WORD, WORD.encode()])
+def test_substitute_is_dropped_when_read(signature: object) -> None:
+    """A substitute is no signature: what is read has none, and another model is sent none."""
+    (said,) = read([{"role": "model", "parts": [use("a", thoughtSignature=signature)]}]).messages
+    assert (call("a", "look_up", '{"q": "x"}'),) == said.content
+
+
+def test_substitute_comes_back() -> None:
+    """A model that needs one is sent a substitute again, with the same hint."""
+    written = write(whole((HELLO, say("assistant", call("a")), answer("a", "x"))), SIGNING)
+    again = write(read(written[0]), SIGNING)
+    assert (written[0], named(written[1])) == (again[0], named(again[1]))
+
+
+@pytest.mark.parametrize("block", [TextBlock("x", extra=SUBSTITUTE)])
+def test_no_substitute_on_other_parts(block: Block) -> None:
+    """A substitute stands on calls only: on another part it is a hint."""
+    messages = (HELLO, say("assistant", block), HELLO)
+    expected = ([{"text": "x"}], [("hint", "key 'thought_signature'")])
+    assert expected == (sent(*messages)[1][1], lost(*messages))
+
+
+# The last turn.
+
+
+@pytest.mark.parametrize(
+    ("facts", "losses"), [(OLDER, []), (SIGNING, [("hint", "trailing assistant turn")])]
+)
+def test_trailing_model_turn(facts: ModelFacts, losses: list[Any]) -> None:
+    """A last model turn is continued to the byte, or refused."""
+    messages = (HELLO, say("assistant", "It is \n"))
+    wire = sent(*messages, facts=facts)[1][1]
+    assert ([{"text": "It is \n"}], losses) == (wire, lost(*messages, facts=facts))
+
+
+def test_open_calls() -> None:
+    """A last batch that is not answered yet is written, and is no trailing turn."""
+    messages = (HELLO, say("assistant", call("a")))
+    assert ([use("a")], []) == (sent(*messages, facts=BARE)[1][1], lost(*messages, facts=BARE))
+
+
+# What is lost.
+
+
+@pytest.mark.parametrize(
+    ("messages", "losses"),
+    [
+        pytest.param([], [("hint", "messages")], id="no messages"),
+        pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
+        pytest.param(
+            [say("user", "x", name="Ada"), say("user", name="Bo")],
+            [("hint", "name 'Ada'"), ("hint", "name 'Bo'")],
+            id="names",
+        ),
+        pytest.param([say("user", "x", kind="event")], [], id="an event of the user's"),
+        pytest.param(
+            [say("system", marked("x")), say("user", marked("", "1h"), "x")],
+            [("hint", "cache mark"), ("hint", "cache mark")],
+            id="marks",
+        ),
+        pytest.param(
+            [
+                say("system", PICTURE),
+                HELLO,
+                say("assistant", DocumentBlock(media("gcs", "gs://a"))),
+                HELLO,
+            ],
+            [("content", "image block"), ("content", "document block")],
+            id="media in system and assistant",
+        ),
+        pytest.param(
+            [say("user", ImageBlock(PICTURE.source, title="Dot", detail="low"))],
+            [("hint", "title"), ("hint", "detail")],
+            id="the title of a picture",
+        ),
+        pytest.param(
+            [say("user", call("a")), say("assistant", ToolResultBlock("a")), HELLO],
+            [("content", "tool_use block"), ("content", "tool_result block")],
+            id="a call and a result on the wrong side",
+        ),
+        pytest.param([say("user", THOUGHT, "x")], [("hint", "reasoning")], id="a user's thought"),
+        pytest.param(
+            [say("user", TextBlock("x", extra={"a": 1, "b": None, **SIGNED}))],
+            [("hint", "key 'a'"), ("hint", "key 'thought_signature'")],
+            id="keys",
+        ),
+        pytest.param(
+            [HELLO, say("assistant", TextBlock("x", extra={"thought_signature": "c2l"})), HELLO],
+            [("hint", "key 'thought_signature'")],
+            id="a signature that is none",
+        ),
+        pytest.param(
+            [
+                *(HELLO, say("assistant", call("a"))),
+                say("tool", ToolResultBlock("a", (TextBlock("x", extra={"part_metadata": {}}),))),
+            ],
+            [("hint", "key 'part_metadata'")],
+            id="the keys of a result's text",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", UnknownBlock({"type": "hologram"}), UnknownBlock({"x": 1})),
+                HELLO,
+            ],
+            [("content", "unknown block"), ("content", "unknown block")],
+            id="parts of nobody",
+        ),
+        pytest.param(
+            [say("user", UnknownBlock({"tool_call": {}}), "x")],
+            [("content", "unknown block")],
+            id="a user's unknown block",
+        ),
+        pytest.param(
+            [
+                HELLO,
+                say("assistant", call("a")),
+                say("tool", ToolResultBlock("a", name="f"), name="f"),
+            ],
+            [],
+            id="the name of a tool",
+        ),
+    ],
+)
+def test_losses(messages: list[Message], losses: list[Any]) -> None:
+    """What the target cannot say is a loss of its kind."""
+    assert losses == lost(*messages)
+
+
+def test_loss_names_its_place() -> None:
+    """A loss names the turn it comes from, its line, and says why."""
+    source = Source("prompt.py", 7)
+    origins: Any = (("assistant", 1, source, None, {}, ()),)
+    message = Message("assistant", (call("a"),), origins=origins)
+    (loss,) = write(whole([HELLO, message]), SIGNING)[1]
+    expected = (
+        "prompt.py:7: hint: a call without a signature (assistant[1]): this model needs one on the "
+        "first call of a step: a substitute is sent"
+    )
+    assert (expected, message) == (str(loss), loss.message)
+
+
+# Reading.
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        ([], ()),
+        ({"contents": [], "config": {"system_instruction": ""}}, ()),
+        ({"contents": ["One."]}, (say("user", "One.", kind="recorded"),)),
+        (
+            {"contents": [], "config": {"system_instruction": "One."}},
+            (say("system", "One.", kind="recorded"),),
+        ),
+        (
+            {"contents": [], "systemInstruction": {"role": "user", "parts": [{"text": "One."}]}},
+            (say("system", "One.", kind="recorded"),),
+        ),
+        ([{"parts": [{"text": "One."}]}], (say("user", "One.", kind="recorded"),)),
+        ([{"role": "model"}], (say("assistant", kind="recorded"),)),
+        (
+            [
+                {
+                    "role": "model",
+                    "parts": [{"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}],
+                }
+            ],
+            (say("assistant", THOUGHT, kind="recorded"),),
+        ),
+        (
+            [{"role": "model", "parts": [{"text": "Yes.", "thought": False, "inline_data": None}]}],
+            (say("assistant", "Yes.", kind="recorded"),),
+        ),
+        (
+            [{"role": "model", "parts": [{"text": "x", "thought_signature": b"sig"}]}],
+            (say("assistant", TextBlock("x", extra=SIGNED), kind="recorded"),),
+        ),
+        (
+            [{"parts": [{"inlineData": {"mimeType": "image/png", "data": b"\x00"}}]}],
+            (say("user", ImageBlock(MediaSource("base64", "AA==", "image/png")), kind="recorded"),),
+        ),
+        (
+            [{"parts": [{"fileData": {"fileUri": "gs://b/a", "mimeType": "video/mp4"}}]}],
+            (
+                say(
+                    "user", VideoBlock(MediaSource("gcs", "gs://b/a", "video/mp4")), kind="recorded"
+                ),
+            ),
+        ),
+        (
+            [{"parts": [{"file_data": {"file_uri": "files/a", "display_name": "A"}}]}],
+            (say("user", DocumentBlock(MediaSource("file_id", "files/a"), "A"), kind="recorded"),),
+        ),
+        (
+            [{"parts": [{"file_data": {"file_uri": "https://e.org/a", "mime_type": "audio/wav"}}]}],
+            (
+                say(
+                    "user",
+                    AudioBlock(MediaSource("url", "https://e.org/a", "audio/wav")),
+                    kind="recorded",
+                ),
+            ),
+        ),
+        (
+            [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}],
+            (
+                say(
+                    "assistant",
+                    UnknownBlock({"executable_code": {"code": "1"}}, "gemini"),
+                    kind="recorded",
+                ),
+            ),
+        ),
+        (
+            [{"parts": [{"inline_data": {"data": "AA==", "x": 1}}]}],
+            (
+                say(
+                    "user",
+                    UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}, "gemini"),
+                    kind="recorded",
+                ),
+            ),
+        ),
+        (
+            [{"parts": [{"text": "x"}, result("a", "y", "f")]}],
+            (say("user", "x", ToolResultBlock("a", (TextBlock("y"),), name="f"), kind="recorded"),),
+        ),
+    ],
+)
+def test_read(data: object, messages: tuple[Message, ...]) -> None:
+    """A payload is read as recorded messages, whichever way its keys are spelled."""
+    assert messages == read(data).messages
+
+
+@typed
+@pytest.mark.parametrize(
+    ("made", "messages"),
+    [
+        (
+            lambda types: {
+                "contents": [],
+                "config": types.GenerateContentConfig(system_instruction="One."),
+            },
+            (say("system", "One.", kind="recorded"),),
+        ),
+        (
+            lambda types: [
+                types.Content(
+                    role="model", parts=[types.Part(text="Rain.", thought_signature=b"sig")]
+                )
+            ],
+            (say("assistant", TextBlock("Rain.", extra=SIGNED), kind="recorded"),),
+        ),
+    ],
+)
+def test_read_objects(made: Any, messages: tuple[Message, ...], types: Any) -> None:
+    """The SDK's own objects are read as what they say."""
+    assert messages == read(made(types)).messages
+
+
+def responded(response: object, **keys: Any) -> list[Any]:
+    """Return a recording of a result."""
+    return [
+        {"parts": [{"functionResponse": {"id": "a", "name": "f", "response": response, **keys}}]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("response", "block"),
+    [
+        ({"output": "x"}, ToolResultBlock("a", (TextBlock("x"),), name="f")),
+        ({"output": ""}, ToolResultBlock("a", name="f")),
+        ({"error": "x"}, ToolResultBlock("a", (TextBlock("x"),), name="f", is_error=True)),
+        ({"output": [1]}, ToolResultBlock("a", (as_json("[1]"),), name="f")),
+        ({"celsius": 7}, ToolResultBlock("a", (as_json('{"celsius": 7}'),), name="f")),
+        ({"error": 5}, ToolResultBlock("a", (as_json("5"),), name="f", is_error=True)),
+        ({"error": None}, ToolResultBlock("a", (as_json('{"error": null}'),), name="f")),
+        (
+            {"error": "x", "code": 3},
+            ToolResultBlock("a", (as_json('{"error": "x", "code": 3}'),), name="f", is_error=True),
+        ),
+        ({}, ToolResultBlock("a", name="f")),
+    ],
+)
+def test_read_result(response: object, block: ToolResultBlock) -> None:
+    """A response is the text of its only key, or its JSON text."""
+    assert (say("tool", block, kind="recorded"),) == read(responded(response)).messages
+
+
+@pytest.mark.parametrize(
+    ("response", "keys"),
+    [
+        ({"temp": 3}, {}),
+        ({"error": "x", "code": 3}, {}),
+        ({"error": {"code": 3}}, {}),
+        ({"error": None}, {}),
+        ({"output": None}, {}),
+        ({"output": {"temp": 3}}, {}),
+        (
+            {"image": {"$ref": "a.png"}},
+            {"parts": [{"inline_data": {**INLINE["inline_data"], "display_name": "a.png"}}]},
+        ),
+    ],
+)
+def test_results_come_back(response: object, keys: dict[str, Any]) -> None:
+    """A result that was an object is written as it was, and loses nothing."""
+    called = {"role": "model", "parts": [use("a", "f", **SIGNED)]}
+    data = [{"role": "user", "parts": [{"text": "x"}]}, called, *responded(response, **keys)]
+    payload, losses = write(read(data), SIGNING)
+    contents: Any = payload["contents"]
+    expected = {"id": "a", "name": "f", "response": response, **keys}
+    assert (expected, ()) == (contents[-1]["parts"][0]["function_response"], losses)
+
+
+def test_read_media_of_a_result() -> None:
+    """The attachments of a result are its blocks, and its further keys stay."""
+    data = responded({"output": "x"}, parts=[INLINE], scheduling="SILENT")
+    block = ToolResultBlock(
+        "a", (TextBlock("x"), PICTURE), name="f", extra={"scheduling": "SILENT"}
+    )
+    assert (say("tool", block, kind="recorded"),) == read(data).messages
+
+
+def test_results_keep_their_keys() -> None:
+    """What a result says of its scheduling is sent back."""
+    data = responded({"output": "x"}, scheduling="SILENT")
+    wire: Any = write(read(data), OLDER)[0]["contents"]
+    expected = {"id": "a", "name": "f", "response": {"output": "x"}, "scheduling": "SILENT"}
+    assert [{"function_response": expected}] == wire[0]["parts"]
+
+
+def unnamed(kind: str, name: str) -> dict[str, Any]:
+    """Return a call or a result without an id."""
+    key = "args" if kind == "function_call" else "response"
+    return {kind: {"name": name, key: {}}}
+
+
+def test_calls_without_ids() -> None:
+    """Calls and results without ids, as older models have them, are paired by name."""
+    calls = [unnamed("function_call", name) for name in ("f", "g", "f")]
+    results = [unnamed("function_response", name) for name in ("g", "f", "f")]
+    data = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+    said, *answers = read([*data, *data]).messages[:4]
+    ids = [block.id for block in said.content if isinstance(block, ToolUseBlock)]
+    answered = [b.tool_use_id for m in answers for b in m.content if isinstance(b, ToolResultBlock)]
+    assert (["call_0", "call_1", "call_2"], ["call_1", "call_0", "call_2"]) == (ids, answered)
+
+
+@every_check
+def test_rounds_without_ids(check: Any) -> None:
+    """Each round of calls without ids gets ids of its own on the wire."""
+    data = [
+        {"role": "model", "parts": [unnamed("function_call", "f")]},
+        {"role": "user", "parts": [unnamed("function_response", "f")]},
+    ]
+    payload, _ = write(read([*data, *data]), OLDER)
+    check(payload, OLDER)
+    ids = [
+        part["function_call"]["id"]
+        for content in json.loads(json.dumps(payload))["contents"]
+        for part in content["parts"]
+        if "function_call" in part
+    ]
+    assert ["call_0", "call_0_2"] == ids
+
+
+def ids_of(messages: tuple[Message, ...]) -> tuple[list[str], list[str]]:
+    """Return the ids of all calls, and those their results have."""
+    blocks = [block for message in messages for block in message.content]
+    calls = [block.id for block in blocks if isinstance(block, ToolUseBlock)]
+    return calls, [block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)]
+
+
+F, G = (unnamed("function_call", name) for name in "fg")
+OF_F, OF_G = (unnamed("function_response", name) for name in "fg")
+
+
+@pytest.mark.parametrize(
+    ("data", "ids"),
+    [
+        pytest.param(
+            [
+                *({"role": "model", "parts": [F]}, {"role": "model", "parts": [G]}),
+                {"role": "user", "parts": [OF_F, OF_G]},
+            ],
+            (["call_0", "call_1"], ["call_0", "call_1"]),
+            id="calls in two contents",
+        ),
+        pytest.param(
+            [{"role": "model", "parts": [F]}, {"role": "user", "parts": [{"text": "x"}, OF_F]}],
+            (["call_0"], ["call_0"]),
+            id="a result behind a text",
+        ),
+        pytest.param(
+            [
+                {"role": "model", "parts": [F, use("call_0", "g")]},
+                {"role": "user", "parts": [OF_F, result("call_0", "y", "g")]},
+            ],
+            (["call_1", "call_0"], ["call_1", "call_0"]),
+            id="an id that is taken",
+        ),
+    ],
+)
+def test_ids_that_are_given(data: list[Any], ids: Any) -> None:
+    """Calls of one turn have different ids, and each result that of its call, wherever it is."""
+    messages = read([{"parts": [{"text": "x"}]}, *data]).messages
+    assert ids == ids_of(messages)
+
+
+def test_calls_in_two_contents_are_one_turn() -> None:
+    """Calls that follow one another are of one turn, so that their results answer all."""
+    data = [{"role": "model", "parts": [F]}, {"role": "model", "parts": [{"text": "x"}, G]}]
+    assert ["assistant"] == [message.role for message in read(data).messages]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"tools": [{"google_search": {}}, {"function_declarations": [DECLARED]}]},
+        {
+            "tools": [
+                {
+                    "function_declarations": [
+                        {"name": "f", "parameters": {"type": "OBJECT"}, "behavior": "BLOCKING"}
+                    ]
+                }
+            ]
+        },
+        {
+            "tools": [{"function_declarations": [DECLARED]}],
+            "tool_config": {
+                "function_calling_config": {"mode": "ANY", "allowed_function_names": ["look_up"]}
+            },
+        },
+        {"response_mime_type": "application/json", "response_json_schema": {"type": "object"}},
+    ],
+)
+def test_settings_come_back(config: Any) -> None:
+    """What a payload says beside its contents is read and written as it was."""
+    payload = {"contents": [{"role": "user", "parts": [{"text": "x"}]}], "config": config}
+    assert payload == write(read(payload), SIGNING)[0]
+
+
+REST = {
+    "contents": [],
+    "tools": [
+        {"googleSearch": {}},
+        {
+            "functionDeclarations": [
+                {
+                    "name": "f",
+                    "description": "d",
+                    "parameters": {
+                        "type": "OBJECT",
+                        "properties": {"type": {"type": "ARRAY", "items": {"type": "STRING"}}},
+                        "anyOf": [{"type": "NULL"}],
+                    },
+                }
+            ]
+        },
+    ],
+    "toolConfig": {"functionCallingConfig": {"mode": "auto"}},
+    "generationConfig": {"responseSchema": {"type": "INTEGER"}, "temperature": 1},
+}
+
+
+def test_read_body() -> None:
+    """A body that was sent is read too; the schemas of Gemini's own dialect become JSON schemas."""
+    prompt = read(REST)
+    schema = {
+        "type": "object",
+        "properties": {"type": {"type": "array", "items": {"type": "string"}}},
+        "anyOf": [{"type": "null"}],
+    }
+    (search, function) = prompt.tools
+    expected: Any = ({"google_search": {}}, "f", "d", schema, "auto", {"type": "integer"})
+    found = (search.raw, function.name, function.description, function.input_schema)
+    assert expected == (*found, prompt.tool_choice, prompt.output and prompt.output.schema)
+
+
+@pytest.mark.parametrize(
+    ("calling", "choice"),
+    [
+        ({}, None),
+        ({"mode": "MODE_UNSPECIFIED"}, None),
+        ({"mode": "AUTO"}, "auto"),
+        ({"mode": "NONE"}, "none"),
+        ({"mode": "ANY"}, "required"),
+        ({"mode": "ANY", "allowedFunctionNames": ["f"]}, "f"),
+    ],
+)
+def test_read_choice(calling: object, choice: str | None) -> None:
+    """A mode is a choice; one allowed name is that tool."""
+    data = {"contents": [], "config": {"tool_config": {"function_calling_config": calling}}}
+    assert choice == read(data).tool_choice
+
+
+@typed
+def test_read_choice_of_the_sdk(types: Any) -> None:
+    """The SDK's own mode is a choice, too."""
+    calling = {"mode": types.FunctionCallingConfigMode.NONE}
+    data = {"contents": [], "config": {"tool_config": {"function_calling_config": calling}}}
+    assert "none" == read(data).tool_choice
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (7, "'contents' is a list, not int"),
+        ({}, "'contents' is needed"),
+        ({"contents": {"content": "x"}}, "contents[0]: 'parts' is needed"),
+        ({"contents": [], "config": [7]}, "a dictionary is needed, not list"),
+        (
+            {"contents": [], "system_instruction": 7},
+            "system_instruction: a dictionary is needed, not int",
+        ),
+        ([7], "contents[0]: a dictionary is needed, not int"),
+        (["x", {"role": "tool"}], "contents[1]: unknown 'role' 'tool'"),
+        ([{"role": 7}], "contents[0]: unknown 'role' 7"),
+        ([{"parts": 7}], "contents[0]: 'parts' is a list, not int"),
+        (
+            [{"parts": [{"text": "x"}, {"text": 7}]}],
+            "contents[0]: parts[1]: 'text' is a string, not int",
+        ),
+        ([{"parts": [{"functionCall": {}}]}], "contents[0]: parts[0]: 'name' is needed"),
+        (
+            [{"parts": [{"functionCall": {"name": "f", "args": [1]}}]}],
+            "contents[0]: parts[0]: a dictionary is needed, not list",
+        ),
+        (responded([1]), "contents[0]: parts[0]: a dictionary is needed, not list"),
+        (
+            responded({}, parts=[7]),
+            "contents[0]: parts[0]: parts[0]: a dictionary is needed, not int",
+        ),
+        ({"contents": [], "tools": [7]}, "tools[0]: a dictionary is needed, not int"),
+        (
+            {"contents": [], "tools": [{"functionDeclarations": [{}]}]},
+            "tools[0]: function_declarations[0]: 'name' is needed",
+        ),
+        (
+            {"contents": [], "tool_config": {"function_calling_config": {"mode": "SOME"}}},
+            "unknown 'mode' 'SOME'",
+        ),
+        (
+            {"contents": [], "tool_config": {"function_calling_config": {"mode": "VALIDATED"}}},
+            "unknown 'mode' 'VALIDATED'",
+        ),
+        (
+            {
+                "contents": [],
+                "tool_config": {
+                    "function_calling_config": {
+                        "mode": "ANY",
+                        "allowed_function_names": ["f", "g"],
+                    }
+                },
+            },
+            "several functions are allowed, not all",
+        ),
+        (
+            {"contents": [], "config": {"response_mime_type": "application/json"}},
+            "'response_mime_type' 'application/json' without a schema",
+        ),
+        (
+            {
+                "contents": [],
+                "config": {
+                    "response_mime_type": "text/x.enum",
+                    "response_schema": {"type": "STRING", "enum": ["a"]},
+                },
+            },
+            "unknown 'response_mime_type' 'text/x.enum'",
+        ),
+    ],
+)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the index and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+OTHERS = (
+    "it looks like a message of another provider: History.from_openai, from_anthropic, from_bedrock"
+)
+
+
+@pytest.mark.parametrize(
+    ("item", "fix"),
+    [
+        ({"role": "user", "content": "hi"}, OTHERS),
+        ({"role": "assistant", "tool_calls": []}, OTHERS),
+        (
+            {"type": "text", "text": "hi"},
+            "it looks like a block or an item of another provider: History.from_openai_responses",
+        ),
+        ({"candidates": []}, "it looks like a response: Message.from_response(it)"),
+        ({"contents": []}, "it looks like a payload, which stands alone"),
+        ({"words": "hi"}, "give {'role': 'user', 'parts': [...]}"),
+    ],
+)
+def test_no_content(item: object, fix: str) -> None:
+    """What is no content is an error that says what it looks like, and is never an empty turn."""
+    with pytest.raises(DataError) as caught:
+        read([item])
+    assert ("contents[0]: 'parts' is needed", fix) == (caught.value.what, caught.value.fix)
+
+
+ONE = (say("user", "One.", kind="recorded"),)
+PICTURED = (say("user", "One.", PICTURE, kind="recorded"),)
+FILM = MediaSource("url", "https://www.youtube.com/watch?v=x")
+FILES = (
+    say("user", *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2, kind="recorded"),
+)
+
+
+FILE = {"file_uri": UPLOADED, "mime_type": "image/png"}
+BYTES = {"inline_data": {"data": base64.b64decode(PNG), "mime_type": "image/png"}}
+
+
+@pytest.mark.parametrize(
+    ("contents", "messages"),
+    [
+        pytest.param("One.", ONE, id="a text"),
+        pytest.param({"parts": [{"text": "One."}]}, ONE, id="a content"),
+        pytest.param({"text": "One."}, ONE, id="a part"),
+        pytest.param([{"text": "One."}], ONE, id="a part in a list"),
+        pytest.param([{"parts": {"text": "One."}}], ONE, id="a content of one part"),
+        pytest.param([{"parts": ["One."]}], ONE, id="a text for a part"),
+        pytest.param(["One.", BYTES], PICTURED, id="a text and a picture"),
+        pytest.param([["One.", BYTES]], PICTURED, id="a list in the list"),
+        pytest.param([FILE, FILE], FILES, id="files"),
+        pytest.param(
+            ["One.", F, OF_F, "Two."],
+            (
+                *ONE,
+                say("assistant", call("call_0", "f", "{}"), kind="recorded"),
+                say("tool", ToolResultBlock("call_0", name="f"), kind="recorded"),
+                say("user", "Two.", kind="recorded"),
+            ),
+            id="a call and its result",
+        ),
+        pytest.param(
+            ["One.", {"parts": [{"text": "One."}]}, "One."], ONE * 3, id="a content between"
+        ),
+    ],
+)
+def test_read_contents(contents: object, messages: tuple[Message, ...]) -> None:
+    """All that the SDK takes for contents is read; parts on their own are one content."""
+    assert messages == read({"contents": contents}).messages
+
+
+def picture(types: Any) -> Any:
+    """Return a picture as the SDK's part."""
+    return types.Part.from_bytes(data=base64.b64decode(PNG), mime_type="image/png")
+
+
+@typed
+@pytest.mark.parametrize(
+    ("made", "messages"),
+    [
+        pytest.param(lambda types: types.UserContent("One."), ONE, id="a content"),
+        pytest.param(lambda types: [types.Part.from_text(text="One.")], ONE, id="a part"),
+        pytest.param(lambda types: ["One.", picture(types)], PICTURED, id="a picture"),
+        pytest.param(lambda types: [["One.", picture(types)]], PICTURED, id="a list in the list"),
+        pytest.param(
+            lambda types: [types.File(uri=UPLOADED, mime_type="image/png"), FILE], FILES, id="files"
+        ),
+    ],
+)
+def test_read_contents_of_the_sdk(made: Any, messages: tuple[Message, ...], types: Any) -> None:
+    """The SDK's own contents, parts and files are read, alone and among others."""
+    assert messages == read({"contents": made(types)}).messages
+
+
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        ("One.", ["One."]),
+        (["One.", "Two."], ["One.", "Two."]),
+        ({"text": "One."}, ["One."]),
+        ({"parts": {"text": "One."}}, ["One."]),
+    ],
+)
+def test_read_system(given: object, texts: list[str]) -> None:
+    """A system instruction is a content, its parts, or one of them."""
+    (said,) = read({"contents": [], "system_instruction": given}).messages
+    assert say("system", *texts, kind="recorded") == said
+
+
+@typed
+def test_read_system_of_the_sdk(types: Any) -> None:
+    """A system instruction may be the SDK's own content."""
+    data = {"contents": [], "system_instruction": types.UserContent("One.")}
+    assert (say("system", "One.", kind="recorded"),) == read(data).messages
+
+
+@pytest.mark.parametrize(
+    ("data", "block"),
+    [
+        ({"file_uri": FILM.value}, VideoBlock(FILM)),
+        ({"file_uri": FILM.value, "mime_type": "video/*"}, VideoBlock(FILM)),
+        (
+            {"file_uri": "https://e.org/a.png?x"},
+            ImageBlock(MediaSource("url", "https://e.org/a.png?x")),
+        ),
+        (
+            {"file_uri": "http://e.org/a", "mime_type": "image/png"},
+            ImageBlock(MediaSource("url", "http://e.org/a", "image/png")),
+        ),
+    ],
+)
+def test_read_address(data: object, block: Block) -> None:
+    """Where no type tells what an address leads to, the address does."""
+    assert (block,) == read([{"file_data": data}]).messages[0].content
+
+
+def test_films_come_back() -> None:
+    """A film at YouTube, which need not tell its type, is sent."""
+    data = [{"parts": [{"file_data": {"file_uri": FILM.value}}]}]
+    payload, losses = write(read(data), OLDER)
+    contents: Any = payload["contents"]
+    assert ([file(FILM.value, "video/mp4")], ()) == (contents[0]["parts"], losses)
+
+
+@pytest.mark.parametrize("key", ["partialArgs", "willContinue"])
+def test_streamed_call(key: str) -> None:
+    """A call whose arguments are not whole yet is a loss of content."""
+    call = {"name": "f", key: [{"jsonPath": "$.a", "stringValue": "x"}]}
+    losses = write(read(["x", {"function_call": call}, "x"]), OLDER)[1]
+    assert [("content", "unknown block")] == named(losses)
+
+
+def test_broken_arguments() -> None:
+    """Arguments that are no object but text are kept as they came."""
+    data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": "{bad"}}]}]
+    assert (call("call_0", "f", "{bad"),) == read(data).messages[0].content
+
+
+def test_both_configurations() -> None:
+    """A body's own settings are read beside a ``config``."""
+    data = {
+        "contents": [],
+        "config": {"system_instruction": "One."},
+        "generation_config": {"response_json_schema": {"type": "object"}},
+    }
+    assert OutputSchema({"type": "object"}) == read(data).output
+
+
+def test_all_functions_are_allowed() -> None:
+    """Where one of all functions has to be called, any may be."""
+    choice = {"mode": "ANY", "allowed_function_names": ["g", "f"]}
+    declared = [{"function_declarations": [{"name": "f"}, {"name": "g"}]}]
+    tool_config = {"function_calling_config": choice}
+    data = {"contents": [], "tools": declared, "tool_config": tool_config}
+    assert "required" == read(data).tool_choice
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+        ({"type": "STRING", "nullable": False}, {"type": "string"}),
+        (
+            {"type": "STRING", "format": "enum", "enum": ["A"], "nullable": True},
+            {"type": ["string", "null"], "enum": ["A", None]},
+        ),
+        (
+            {"any_of": [{"type": "STRING"}], "nullable": True},
+            {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        ),
+        (
+            {"type": "ARRAY", "minItems": "1", "max_items": 3, "items": {"maxLength": "9"}},
+            {"type": "array", "minItems": 1, "maxItems": 3, "items": {"maxLength": 9}},
+        ),
+        (
+            {"properties": {"any_of": {}, "b": {"type": "STRING"}}, "propertyOrdering": ["b"]},
+            {"properties": {"b": {"type": "string"}, "any_of": {}}},
+        ),
+        (
+            {"enum": [{"type": "A"}], "default": {"type": "A"}, "example": {"type": "A"}},
+            {"enum": [{"type": "A"}], "default": {"type": "A"}, "examples": [{"type": "A"}]},
+        ),
+        (
+            {"defs": {"a": {"type": "STRING"}}, "ref": "#/$defs/a"},
+            {"$defs": {"a": {"type": "string"}}, "$ref": "#/$defs/a"},
+        ),
+        (
+            {"type": "TYPE_UNSPECIFIED", "additional_properties": {"type": "STRING"}},
+            {"additionalProperties": {"type": "string"}},
+        ),
+        (
+            {"type": ["STRING", "NULL"], "format": "date-time"},
+            {"type": ["string", "null"], "format": "date-time"},
+        ),
+    ],
+)
+def test_read_schema(schema: Any, expected: Any) -> None:
+    """A schema of Gemini's own dialect is read as a JSON schema, the same for every provider."""
+    tools = [{"function_declarations": [{"name": "f", "parameters": schema}]}]
+    (tool,) = read({"contents": [], "tools": tools}).tools
+    assert json.dumps(expected) == json.dumps(tool.input_schema)
+
+
+def test_payload_is_its_own() -> None:
+    """Changing a payload changes nothing that it was written of."""
+    block = UnknownBlock({"tool_call": {"args": [1]}})
+    sent(HELLO, say("assistant", block))[1][1][0]["tool_call"]["args"].append(2)
+    assert {"tool_call": {"args": [1]}} == block.data
+
+
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_arguments(depth: int) -> None:
+    """Arguments of any depth are read, and written as far as JSON goes."""
+    args: dict[str, Any] = {}
+    for _ in range(depth):
+        args = {"a": args}
+    data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": args}}]}]
+    assert ("hint", "arguments of f") in named(write(read(data), OLDER)[1])
+
+
+# Responses.
+
+USAGE = {
+    "promptTokenCount": 10,
+    "cachedContentTokenCount": 4,
+    "toolUsePromptTokenCount": 1,
+    "candidatesTokenCount": 5,
+    "thoughtsTokenCount": 3,
+    "totalTokenCount": 19,
+}
+COUNTED = {"input": 11, "output": 8, "cache_read": 4, "reasoning": 3}
+REPLY = {
+    "candidates": [
+        {
+            "content": {
+                "role": "model",
+                "parts": [
+                    {"text": "Hm.", "thought": True},
+                    {
+                        "functionCall": {"id": "a", "name": "f", "args": {"a_b": 1}},
+                        "thoughtSignature": "c2n_",
+                    },
+                ],
+            },
+            "finishReason": "STOP",
+        }
+    ],
+    "usageMetadata": USAGE,
+}
+SAID = (["reasoning", "tool_use"], "tool_use", COUNTED, [b"si\xff"])
+
+
+def read_from(data: object) -> tuple[Any, ...]:
+    """Return what is read from a response: kinds of blocks, end, counts, decoded signatures."""
+    found = read_response(data)
+    signatures = [
+        block.extra["thought_signature"] for block in found.content if type(block) is ToolUseBlock
+    ]
+    decoded = [base64.urlsafe_b64decode(signature) for signature in signatures]
+    kinds = [block.type for block in found.content]
+    return (kinds, found.finish_reason, found.token_usage, decoded)
+
+
+def test_response() -> None:
+    """A response is what the model said, why it stopped and what was counted."""
+    assert SAID == read_from(REPLY)
+
+
+@typed
+@pytest.mark.parametrize(
+    "dumped",
+    [
+        pytest.param(lambda typed: typed, id="the SDK's object"),
+        pytest.param(
+            lambda typed: typed.model_dump(mode="json", exclude_none=True), id="dumped for JSON"
+        ),
+        pytest.param(lambda typed: typed.model_dump(), id="dumped"),
+        pytest.param(lambda typed: typed.to_json_dict(), id="dumped by the SDK"),
+    ],
+)
+def test_response_of_the_sdk(dumped: Any, types: Any) -> None:
+    """The SDK's response says the same as its body."""
+    assert SAID == read_from(dumped(types.GenerateContentResponse.model_validate(REPLY)))
+
+
+def test_response_comes_back() -> None:
+    """What a model said is sent back as it was."""
+    wire = sent(HELLO, read_response(REPLY), answer("a", "x"), facts=SIGNING)[1]
+    called = {"function_call": {"id": "a", "name": "f", "args": {"a_b": 1}}}
+    parts = [{"text": "Hm.", "thought": True}, {**called, "thought_signature": "c2n_"}]
+    assert ("model", parts) == wire
+
+
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [
+        ("STOP", "stop"),
+        ("MAX_TOKENS", "length"),
+        ("SAFETY", "filtered"),
+        ("RECITATION", "filtered"),
+        ("CONTINUATION", "paused"),
+        ("MALFORMED_FUNCTION_CALL", "MALFORMED_FUNCTION_CALL"),
+        (None, None),
+    ],
+)
+def test_finish_reason(reason: object, word: str | None) -> None:
+    """Why a model stopped is told in the library's words, where it has one."""
+    assert word == read_response({"candidates": [{"finish_reason": reason}]}).finish_reason
+
+
+@typed
+def test_reasons_of_the_sdk(types: Any) -> None:
+    """The SDK's own reasons are told in the same words."""
+    ended = {"candidates": [{"finish_reason": types.FinishReason.RECITATION}]}
+    blocked = {"promptFeedback": {"blockReason": types.BlockedReason.JAILBREAK}}
+    assert ("filtered", ((), "filtered", None)) == (
+        read_response(ended).finish_reason,
+        nothing_said(blocked),
+    )
+
+
+def nothing_said(data: object) -> tuple[Any, ...]:
+    """Return what a response without an answer says, and why."""
+    found = read_response(data)
+    return (found.content, found.finish_reason, found.token_usage)
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", "JAILBREAK"])
+def test_blocked_response(reason: object) -> None:
+    """A request that was blocked has no candidate, and nothing was said."""
+    assert ((), "filtered", None) == nothing_said({"promptFeedback": {"blockReason": reason}})
+
+
+@pytest.mark.parametrize("candidates", [{}, {"candidates": None}, {"candidates": []}])
+def test_response_without_candidates(candidates: dict[str, Any]) -> None:
+    """A response that only counts is an empty message with what was counted."""
+    found = read_response({**candidates, "usageMetadata": USAGE, "modelVersion": "x"})
+    assert ((), None, COUNTED) == (found.content, found.finish_reason, found.token_usage)
+
+
+def test_calls_of_a_response_have_ids() -> None:
+    """Calls without ids get some where they are read."""
+    data = {"candidates": [{"content": {"role": "model", "parts": [F, G]}}]}
+    assert (["call_0", "call_1"], []) == ids_of((read_response(data),))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (7, "a dictionary is needed, not int"),
+        ({}, "'candidates' is needed"),
+        ({"choices": []}, "'candidates' is needed"),
+        ({"candidates": 7}, "'candidates' is a list, not int"),
+        (
+            {"candidates": [{"content": {"parts": [{"text": 7}]}}]},
+            "parts[0]: 'text' is a string, not int",
+        ),
+    ],
+)
+def test_response_error(data: object, what: str) -> None:
+    """What is no response is an error."""
+    with pytest.raises(DataError) as caught:
+        read_response(data)
+    assert what == caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (
+            {"properties": {"a": {"ref": "#/defs/X"}}, "defs": {"X": {"type": "STRING"}}},
+            {"properties": {"a": {"$ref": "#/$defs/X"}}, "$defs": {"X": {"type": "string"}}},
+        ),
+        (
+            {"$ref": "#/$defs/X", "nullable": True},
+            {"anyOf": [{"$ref": "#/$defs/X"}, {"type": "null"}]},
+        ),
+        (
+            {"anyOf": [{"type": "NULL"}, {"type": "STRING"}], "nullable": True},
+            {"anyOf": [{"type": "null"}, {"type": "string"}]},
+        ),
+    ],
+)
+def test_references_and_null(given: Any, read: Any) -> None:
+    """A reference follows its definitions, and what may be null says so wherever it can."""
+    assert read == json_schema(given)
+
+
+def test_a_result_that_names_its_call() -> None:
+    """A result without an id does not take the call another result names."""
+    calls = [{"function_call": {"id": "x", "name": "f"}}, {"function_call": {"name": "f"}}]
+    results = [
+        {"function_response": {"name": "f", "response": {"output": "second"}}},
+        {"function_response": {"id": "x", "name": "f", "response": {"output": "first"}}},
+    ]
+    contents = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": calls},
+        {"role": "user", "parts": results},
+    ]
+    prompt = read(contents)
+    ids = [block.tool_use_id for m in prompt.messages if m.role == "tool" for block in m.content]  # type: ignore[union-attr]
+    assert ["call_0", "x"] == ids

@@ -1,0 +1,1239 @@
+"""OpenAI Chat Completions, written and read."""
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DataError,
+    DocumentBlock,
+    Event,
+    History,
+    ImageBlock,
+    Loss,
+    MediaSource,
+    Message,
+    ModelFacts,
+    OutputSchema,
+    Prompt,
+    ReasoningBlock,
+    Source,
+    System,
+    TextBlock,
+    Timeline,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    User,
+    UserAction,
+    VideoBlock,
+    render,
+)
+from tests.folding import failures, unequal
+from tests.internals import Kind, Role, facts_for
+from tests.internals import read_openai_chat as read
+from tests.internals import read_response_openai_chat as read_response
+from tests.internals import write_openai_chat as write
+from tests.providers.conversations import (
+    ASK,
+    CONVERSATIONS,
+    FORM,
+    LONG_ID,
+    LOOK_UP,
+    PDF,
+    PNG,
+    WAV,
+    answer,
+    call,
+    marked,
+    media,
+    say,
+    whole,
+)
+from tests.providers.every_target import check, check_rules
+from tests.providers.laws import Prompts, all_answered, changed_on_its_way, refused, unlawful
+from tests.providers.recorder import Clients
+from tests.searching import outcomes
+
+OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
+COMPATIBLE = facts_for(None, "openai_compatible")
+NEITHER = facts_for("o1-mini", None)
+FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
+
+TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
+# A block no type of this version knows is sent as it came, so no checker knows it either.
+KNOWN = {name: prompt for name, prompt in TABLE.items() if name != "unknown blocks"}
+
+typed = pytest.mark.sdk("openai")
+every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
+MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+NOTHING = ("hint", "messages")
+
+
+def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
+    """Return the wire form of messages, losses aside."""
+    return list(write(whole(messages), facts)[0]["messages"])
+
+
+def lost(*messages: Message, facts: ModelFacts = OPENAI) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss."""
+    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
+
+
+def text(part: str, **keys: Any) -> dict[str, Any]:
+    """Return a text part."""
+    return {"type": "text", "text": part, **keys}
+
+
+def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> dict[str, Any]:
+    """Return a call in wire form."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+# Every conversation.
+
+
+@typed
+@every_target
+def test_accepted(facts: ModelFacts) -> None:
+    """Every conversation is written as the SDK's types and the service's rules ask."""
+    assert [] == refused(KNOWN, facts, check)
+
+
+@every_target
+def test_by_the_rules(facts: ModelFacts) -> None:
+    """Every conversation is written as the service's rules ask."""
+    assert [] == refused(KNOWN, facts, check_rules)
+
+
+@every_target
+def test_law(facts: ModelFacts) -> None:
+    """What is written of any conversation, read and written again is the same bytes."""
+    assert [] == unlawful(TABLE, facts, json.dumps)
+
+
+@typed
+def test_sent(clients: Clients) -> None:
+    """The real client sends every payload unchanged."""
+    assert [] == changed_on_its_way(
+        TABLE, OPENAI, clients.openai, lambda p: {"model": "gpt-5.6-sol", **p}
+    )
+
+
+def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return where a conversation that comes back is another, or has a loss."""
+
+    def wrong(name: str) -> str:
+        messages = recorded[name]
+        expected = [
+            {key: message[key] for key in message if (message["role"], key) != ("tool", "name")}
+            for message in messages
+        ]
+        found = written(*read(messages).messages), write(read(expected), OPENAI)[1]
+        return unequal((expected, ()), found)
+
+    return failures(recorded, wrong)
+
+
+def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
+    """A recorded conversation comes back as it was, the tools' names on results aside."""
+    assert [] == changed(recorded)
+
+
+@typed
+@pytest.mark.slow
+def test_recorded_accepted(recordings: Prompts) -> None:
+    """What is written of a recorded conversation, up to its last answer, is accepted."""
+    assert [] == refused(all_answered(recordings), OPENAI, check)
+
+
+# The property.
+
+_any_text = st.text(max_size=6)
+_wild_text = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(["", LONG_ID, "a.b"])
+_caches = st.sampled_from([None, None, "default", "5m", "1h"])
+_titles = st.none() | _wild_text
+_media_types = st.sampled_from(
+    [
+        *(None, "", "image/png", "Image/JPG", "image/bmp", "audio/WAV", "audio/mp3"),
+        *("application/pdf", "x;base64,y", "a,b", " ;x"),
+    ]
+)
+_sources = st.builds(
+    MediaSource,
+    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
+    _wild_text | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "x;base64,y"]),
+    _media_types,
+)
+_texts = st.builds(
+    TextBlock,
+    _any_text | st.sampled_from(["\n\n", "\n\na"]),
+    _caches,
+    st.sampled_from([{}, {}, {"refusal": True}, {"x": 1}, {"audio": {"id": "audio_2"}}]),
+)
+_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
+    lambda kind: st.builds(
+        kind, _sources, _titles, st.sampled_from([None, "low", "closely"]), _caches
+    )
+)
+_calls = st.builds(
+    ToolUseBlock,
+    _wild_text,
+    _wild_text,
+    _wild_text,
+    _caches,
+    st.sampled_from([{}, {"custom": True}]),
+)
+_others = st.builds(ReasoningBlock, _any_text) | st.sampled_from(
+    [
+        UnknownBlock({"type": "hologram"}),
+        UnknownBlock({"type": "hologram", **MARK}, "openai"),
+        UnknownBlock({"type": "hologram"}, "gemini"),
+        UnknownBlock({"type": "tool_use", "input": {}}),
+        UnknownBlock({"type": "text", "text": 7}),
+        UnknownBlock({"type": "chat_audio", "audio": {"id": "audio_1"}}, "openai"),
+    ]
+)
+_results = st.builds(
+    ToolResultBlock,
+    _wild_text,
+    st.lists(_texts | _attachments | _others, max_size=3).map(tuple),
+    st.none() | _any_text,
+    st.booleans(),
+    st.none() | st.just("timeout_error"),
+    _caches,
+)
+_blocks: st.SearchStrategy[Block] = st.one_of(_texts, _attachments, _calls, _others, _results)
+_roles: st.SearchStrategy[Role] = st.sampled_from(["system", "developer", "user", "assistant"])
+_kinds: st.SearchStrategy[Kind] = st.sampled_from(
+    ["written", "recorded", "recorded_system", "event", "request"]
+)
+_messages = st.builds(
+    Message, _roles, st.lists(_blocks, max_size=4).map(tuple), name=_titles, kind=_kinds
+) | st.builds(
+    Message, st.just("tool"), st.lists(_results, max_size=2).map(tuple), name=_titles, kind=_kinds
+)
+
+
+@given(messages=st.lists(_messages, max_size=8), facts=st.sampled_from([*FACTS.values()]))
+def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
+    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
+    payload, _ = write(whole(messages), facts)
+    text = json.dumps(payload, ensure_ascii=False).encode()
+    assert text == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
+
+
+@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
+def test_append_only(messages: list[Message], more: list[Message]) -> None:
+    """Further messages change nothing that is written before them, cache marks aside."""
+    unmarked = facts_for(None, "openai")
+    before = written(*messages, facts=unmarked)
+    assert before == written(*messages, *more, facts=unmarked)[: len(before)]
+
+
+def texts_of(message: dict[str, Any]) -> str:
+    """Return the texts of a message, with nothing between them."""
+    content = message["content"]
+    parts = [text(content)] if isinstance(content, str) else content or ()
+    return "".join(part.get("text", f"<{part['type']}>") for part in parts)
+
+
+@given(messages=st.lists(_messages, max_size=6))
+def test_marks_change_no_text(messages: list[Message]) -> None:
+    """With marks and without them, the same text is sent."""
+    bare = facts_for(None, "openai")
+    assert [*map(texts_of, written(*messages, facts=bare))] == [*map(texts_of, written(*messages))]
+
+
+@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
+def test_further_content_changes_no_text(more: Block) -> None:
+    """What comes behind texts, a picture or a marked text, changes nothing before it."""
+    before, after = (
+        written(say("user", "a", "b")),
+        written(say("user", "a", "b", more)),
+    )
+    assert ("a\n\nb", True) == (
+        before[0]["content"],
+        after[0]["content"][0]["text"].startswith("a\n\nb"),
+    )
+
+
+@given(ids=st.lists(_wild_text | st.text(min_size=30, max_size=60), unique=True, max_size=8))
+def test_ids_stay_apart(ids: list[str]) -> None:
+    """Any different ids stay different, on calls and results alike."""
+    wire = written(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
+    made = [made["id"] for message in wire[:1] for made in message.get("tool_calls", ())]
+    assert (len(ids), made) == (len(set(made)), [result["tool_call_id"] for result in wire[1:]])
+
+
+# What is written.
+
+
+@pytest.mark.parametrize(
+    ("message", "wire"),
+    [
+        (say("user", "a"), [{"role": "user", "content": "a"}]),
+        (say("user", "a", "", "b"), [{"role": "user", "content": "a\n\nb"}]),
+        (say("user", ""), []),
+        (say("assistant", "", ReasoningBlock("Hm.")), []),
+        (
+            say("assistant", call("a")),
+            [{"role": "assistant", "content": None, "tool_calls": [function("a")]}],
+        ),
+        (
+            say("assistant", call("a"), "b", call("c")),
+            [{"role": "assistant", "content": "b", "tool_calls": [function("a"), function("c")]}],
+        ),
+        (answer("a"), [{"role": "tool", "tool_call_id": "a", "content": ""}]),
+        (answer("a", "b", "", "c"), [{"role": "tool", "tool_call_id": "a", "content": "b\n\nc"}]),
+        (
+            say("tool", ToolResultBlock("a"), ToolResultBlock("b", (TextBlock("c"),))),
+            [
+                {"role": "tool", "tool_call_id": "a", "content": ""},
+                {"role": "tool", "tool_call_id": "b", "content": "c"},
+            ],
+        ),
+        (
+            say("user", "c", ToolResultBlock("a", (TextBlock("b"),))),
+            [
+                {"role": "tool", "tool_call_id": "a", "content": "b"},
+                {"role": "user", "content": "c"},
+            ],
+        ),
+        (
+            say("assistant", TextBlock("No.", extra={"refusal": True})),
+            [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}],
+        ),
+        (
+            say("user", TextBlock("No.", extra={"refusal": True})),
+            [{"role": "user", "content": "No."}],
+        ),
+        (
+            say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
+            [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                    ],
+                }
+            ],
+        ),
+    ],
+)
+def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
+    """Texts join with a blank line, calls stand beside them, each result is its own message."""
+    assert (wire, []) == (
+        written(message),
+        [loss for loss in lost(message) if "reasoning" not in loss[1] and loss != NOTHING],
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "roles"),
+    [
+        (OPENAI, ["system", "system", "developer", "user", "system", "developer"]),
+        (COMPATIBLE, ["system", "system", "system", "user", "system", "system"]),
+        (NEITHER, ["user"] * 6),
+    ],
+)
+def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
+    """Instructions stay in place, each in its role; without a developer role all are system.
+
+    Where a model takes neither, all are a user's.
+    """
+    said: list[Role] = ["system", "system", "developer", "user", "system", "developer"]
+    wire = written(*(say(role, "a") for role in said), facts=facts)
+    assert roles == [message["role"] for message in wire]
+
+
+@pytest.mark.parametrize(
+    ("role", "kind", "sent"),
+    [
+        ("system", "event", "system"),
+        ("system", "request", "system"),
+        ("developer", "recorded_system", "system"),
+        ("developer", "recorded", "developer"),
+        ("developer", "event", "developer"),
+        ("developer", "request", "developer"),
+        ("user", "recorded_system", "user"),
+    ],
+)
+@pytest.mark.parametrize("name", [None, "boss"])
+def test_role_in_the_middle(role: Role, kind: Kind, sent: str, name: str | None) -> None:
+    """In mid-conversation only what was asked or recorded as a system message is sent as one."""
+    wire = written(say("user", "a"), say(role, "b", kind=kind, name=name))
+    entry = {"role": sent, "content": "b"} | ({"name": name} if name else {})
+    assert [{"role": "user", "content": "a"}, entry] == wire
+
+
+@given(messages=st.lists(_messages, max_size=8))
+def test_any_developer_is_system_where_there_is_none(messages: list[Message]) -> None:
+    """For any messages, a target without the role gets as system what others get as developer."""
+    told = ModelFacts(developer=True)
+    wire = [
+        {**m, "role": m["role"].replace("developer", "system")}
+        for m in written(*messages, facts=told)
+    ]
+    assert wire == written(*messages, facts=ModelFacts())
+
+
+def test_an_event_mapped_to_system() -> None:
+    """An event whose role is to be system is a system message, where it was written."""
+    tree = Timeline(System("s"), User("u"), Event(UserAction("left")), User("v"))
+    mapped: Any = {"role_mapping": {"event": "system"}}
+    payload = render(tree, model="gpt-5", transformation=mapped).to_openai()
+    assert ["system", "user", "system", "user"] == [m["role"] for m in payload["messages"]]
+
+
+def test_recorded_systems_come_back() -> None:
+    """System messages of a recording come out in their role and place, through a render too."""
+    recorded = [
+        {"role": role, "content": role}
+        for role in ("system", "user", "system", "assistant", "user", "developer")
+    ]
+    payload = render(History.from_openai(recorded), model="gpt-5").to_openai()
+    assert (recorded, recorded) == (written(*read(recorded).messages), payload["messages"])
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ((), "Error: unknown"),
+        (("no",), "Error: no"),
+        (("Error: no",), "Error: no"),
+        (("ERROR:no", "x"), "ERROR:no\n\nx"),
+        (("Errors", "x"), "Error: Errors\n\nx"),
+    ],
+)
+def test_error(said: tuple[str, ...], told: str) -> None:
+    """A failed result says so in its text, once."""
+    message = answer("a", *said, is_error=True)
+    assert [told] == [wire["content"] for wire in written(message)]
+
+
+def test_error_type() -> None:
+    """A failed result without text tells the type of the error."""
+    message = say("tool", ToolResultBlock("a", is_error=True, error_type="timeout_error"))
+    assert "Error: timeout_error" == written(message)[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
+            {
+                "type": "image_url",
+                "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"},
+            },
+        ),
+        (
+            ImageBlock(media("url", "https://example.org/a.png")),
+            {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+        ),
+        (
+            AudioBlock(media("base64", WAV, "audio/x-wav")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+        ),
+        (
+            AudioBlock(media("base64", WAV, "audio/mpeg")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
+        ),
+        (
+            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf"),
+            {
+                "type": "file",
+                "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"},
+            },
+        ),
+        (
+            DocumentBlock(media("base64", PDF)),
+            {
+                "type": "file",
+                "file": {
+                    "file_data": f"data:application/pdf;base64,{PDF}",
+                    "filename": "document.pdf",
+                },
+            },
+        ),
+        (
+            DocumentBlock(media("base64", "YSxi", "text/csv")),
+            {
+                "type": "file",
+                "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"},
+            },
+        ),
+        (
+            DocumentBlock(media("file_id", "file-1")),
+            {"type": "file", "file": {"file_id": "file-1"}},
+        ),
+    ],
+)
+def test_media(block: Block, part: dict[str, Any]) -> None:
+    """Pictures, recordings and documents are parts of a user's message."""
+    assert ([part], []) == (written(say("user", block))[0]["content"], lost(say("user", block)))
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (
+            ImageBlock(media("base64", PNG, "image/PNG")),
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+        ),
+        (
+            ImageBlock(media("base64", PNG, "image/jpg")),
+            {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{PNG}"}},
+        ),
+        (
+            AudioBlock(media("base64", WAV, "audio/WAV; rate=8000")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+        ),
+        (
+            AudioBlock(media("url", f"data:audio/mpeg;base64,{WAV}")),
+            {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
+        ),
+        (
+            DocumentBlock(media("url", "data:Text/CSV;base64,YSxi")),
+            {
+                "type": "file",
+                "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"},
+            },
+        ),
+        (
+            DocumentBlock(media("base64", PDF, "Application/PDF")),
+            {
+                "type": "file",
+                "file": {
+                    "file_data": f"data:application/pdf;base64,{PDF}",
+                    "filename": "document.pdf",
+                },
+            },
+        ),
+    ],
+)
+def test_media_types(block: Block, part: dict[str, Any]) -> None:
+    """A media type means the same in any case, and the bytes in an address are unpacked."""
+    assert [part] == written(say("user", block))[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("model", "block"),
+    [
+        ("gpt-3.5-turbo", ImageBlock(media("url", "https://x"))),
+        ("gpt-5", AudioBlock(media("base64", WAV, "audio/wav"))),
+    ],
+)
+def test_media_of_a_model(model: str, block: Block) -> None:
+    """What a model does not take is a loss of content."""
+    message = say("user", "a", block)
+    assert ("a", [("content", f"a block of type {block.type!r}")]) == (
+        written(message, facts=facts_for(model, None))[0]["content"],
+        lost(message, facts=facts_for(model, None)),
+    )
+
+
+HOLOGRAM = {"type": "hologram", "data": [1]}
+
+
+@pytest.mark.parametrize("origin", [None, "openai"])
+def test_unknown_part(origin: str | None) -> None:
+    """A part nobody knows is sent as it came, unless another provider made it."""
+    message = say("user", "a", UnknownBlock(HOLOGRAM, origin))
+    assert ([text("a"), HOLOGRAM], []) == (written(message)[0]["content"], lost(message))
+
+
+def test_error_with_an_unknown_part() -> None:
+    """A failed result says so before a part that is no text."""
+    message = say("tool", ToolResultBlock("a", (UnknownBlock(HOLOGRAM),), is_error=True))
+    assert [text("Error: unknown"), HOLOGRAM] == written(message)[0]["content"]
+
+
+# What is spoken.
+
+
+SPEECH = {"id": "audio_abc", "data": "QQ==", "expires_at": 7, "transcript": "Rain."}
+SPOKEN = {"role": "assistant", "content": None, "audio": {"id": "audio_abc"}}
+GPT_5 = facts_for("gpt-5", None)
+
+
+def test_recording_sent() -> None:
+    """A spoken answer goes back by its id, and is read again."""
+    recorded = [{"role": "assistant", "audio": {"id": "audio_abc"}}]
+    assert ([SPOKEN], [SPOKEN]) == (
+        written(*read(recorded).messages),
+        written(*read([SPOKEN]).messages),
+    )
+
+
+def answered(**keys: Any) -> Message:
+    """Return the message of a response with such an answer."""
+    answer = {"role": "assistant", "content": None, **keys}
+    return read_response({"choices": [{"message": answer, "finish_reason": "stop"}]})
+
+
+def test_recording_of_a_response() -> None:
+    """The recording of a response goes back by its id, without its bytes."""
+    assert ([SPOKEN], []) == (written(answered(audio=SPEECH)), lost(answered(audio=SPEECH)))
+
+
+@pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
+def test_transcript(facts: ModelFacts) -> None:
+    """Where no recording can be sent its transcript is, with a hint."""
+    said = answered(audio=SPEECH)
+    assert ([{"role": "assistant", "content": "Rain."}], [("hint", "key 'audio'")]) == (
+        written(said, facts=facts),
+        lost(said, facts=facts),
+    )
+
+
+@pytest.mark.parametrize("facts", [COMPATIBLE, GPT_5])
+def test_recording_lost(facts: ModelFacts) -> None:
+    """A recording without a transcript is lost where it cannot be sent."""
+    said = answered(audio={"id": "audio_abc"})
+    expected = [("content", "a block of type 'chat_audio'"), NOTHING]
+    assert ([], expected) == (written(said, facts=facts), lost(said, facts=facts))
+
+
+def test_one_recording_in_a_message() -> None:
+    """Of two spoken answers in one message the second is its transcript."""
+    said = say("assistant", *answered(audio=SPEECH).content * 2)
+    assert [{**SPOKEN, "content": "Rain."}] == written(said)
+
+
+# Tools and forms.
+
+OPEN_SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
+
+
+def test_tools_lost() -> None:
+    """A model that takes tools in Responses only gets none, a loss of content."""
+    payload, losses = write(Prompt((ASK,), (LOOK_UP,)), facts_for("gpt-6-astra", None))
+    assert (False, [("content", "tool 'look_up'")]) == (
+        "tools" in payload,
+        [(loss.kind, loss.what) for loss in losses],
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict", "losses"), [(FORM.schema, True, []), (OPEN_SCHEMA, False, ["strict"])]
+)
+def test_strict_tool(schema: dict[str, Any], strict: bool | None, losses: list[str]) -> None:
+    """A tool is strict where its schema keeps the rules, else a hint says that it is not."""
+    tool = ToolDefinition("a", None, schema, extra={"strict": True}, origin="openai")
+    payload: Any
+    payload, found = write(Prompt((ASK,), (tool,)), OPENAI)
+    assert (strict, losses) == (
+        payload["tools"][0]["function"].get("strict"),
+        [loss.what for loss in found],
+    )
+
+
+def test_strict_output() -> None:
+    """A form whose schema does not keep the rules of strict is sent without it, a hint."""
+    payload, losses = write(Prompt((ASK,), output=OutputSchema(OPEN_SCHEMA, "a")), OPENAI)
+    form = {"name": "a", "schema": OPEN_SCHEMA}
+    assert ({"type": "json_schema", "json_schema": form}, ["strict"]) == (
+        payload.get("response_format"),
+        [loss.what for loss in losses],
+    )
+
+
+def test_output_name() -> None:
+    """The name of a form is mended, which is a hint."""
+    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
+    payload, losses = write(prompt, OPENAI)
+    form = {"name": "a_form", "schema": {}}
+    assert ({"type": "json_schema", "json_schema": form}, ["output name 'a form'"]) == (
+        payload.get("response_format"),
+        [loss.what for loss in losses],
+    )
+
+
+# What is lost.
+
+
+@pytest.mark.parametrize(
+    ("message", "losses"),
+    [
+        (
+            say("assistant", ReasoningBlock("Hm."), "a"),
+            [("hint", "a block of type 'reasoning'")],
+        ),
+        (
+            say("user", UnknownBlock({"type": "hologram"}, "gemini")),
+            [("content", "a block of type 'hologram'")],
+        ),
+        (
+            say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"})),
+            [("content", "a block of type 'thinking'")],
+        ),
+        (
+            say("user", VideoBlock(media("url", "https://x"), cache="5m")),
+            [("content", "a block of type 'video'"), ("hint", "cache mark")],
+        ),
+        (
+            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
+            [("content", "a block of type 'document'")],
+        ),
+        (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
+        (
+            say("user", ImageBlock(media("url", "https://x"), extra={"x": 1})),
+            [("hint", "key 'x'")],
+        ),
+        (
+            say("assistant", ToolUseBlock("a", "b", "{}", extra={"x": 1, "item": {"id": "fc_1"}})),
+            [("hint", "key 'x'")],
+        ),
+        (
+            say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
+            [("hint", "key 'y'"), ("hint", "key 'x'")],
+        ),
+        (say("user", UnknownBlock({})), [("content", "a block of type 'unknown'")]),
+        (
+            say("user", VideoBlock(media("url", "https://x"))),
+            [("content", "a block of type 'video'")],
+        ),
+        (
+            say("assistant", ImageBlock(media("url", "https://x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("system", ImageBlock(media("url", "https://x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            answer("a", ImageBlock(media("url", "https://x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", ImageBlock(media("file_id", "x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", ImageBlock(media("base64", PNG))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "data:image/bmp;base64,Qk0="))),
+            [("content", "a block of type 'image'")],
+        ),
+        (
+            say("user", AudioBlock(media("base64", WAV, "audio/ogg"))),
+            [("content", "a block of type 'audio'")],
+        ),
+        (
+            say("user", AudioBlock(media("url", "https://x", "audio/wav"))),
+            [("content", "a block of type 'audio'")],
+        ),
+        (
+            say("user", DocumentBlock(media("url", "https://x"))),
+            [("content", "a block of type 'document'")],
+        ),
+        (
+            say("user", DocumentBlock(media("s3", "s3://b/x"))),
+            [("content", "a block of type 'document'")],
+        ),
+        (
+            say("user", ImageBlock(media("gcs", "gs://b/x"))),
+            [("content", "a block of type 'image'")],
+        ),
+        (say("user", call("a")), [("content", "a block of type 'tool_use'")]),
+        (say("assistant", ToolResultBlock("a")), [("content", "a block of type 'tool_result'")]),
+        (
+            say("tool", ToolResultBlock("a", (ToolResultBlock("b"),))),
+            [("content", "a block of type 'tool_result'")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
+            [("hint", "the title 'A dot'"), ("hint", "the detail 'closely'")],
+        ),
+        (
+            say("user", DocumentBlock(media("file_id", "x"), title="A")),
+            [("hint", "the title 'A'")],
+        ),
+        (say("user", "a", name="Ada Lovelace"), [("hint", "the name 'Ada Lovelace'")]),
+        (answer("a", "b", is_error=True), [("hint", "the error flag of a result")]),
+        (
+            say("assistant", call("a", "look up")),
+            [("hint", "tool name 'look up'")],
+        ),
+        (
+            say("assistant", call("a", arguments='"\ud83d"')),
+            [("hint", "a lone surrogate in arguments")],
+        ),
+        (
+            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
+            [("hint", "a lone surrogate in url")],
+        ),
+    ],
+)
+def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
+    """What Chat cannot say is a loss of content, or of a hint."""
+    assert losses == [loss for loss in lost(message) if loss != NOTHING]
+
+
+def test_nothing_is_said() -> None:
+    """Without a message there is a hint, because a request needs one."""
+    assert [NOTHING] == lost(say("user", ""))
+
+
+def test_loss_names_its_place() -> None:
+    """A loss knows the turn it happened in, and the author's line."""
+    place = Source("prompt.py", 7)
+    message = Message(
+        "user",
+        (UnknownBlock({"type": "hologram"}, "gemini"), TextBlock("a")),
+        origins=(("timeline.content[0]", -1, place, None, {}, ()),),
+    )
+    found = write(whole([message]), OPENAI)[1][0]
+    assert found == Loss(
+        "content",
+        "a block of type 'hologram'",
+        "only gemini knows it",
+        "timeline.content[0]",
+        place,
+    )
+
+
+def test_names_on_compatible_hosts() -> None:
+    """Where the target takes no names, a name is lost and the message is not."""
+    message = say("user", "a", name="ada")
+    assert ([{"role": "user", "content": "a"}], [("hint", "the name 'ada'")]) == (
+        written(message, facts=COMPATIBLE),
+        lost(message, facts=COMPATIBLE),
+    )
+
+
+# Cache marks.
+
+
+def test_mark() -> None:
+    """A mark makes parts of a content, and stands on the part it is written behind."""
+    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
+    assert written(message)[0]["content"] == [
+        text("a", **MARK),
+        text("\n\nb"),
+        {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
+    ]
+
+
+def test_mark_behind_result() -> None:
+    """A mark on a result and one on its last text are one mark, on the text."""
+    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
+    assert ([text("b\n\nc", **MARK)], []) == (
+        written(say("tool", block))[0]["content"],
+        lost(say("tool", block)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        (say("user", marked("a")), COMPATIBLE),
+        (say("assistant", marked("a")), OPENAI),
+        (say("user", "a", marked("")), OPENAI),
+    ],
+)
+def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
+    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
+    assert ("a", [("hint", "cache mark")]) == (
+        written(message, facts=facts)[0]["content"],
+        lost(message, facts=facts),
+    )
+
+
+def test_marks_at_most_four() -> None:
+    """Of more than four marks the last stay; losing one joins texts again."""
+    messages = [
+        say("user", marked("a"), "b"),
+        say("user", marked("c"), "d"),
+        say("user", marked("e")),
+        say("user", marked("f"), marked("g", "5m")),
+    ]
+    assert [
+        "a\n\nb",
+        [text("c", **MARK), text("\n\nd")],
+        [text("e", **MARK)],
+        [text("f", **MARK), text("\n\ng", **MARK)],
+    ] == [message["content"] for message in written(*messages)]
+
+
+def test_marks_lost_in_order() -> None:
+    """An hour is a hint of its own, and a mark over four is one more."""
+    messages = [say("user", marked("a", "1h")), *(say("user", marked("b")) for _ in range(4))]
+    assert [("hint", "an hour to live"), ("hint", "cache mark")] == lost(*messages)
+
+
+@pytest.mark.parametrize(
+    ("after", "contents"),
+    [
+        ((), [[text("a", **MARK)], "b", "c"]),
+        (("d",), [[text("a", **MARK)], "b", [text("c", **MARK)], "d"]),
+    ],
+)
+def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> None:
+    """A mark behind request-only content stands once an answer follows that content."""
+    messages = [
+        say("user", marked("a")),
+        say("user", "b", kind="request"),
+        say("user", marked("c")),
+    ]
+    answers = [say("assistant", part) for part in after]
+    assert contents == [message["content"] for message in written(*messages, *answers)]
+
+
+# What is read.
+
+
+@pytest.mark.parametrize(
+    ("wire", "messages"),
+    [
+        ([], []),
+        ({"messages": [{"role": "user", "content": "a"}], "model": "x"}, [say("user", "a")]),
+        (({"role": "user", "content": None, "id": 7},), [say("user")]),
+        ([{"role": "user", "content": "a", "name": "ada"}], [say("user", "a", name="ada")]),
+        (
+            [
+                {"role": "system", "content": "a"},
+                {"role": "system", "content": "b"},
+                {"role": "developer", "content": "c"},
+                {"role": "system", "content": "d", "name": "boss"},
+            ],
+            [
+                say("system", "a"),
+                say("system", "b"),
+                say("developer", "c"),
+                say("developer", "d", kind="recorded_system", name="boss"),
+            ],
+        ),
+        (
+            [
+                {"role": "assistant", "tool_calls": [function("a")], "function_call": None},
+                {"role": "tool", "tool_call_id": "a", "content": "b", "name": "look_up"},
+            ],
+            [
+                say("assistant", call("a")),
+                say("tool", ToolResultBlock("a", (TextBlock("b"),), "look_up")),
+            ],
+        ),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "content": [text("a", **MARK), {"type": "refusal", "refusal": "b"}],
+                    "refusal": "c",
+                    "audio": {"id": "audio-1"},
+                    "tool_calls": None,
+                },
+            ],
+            [
+                say(
+                    "assistant",
+                    marked("a"),
+                    TextBlock("b", extra={"refusal": True}),
+                    TextBlock("c", extra={"refusal": True}),
+                    UnknownBlock({"type": "chat_audio", "audio": {"id": "audio-1"}}, "openai"),
+                )
+            ],
+        ),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                    ],
+                }
+            ],
+            [say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True}))],
+        ),
+        (
+            [
+                {"role": "user", "content": "a"},
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "function_call": {"name": "look_up", "arguments": "{}"},
+                },
+                {"role": "function", "name": "look_up", "content": "b"},
+                {"role": "function", "name": "look_up", "content": "c"},
+            ],
+            [
+                say("user", "a"),
+                say("assistant", call("function_call_1", arguments="{}")),
+                say("tool", ToolResultBlock("function_call_1", (TextBlock("b"),), "look_up")),
+                say("tool", ToolResultBlock("function_call", (TextBlock("c"),), "look_up")),
+            ],
+        ),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "image_url",
+                            "image_url": {"url": "data:image/png;base64,QQ==", "detail": "low"},
+                        },
+                        {"type": "image_url", "image_url": {"url": "data:image/bmp;base64,QQ=="}},
+                        {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
+                        {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "mp3"}},
+                        {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "ogg"}},
+                        {"type": "file", "file": {"file_id": "file-1"}},
+                        {
+                            "type": "file",
+                            "file": {
+                                "file_data": "data:application/pdf;base64,QQ==",
+                                "filename": "a",
+                            },
+                        },
+                        {"type": "file", "file": {"file_data": "QQ=="}},
+                        {"type": "hologram", "data": 1},
+                    ],
+                }
+            ],
+            [
+                say(
+                    "user",
+                    ImageBlock(media("base64", "QQ==", "image/png"), detail="low"),
+                    ImageBlock(media("url", "data:image/bmp;base64,QQ==")),
+                    ImageBlock(media("url", "https://x"), cache="default"),
+                    AudioBlock(media("base64", "QQ==", "audio/mpeg")),
+                    AudioBlock(media("base64", "QQ==", "audio/ogg")),
+                    DocumentBlock(media("file_id", "file-1")),
+                    DocumentBlock(media("base64", "QQ==", "application/pdf"), title="a"),
+                    DocumentBlock(media("base64", "QQ==")),
+                    UnknownBlock({"type": "hologram", "data": 1}, "openai"),
+                )
+            ],
+        ),
+    ],
+)
+def test_read(wire: object, messages: list[Message]) -> None:
+    """Every part has its block, and what later systems were is remembered."""
+    found = read(wire).messages
+    plain = [say(m.role, *m.content, name=m.name, kind=m.kind) for m in found]
+    expected = [
+        say(
+            m.role,
+            *m.content,
+            name=m.name,
+            kind="recorded" if m.kind == "written" else m.kind,
+        )
+        for m in messages
+    ]
+    assert expected == plain
+
+
+UNREADABLE: list[tuple[object, str]] = [
+    (None, "'messages' is a list, not NoneType"),
+    ("hello", "'messages' is a list, not str"),
+    ({"model": "x"}, "'messages' is a list, not NoneType"),
+    ([7], "messages[0]: a dictionary is needed, not int"),
+    ([{}], "messages[0]: unknown role None"),
+    ([{"role": "usr", "content": "a"}], "messages[0]: unknown role 'usr'"),
+    ([{"role": ["user"], "content": "a"}], "messages[0]: unknown role ['user']"),
+    ([{"role": "user"}], "messages[0]: 'content' is needed"),
+    ([{"role": "user", "content": 7}], "messages[0]: 'content' is a list, not int"),
+    ([{"role": "user", "content": "a", "name": 7}], "messages[0]: 'name' is a string, not int"),
+    (
+        [{"role": "user", "content": ["a"]}],
+        "messages[0]: content[0]: a dictionary is needed, not str",
+    ),
+    ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
+    (
+        [{"role": "user", "content": [{"type": "text"}]}],
+        "messages[0]: content[0]: 'text' is needed",
+    ),
+    (
+        [{"role": "user", "content": [text("a"), {"type": "image_url", "image_url": "x"}]}],
+        "messages[0]: content[1]: image_url: a dictionary is needed, not str",
+    ),
+    (
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}],
+        "messages[0]: content[0]: image_url: 'url' is needed",
+    ),
+    (
+        [{"role": "user", "content": [{"type": "file", "file": {"filename": "a"}}]}],
+        "messages[0]: content[0]: file: 'file_data' is needed",
+    ),
+    (
+        [{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}],
+        "messages[1]: 'tool_call_id' is needed",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": {"id": "a"}}],
+        "messages[0]: 'tool_calls' is a list, not dict",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [{"id": "a"}]}],
+        "messages[0]: tool_calls[0]: function: a dictionary is needed, not NoneType",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}],
+        "messages[0]: tool_calls[0]: 'id' is needed",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "a"}}]}],
+        "messages[0]: tool_calls[0]: function: 'arguments' is needed",
+    ),
+    (
+        [{"role": "assistant", "refusal": 7}],
+        "messages[0]: 'refusal' is a string, not int",
+    ),
+    (
+        [{"role": "assistant", "audio": 7}],
+        "messages[0]: audio: a dictionary is needed, not int",
+    ),
+    ([{"role": "tool", "content": "a", 7: "b"}], "messages[0]: 'tool_call_id' is needed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "fix"),
+    [
+        ({"system": "RULES", "messages": []}, "anthropic: History.from_anthropic"),
+        ({"contents": [{"parts": []}]}, "gemini: History.from_gemini"),
+        ({"input": [{"role": "user"}]}, "openai_responses: History.from_openai_responses"),
+        ([{"role": "user", "parts": [{"text": "a"}]}], "gemini: History.from_gemini"),
+        (
+            [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "input": {}}]}],
+            "anthropic: History.from_anthropic",
+        ),
+        (
+            [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}],
+            "anthropic: History.from_anthropic",
+        ),
+        (
+            [{"role": "user", "content": [{"type": "input_text", "text": "a"}]}],
+            "openai_responses: History.from_openai_responses",
+        ),
+    ],
+)
+def test_foreign_form(data: object, fix: str) -> None:
+    """What has the form of another provider is refused, and the error says how to read it."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert f"this looks like {fix}" == caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("payload", "what"),
+    [
+        (
+            {"response_format": {"type": "json_object"}},
+            "unknown 'response_format' 'json_object'",
+        ),
+        (
+            {"tool_choice": {"type": "function", "function": {"name": "auto"}}},
+            "a tool called 'auto' cannot be chosen",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_kept(payload: dict[str, Any], what: str) -> None:
+    """A setting that would be lost, or mean something else, is refused."""
+    with pytest.raises(DataError) as caught:
+        read({"messages": [], **payload})
+    assert what == caught.value.what
+
+
+def test_form_of_plain_text() -> None:
+    """To ask for text is to ask for nothing."""
+    assert read({"messages": [], "response_format": {"type": "text"}}).output is None
+
+
+@typed
+def test_sdk_objects() -> None:
+    """The messages and calls of a response may be put among recorded ones, as they came."""
+    from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
+
+    call = ChatCompletionMessageFunctionToolCall.model_validate(function("a"))
+    said = ChatCompletionMessage(role="assistant", content=None, tool_calls=[call])
+    plain = {"role": "assistant", "content": None, "tool_calls": [function("a")]}
+    made = {**plain, "tool_calls": [call]}
+    assert [plain] * 2 == written(*read([said, made]).messages)
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_reasoning_of_other_servers(key: str) -> None:
+    """What a server thought is kept, and is a hint when it is sent: Chat has no word for it."""
+    recorded = {"role": "assistant", "content": "a", key: "Hm."}
+    [message] = read([recorded]).messages
+    assert (
+        say("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a", kind="recorded"),
+        [("hint", "a block of type 'reasoning'")],
+    ) == (message, lost(message, facts=COMPATIBLE))
+
+
+def test_annotations() -> None:
+    """The annotations of an answer are kept with its text, and are a hint when it is sent."""
+    said = answered(content="a", annotations=[{"type": "url_citation"}])
+    assert ([{"type": "url_citation"}], [("hint", "key 'annotations'")]) == (
+        said.content[0].to_dict()["annotations"],
+        lost(said),
+    )
+
+
+def test_mark_read_again() -> None:
+    """The blank line behind a marked text is no part of the text that is read."""
+    [message] = read(written(say("user", marked("a"), "b"))).messages
+    assert (marked("a"), TextBlock("b")) == message.content
+
+
+@pytest.mark.parametrize(("data", "what"), UNREADABLE)
+def test_read_error(data: object, what: str) -> None:
+    """What cannot be read is an error that names the message and the key."""
+    with pytest.raises(DataError) as caught:
+        read(data)
+    assert what == caught.value.what
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["role", "content", "type", "text", "tool_calls", "function", "id", "file", "name"]
+            ),
+            inner | st.sampled_from(["user", "assistant", "tool", "text", "file"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def test_any_data_is_read_or_refused() -> None:
+    """Any data is read or is a :class:`DataError`, and never another error."""
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "a"}]}
+    good = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    assert {"read", "refused"} == outcomes(_outcome, good, _json | st.lists(_json, max_size=3))
+
+
+def _outcome(data: object) -> str:
+    try:
+        read(data)
+    except DataError:
+        return "refused"
+    return "read"
+
+
+def test_models_without_instructions() -> None:
+    """Where a model takes neither role, an instruction is a user's, and a loss of its role."""
+    rendered = render(Timeline(System("s"), User("q")), model="o1-mini")
+    assert [{"role": "user", "content": "s"}, {"role": "user", "content": "q"}] == (
+        rendered.payload()["messages"]
+    )
+    assert ["role"] == [loss.kind for loss in rendered.losses]
