@@ -10,7 +10,18 @@ from promptdsl.messages.details import CONVERSATION
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree.masks import CALL, DEVELOPER, EVENT, REQUEST, SHIFT, SYSTEM, TEXT, TURN, bits
+from promptdsl.tree.masks import (
+    CALL,
+    DEVELOPER,
+    EVENT,
+    REQUEST,
+    RESULT,
+    SHIFT,
+    SYSTEM,
+    TEXT,
+    TURN,
+    bits,
+)
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.nodes import Recorded, Request, Turn, Verbatim
 from promptdsl.tree.rewrite import cut, says_something, with_content
@@ -165,13 +176,16 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
     """
     for child in content:
         if not isinstance(child, Recorded):
-            yield child, set(calls_of(child)), set(answers_of(child))
+            paired = child.mask & (CALL | RESULT) << SHIFT
+            calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
+            yield child, set(calls), set(answers)
             continue
         messages = child.items
         if child.mask & DEVELOPER << SHIFT:
             head, tail = len(messages), len(messages)
         else:
-            head = next((i for i, m in enumerate(messages) if not answers_in(m)), len(messages))
+            plain = (i for i, m in enumerate(messages) if m.plain is not None or not answers_in(m))
+            head = next(plain, len(messages))
             tail = max(head, _last_assistant(messages))
         for start, stop in _cuts(head, tail, len(messages)):
             run = messages[start:stop]
@@ -179,7 +193,9 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
             surface = DEVELOPER if alone and run[0].role in ("developer", "system") else 0
             part = cut(child, start, stop, mask=child.mask | surface)
             if alone:
-                yield part, set(calls_in(run[0])), set(answers_in(run[0]))
+                silent = run[0].plain is not None
+                calls, answers = ((), ()) if silent else (calls_in(run[0]), answers_in(run[0]))
+                yield part, set(calls), set(answers)
             else:
                 yield part, set(), set()
 
