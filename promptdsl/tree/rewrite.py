@@ -27,7 +27,6 @@ from promptdsl.tree.nodes import (
     Media,
     Note,
     Reasoning,
-    Recorded,
     Result,
     Table,
     Template,
@@ -67,19 +66,6 @@ def covering(content: tuple[Child, ...]) -> int:
         if not isinstance(child, str):
             mask |= child.mask
     return mask & DEEP
-
-
-def cut(
-    node: Recorded, start: int, stop: int | None = None, *, mask: int | None = None
-) -> Recorded:
-    """Return a part of a recording, which knows where in its history it begins."""
-    part = copied(node, node.content, node.mask if mask is None else mask)
-    _set(part, "items", node.items[start:stop])
-    _set(part, "start", node.start + start)
-    known = getattr(node, "known", None)
-    if known is not None:
-        _set(part, "known", known)
-    return part
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:

@@ -24,7 +24,8 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.nodes import Recorded, Request, Turn, Verbatim
-from promptdsl.tree.rewrite import cut, says_something, with_content
+from promptdsl.tree.recorded import cut
+from promptdsl.tree.rewrite import says_something, with_content
 
 
 def place(root: Node, *, config: Resolved) -> Node:

@@ -207,7 +207,8 @@ def _run(node: Recorded, known: Recording, start: int = 0, *, alone: bool = True
         form="messages",
         start=start,
     )
-    object.__setattr__(made, "known", known if alone else None)
+    if alone:
+        object.__setattr__(made, "known", known)
     return made
 
 
