@@ -1,13 +1,13 @@
 """Messages: the narrow waist. Everything above makes them, everything below reads them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import ABSENT, exact, plain, read_any_depth, thawed
+from promptdsl.foundation.json import exact, plain, thawed
 from promptdsl.foundation.source import source_of
 from promptdsl.messages import (
     Block,
@@ -235,22 +235,6 @@ class Message:
         said, kind = contents(content, "content"), _error_type(error_type, "error_type")
         return Message("tool", (ToolResultBlock(tool_use_id, said, name, is_error, kind),))
 
-    @classmethod
-    def from_response(cls, response: object, *, structured: bool = False) -> "Message":
-        """Return the assistant message of a response: an SDK's object, or its dictionary form.
-
-        It holds what the model said, why it stopped (``finish_reason``: ``stop``, ``length``,
-        ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word), what was
-        counted (``token_usage``, in tokens: ``input`` with what came from a cache, ``output``,
-        ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK
-        parsed the answer. With ``structured=True`` the answer's text is read as JSON instead; a
-        message that only calls tools has none yet.
-        Raises :class:`DataError` for what is a response of none of the providers, and for an answer
-        that is no JSON.
-        """
-        said = _responses[-1](response)
-        return said.replace(structured_output=_structured(said)) if structured else said
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
             return NotImplemented
@@ -286,32 +270,6 @@ class Message:
         fields = attrs.asdict(self.details, recurse=False)
         fields |= {"role": self.role, "content": self.content, "kind": self.kind}
         return _restored, ({**fields, "origins": places},)
-
-
-def _structured(said: Message) -> Any:
-    """Return the value an answer is the JSON text of, ``None`` while the model asks for tools.
-
-    Raises :class:`DataError` when it is none.
-    """
-    text = said.text
-    if said.calls and not text.strip():
-        return None
-    value = read_any_depth(text)
-    if value is ABSENT:
-        why = f" (finish_reason {said.finish_reason!r})" if said.finish_reason else ""
-        raise DataError(
-            f"the answer is no JSON{why}: {text[:60]!r}",
-            fix="ask for it with an Output(schema), and leave room for the whole answer",
-        )
-    return value
-
-
-_responses: list[Callable[[object], Message]] = []
-
-
-def read_responses_with(reader: Callable[[object], Message]) -> None:
-    """Say what reads responses: the adapters do, which stand above messages."""
-    _responses.append(reader)
 
 
 _SPEAKERS = tuple(role for role in ROLES if role != "tool")

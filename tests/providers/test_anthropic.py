@@ -27,6 +27,7 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
+    read_response,
 )
 from tests.internals import EMPTY
 from tests.internals import read_anthropic as read
@@ -1490,7 +1491,7 @@ RESPONSE: dict[str, Any] = {
 def test_response_error(keys: dict[str, Any], what: str) -> None:
     """What is no response is an error that names the key."""
     with pytest.raises(DataError) as caught:
-        Message.from_response({**RESPONSE, **keys})
+        read_response({**RESPONSE, **keys})
     assert what == caught.value.what
 
 
@@ -1513,7 +1514,7 @@ def test_response_error(keys: dict[str, Any], what: str) -> None:
 )
 def test_usage(usage: Any, counts: Any) -> None:
     """What was read is counted with what came from the cache and what went into it."""
-    said = Message.from_response({**RESPONSE, "usage": usage})
+    said = read_response({**RESPONSE, "usage": usage})
     assert ("stop", counts) == (said.finish_reason, said.token_usage)
 
 

@@ -16,7 +16,7 @@ from promptdsl.providers.shared.checks import located
 
 _MESSAGE = "a message of another provider: History.from_openai, from_anthropic, from_bedrock"
 _LOOKS = {
-    "candidates": "it looks like a response: Message.from_response(it)",
+    "candidates": "it looks like a response: read_response(it)",
     "contents": "it looks like a payload, which stands alone",
     **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
     "type": "it looks like a block or an item of another provider: History.from_openai_responses",
