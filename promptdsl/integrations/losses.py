@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from typing import Any, Literal, Self, TypeAlias
 
-from promptdsl import Block, Loss, LossError, Message, ReasoningBlock, Rendered, ToolDefinition
+from promptdsl import Block, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.integrations.values import entries_of
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
@@ -93,16 +93,10 @@ class Crossing:
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def checked(self, *, strict: bool) -> tuple[Loss, ...]:
-        """Return the losses; :class:`LossError` when ``strict`` and text, media or a voice is."""
-        serious = [loss for loss in self.losses if loss.kind != "hint"] if strict else []
-        if serious:
-            first = serious[0]
-            more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-            raise LossError(
-                f"{first.what} cannot be said to {self.library}: {first.why}{more}",
-                fix="write it another way, or leave out strict=True",
-                at=(first.source or first.path or None,),
-            )
+        """Return the losses; with ``strict``, raise :class:`LossError` for more than hints."""
+        if strict:
+            fix = "write it another way, or leave out strict=True"
+            Loss.refuse(self.losses, f"said to {self.library}", fix=fix)
         return tuple(self.losses)
 
 

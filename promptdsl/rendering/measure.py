@@ -8,6 +8,7 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.registry import Written
 from promptdsl.rendering.passes.expand import expand
 from promptdsl.rendering.pipeline import FORMATS, passes_for
 from promptdsl.rendering.text.lower import Roots, lower
@@ -167,6 +168,20 @@ def _remembered(run: Recorded, key: object, count: Callable[[Message], int]) -> 
         found = [*found, *map(count, whole[len(found) :] if found else whole)]
         known.found = {**known.found, key: found}
     return found[run.start : run.start + len(items)]
+
+
+def total_tokens(
+    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
+) -> int:
+    """Return the tokens of what is sent: of the payload, or without a target of the messages.
+
+    ``written`` is what an adapter wrote of ``prompt``, ``tree`` what it was lowered from. Of a long
+    conversation only what is new is counted.
+    """
+    if written is not None:
+        return written.tally(tokens).total
+    counts = message_counts(tree, prompt.messages, tokens, facts)
+    return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 
 
 def message_counts(

@@ -14,11 +14,7 @@ from promptdsl.budget.lazy_shares import room_for
 from promptdsl.budget.places import hollow, is_settled
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, Transformation
-from promptdsl.foundation.errors import (
-    OptionError,
-    PromptError,
-    nearest,
-)
+from promptdsl.foundation.errors import OptionError, PromptError, nearest
 from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
@@ -26,8 +22,8 @@ from promptdsl.messages.prompt import CHOICES, Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
 from promptdsl.rendering.lazies import Unanswered, await_lazies, call_lazies, replay, skip_lazies
-from promptdsl.rendering.losses import located_losses, refuse_losses, surrogate_loss
-from promptdsl.rendering.measure import Measuring, beside_tokens, message_counts
+from promptdsl.rendering.losses import located_losses, surrogate_loss
+from promptdsl.rendering.measure import Measuring, total_tokens
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.fill import Ask
 from promptdsl.rendering.passes.tools import equipment_of, lost_marks
@@ -44,7 +40,6 @@ from promptdsl.rendering.root import root_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tokens import TokenCounter, Tokens, tokens_for
-from promptdsl.tokens.frames import REPLY
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Lazy, Root
@@ -217,7 +212,10 @@ def _for_target(
         tokens,
         request.roots,
     )
-    return refuse_losses(rendered) if request.strict else rendered
+    if request.strict:
+        fix = "write it another way for this target, or render without strict=True"
+        Loss.refuse(rendered.losses, "sent", fix=fix)
+    return rendered
 
 
 @attrs.define(eq=False)
@@ -236,10 +234,8 @@ class _Sent:
     @property
     def tokens(self) -> int:
         """How many tokens are sent."""
-        if self.written is not None:
-            return self.written.tally(self.counter).total
-        counts = message_counts(self.stages[-1][1], self.messages, self.counter, self.facts)
-        return sum(counts) + beside_tokens(self.prompt, self.counter, self.facts) + REPLY
+        tree = self.stages[-1][1]
+        return total_tokens(self.prompt, self.written, tree, tokens=self.counter, facts=self.facts)
 
 
 def _sent(  # noqa: PLR0917 (what a render is, in the order it is found)
