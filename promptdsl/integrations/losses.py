@@ -51,8 +51,12 @@ class Crossing:
         """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
         clean = _SURROGATE.sub("\ufffd", text)
         if clean != text:
-            self.lose("hint", f"a lone surrogate in {what}", "it has no UTF-8 form")
+            self.lose_surrogate(what)
         return clean
+
+    def lose_surrogate(self, what: str) -> None:
+        """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
+        self.lose("hint", f"a lone surrogate in {what}", "it has no UTF-8 form: U+FFFD is sent")
 
     def name(self, text: str | None, what: str = "a name") -> str | None:
         """Return what :meth:`clean` does, and ``None`` for none."""
@@ -62,7 +66,7 @@ class Crossing:
         """Return a JSON text without lone surrogates, escaped ones included, with a hint."""
         clean = _ESCAPE.sub(_whole_escape, self.clean(text, "arguments"))
         if "\ufffd" in clean and "\ufffd" not in text and not _SURROGATE.search(text):
-            self.lose("hint", "a lone surrogate in arguments", "it has no UTF-8 form")
+            self.lose_surrogate("arguments")
         return clean
 
     def id(self, id: str) -> str:

@@ -9,14 +9,14 @@ import attrs
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
+from promptdsl.rendering.text.voice import LONE_SURROGATE
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Recorded
 
 
 def surrogate_loss(node: Node, number: int) -> Loss:
     """Return the loss of a lone surrogate in a recorded message."""
-    why = "it is no character, U+FFFD is sent"
-    return Loss("content", "a lone surrogate", why, f"history[{number}]", node.source)
+    return Loss(*LONE_SURROGATE, f"history[{number}]", node.source)
 
 
 def located_losses(

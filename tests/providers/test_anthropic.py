@@ -997,6 +997,7 @@ def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -
 
 BLANK = "hint: text block: only white space, or empty under a cache mark"
 UNSIGNED = "hint: reasoning: not signed by this provider"
+REPLACED = "it has no UTF-8 form: U+FFFD is sent"
 UNTAKEN = "not a source or a media type that is taken"
 
 
@@ -1069,8 +1070,8 @@ UNTAKEN = "not a source or a media type that is taken"
             ],
             ABLE,
             [
-                "hint: a lone surrogate in the url of the document: it has no UTF-8 form",
-                "hint: a lone surrogate in a title: it has no UTF-8 form",
+                f"hint: a lone surrogate in the url of the document: {REPLACED}",
+                f"hint: a lone surrogate in a title: {REPLACED}",
                 "hint: detail: document blocks have none",
             ],
             id="lone surrogates, and the detail of a document",
