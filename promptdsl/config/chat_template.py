@@ -9,7 +9,7 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
-from promptdsl.foundation.json import EMPTY, frozen
+from promptdsl.foundation.frozen import EMPTY, frozen
 
 TOKENS = ("bos_token", "eos_token")
 """The tokens of a tokenizer that have a field of their own."""

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.config.model_facts import FACT_CHECKS, ModelFacts, Roles, TokenFactors
 from promptdsl.foundation.errors import TargetError, nearest
-from promptdsl.foundation.json import EMPTY
+from promptdsl.foundation.frozen import EMPTY
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:

@@ -28,7 +28,7 @@ from uuid import UUID
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import write_deep
-from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, exact_str
+from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, exact
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -54,17 +54,17 @@ def body(value: str) -> str:
     characters other than tab and newline, lone surrogates, U+FFFE and U+FFFF are references by
     number. Returns the same object when nothing needs encoding.
     """
-    return _BODY.sub(reference, exact_str(value))
+    return _BODY.sub(reference, exact(value))
 
 
 def attribute(value: str) -> str:
     """Return a value for an attribute: one line, and no quote of either kind in it."""
-    return _ONE_LINE.sub(reference, exact_str(value))
+    return _ONE_LINE.sub(reference, exact(value))
 
 
 def field(value: str) -> str:
     """Return a value for one line of an event: newlines and tabs are references, quotes too."""
-    return _ONE_LINE.sub(reference, exact_str(value))
+    return _ONE_LINE.sub(reference, exact(value))
 
 
 def cell(value: str) -> str:
@@ -72,17 +72,17 @@ def cell(value: str) -> str:
 
     A backslash at the end is one too, as it would escape the bar that closes the cell.
     """
-    return _CELL.sub(reference, exact_str(value))
+    return _CELL.sub(reference, exact(value))
 
 
 def authored_cell(text: str) -> str:
     """Return an author's cell of a Markdown table on one line, every ``|`` a reference."""
-    return _AUTHORED_CELL.sub(reference, exact_str(text))
+    return _AUTHORED_CELL.sub(reference, exact(text))
 
 
 def title(text: str) -> str:
     """Return the author's title on one line: every line end a reference, all else as written."""
-    text = exact_str(text)
+    text = exact(text)
     return text if text.isprintable() else _TITLE.sub(reference, text)
 
 
@@ -152,7 +152,7 @@ def inline(value: str) -> str:
     them, author text that itself reads ``. # x`` is a list item and a heading.
     Returns the same object when nothing needs encoding.
     """
-    given = exact_str(value)
+    given = exact(value)
     if _is_plain(given):
         return given
     text = _LINE.sub(_broken, "\n" + _INLINE.sub(reference, given))[1:]
@@ -205,7 +205,7 @@ def inline_line(value: str) -> str:
 
 def one_line(value: str) -> str:
     """Return a value in the middle of a line, which it cannot leave."""
-    return _MIDDLE.sub(reference, exact_str(value))
+    return _MIDDLE.sub(reference, exact(value))
 
 
 _BREAKS = re.compile("[\r\n]")

@@ -9,16 +9,9 @@ from math import isfinite
 from typing import Any, NamedTuple, Never, TypeAlias, cast
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.unicode import exact
 
 PLAIN = "give plain data: dict, list, str, int, float"
-
-
-def exact(value: Any) -> Any:
-    """Return a string as an exact ``str``: a subclass may say another text when it is formatted."""
-    # Asked of the type: an object may pose as a string.
-    if type(value) is str or not issubclass(type(value), str):
-        return value
-    return str.__str__(value)
 
 
 class _Frozen:
@@ -74,7 +67,8 @@ for _class, _names in _CHANGES:
     for _name in _names.split():
         setattr(_class, _name, _refuse_change)
 
-NOTHING = FrozenDict()
+EMPTY: Mapping[str, Any] = FrozenDict()
+"""The empty mapping that all share who have none."""
 
 # Copying.
 
@@ -105,9 +99,9 @@ def frozen(value: Any) -> Any:
     if type(value) in _FROZEN:
         return value
     if type(value) is dict and _is_flat(value):  # pyright: ignore[reportUnknownArgumentType]
-        return FrozenDict(value) if value else NOTHING  # pyright: ignore[reportUnknownArgumentType]
+        return FrozenDict(value) if value else EMPTY  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping) and not value:
-        return NOTHING
+        return EMPTY
     return _copied(value, "", _FREEZE)
 
 
@@ -117,12 +111,12 @@ def plain(value: Any, key: str, leaf: Leaf | None = None) -> Any:
     Strings and numbers are of exactly these types. ``leaf`` says what else is kept. Raises
     :class:`DataError`, with the path that starts with ``key``, for what JSON has no word for.
     """
-    if value is NOTHING or type(value) in _SIMPLE:
+    if value is EMPTY or type(value) in _SIMPLE:
         return value
     if type(value) is dict and _is_flat(value):  # pyright: ignore[reportUnknownArgumentType]
-        return FrozenDict(value) if value else NOTHING  # pyright: ignore[reportUnknownArgumentType]
+        return FrozenDict(value) if value else EMPTY  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping) and not value:
-        return NOTHING
+        return EMPTY
     return _copied(value, key, _Rule(FrozenDict, FrozenList, leaf or json_leaf, True))
 
 
@@ -334,7 +328,7 @@ def _rebuilt(records: Sequence[tuple[Any, ...]]) -> Any:
 
 def _container(keys: tuple[Any, ...] | None, content: list[Any]) -> Any:
     if keys == ():
-        return NOTHING
+        return EMPTY
     made: Any = FrozenList() if keys is None else FrozenDict()
     for key, value in zip(keys or content, content, strict=True):
         _put(made, key, value)

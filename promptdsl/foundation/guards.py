@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from promptdsl.foundation.errors import ConfigError
 from promptdsl.foundation.escaping import CHARACTERS, reference
-from promptdsl.foundation.unicode import exact_str, is_whole
+from promptdsl.foundation.unicode import exact, is_whole
 
 # Guards: author text stays inside the fences it stands in.
 
@@ -32,7 +32,7 @@ def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) 
 
 def guard_folded(text: str, closing: Collection[str], opening: Collection[str]) -> str:
     """Return what :func:`guard` does, for names that :func:`fold` has gone over already."""
-    text = exact_str(text)
+    text = exact(text)
     if "<" not in text:
         return text
 

@@ -6,7 +6,8 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import thawed, write_json
+from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import write_json
 from promptdsl.messages.media.source import SHORTHANDS, SOURCE_KEYS, MediaSource
 
 MEDIA = ("image", "audio", "document", "video")

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import ABSENT, EMPTY, read_any_depth, thawed
-from promptdsl.messages import block_fields as f
-from promptdsl.messages.block_fields import Cache, Check, checks
+from promptdsl.foundation.frozen import EMPTY, thawed
+from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import refuse_known, written
+from promptdsl.messages.field_checks import Cache, Check, checks
 from promptdsl.messages.media.source import MediaSource
 
 _set = object.__setattr__

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.json import frozen
+from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import Position, Source, source_of
-from promptdsl.messages import EMPTY, Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
 

@@ -1,8 +1,8 @@
 """Blocks of parts that are known to be good, built in half the time: nothing is checked."""
 
-from promptdsl.foundation.json import EMPTY
-from promptdsl.messages.block_fields import Cache
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.field_checks import Cache
 
 
 class _TextDraft(TextBlock):

@@ -5,7 +5,8 @@ from enum import Enum
 from typing import Any
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import ABSENT, plain, read_any_depth
+from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.json import ABSENT, read_any_depth
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS

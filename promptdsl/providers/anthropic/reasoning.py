@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param

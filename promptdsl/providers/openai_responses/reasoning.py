@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.providers.openai_responses.rules import ORIGIN, Items, is_new_id, lose_keys
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.reasoning import is_sendable

@@ -7,8 +7,8 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import EMPTY
 from promptdsl.providers.shared.foreign import ANTHROPIC, OPENAI, Owners, looks_like, owner_of
 from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.request import Param, Request

@@ -3,9 +3,9 @@
 from operator import attrgetter
 
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages.details import FLEETING
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.turns import SPOKEN
 

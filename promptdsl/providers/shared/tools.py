@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
-from promptdsl.foundation.json import thawed
+from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition

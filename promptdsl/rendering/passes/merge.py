@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from promptdsl.messages.details import CONVERSATION, FLEETING
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION, FLEETING
 from promptdsl.tree.masks import RECORDED, SHIFT, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.nodes import Merged, Recorded, Turn

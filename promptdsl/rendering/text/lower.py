@@ -11,20 +11,15 @@ from typing import Any
 import attrs
 
 from promptdsl.config.transformation import Resolved, fences, literal_fences
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.guards import guard, guard_end, guard_prefixes
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import (
-    EMPTY,
-    Block,
-    Cache,
-    TextBlock,
-    ToolResultBlock,
-    text_block,
-    tool_result_block,
-)
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message, spoken
+from promptdsl.messages.unchecked import text_block, tool_result_block
 from promptdsl.rendering.text.blocks import formatted, worded
 from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.page import Trace, marked

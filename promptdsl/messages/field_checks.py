@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf
-from promptdsl.foundation.json import ABSENT, exact, plain
+from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
+from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
 
 Check: TypeAlias = Callable[[Any, str], Any]
@@ -45,7 +46,7 @@ def string(value: Any, key: str) -> str:
     """Return a string; :class:`DataError` names the key of what is none."""
     if not isinstance(value, str):
         raise DataError(f"{key!r} is a string, not {kind_of(value)}")
-    return cast("str", exact(value))
+    return exact(value)
 
 
 def optional(value: Any, key: str) -> str | None:

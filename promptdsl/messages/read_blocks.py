@@ -11,17 +11,9 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import Around, json_leaf
-from promptdsl.foundation.json import (
-    ABSENT,
-    EMPTY,
-    canonical,
-    exact,
-    plain,
-    read_any_depth,
-    write_json,
-)
-from promptdsl.messages.block_fields import error_type, kind_of, string
+from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
+from promptdsl.foundation.json import ABSENT, canonical, read_any_depth, write_json
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import ALIASES, KEYS, MEDIA, SHORT, SOURCE
 from promptdsl.messages.blocks import (
     CLASSES,
@@ -31,6 +23,7 @@ from promptdsl.messages.blocks import (
     has_origin,
     is_ambiguous,
 )
+from promptdsl.messages.field_checks import error_type, kind_of, string
 from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, media_source
 from promptdsl.messages.unchecked import text_block
 
