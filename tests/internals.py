@@ -20,10 +20,12 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
+    fence_literals,
+    fence_names,
 )
 from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.config.transformation import LIBRARY, Resolved, fences, literal_fences, resolve
+from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
@@ -329,7 +331,8 @@ __all__ = [
     "event_environment",
     "event_text",
     "facts_for",
-    "fences",
+    "fence_literals",
+    "fence_names",
     "field",
     "files_module",
     "fill",
@@ -355,7 +358,6 @@ __all__ = [
     "label",
     "label_of",
     "last_cut",
-    "literal_fences",
     "located",
     "lost_marks",
     "make",

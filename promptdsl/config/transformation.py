@@ -18,15 +18,13 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
-    fence_literals,
-    fence_names,
 )
+from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, nearest
 from promptdsl.foundation.guards import check_delimiter
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages import Block
 
-MappedRole: TypeAlias = Literal["user", "developer", "system"]
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -97,13 +95,12 @@ LIBRARY: Mapping[str, Any] = {
 Settings: TypeAlias = tuple[tuple[str, Any], ...]
 """What one layer sets: flat keys and their values, by key."""
 
-_ROLES = ("user", "developer", "system")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "role_mapping.event": _ROLES,
-    "role_mapping.ephemeral": _ROLES,
-    "ephemeral_position": ("flow", "after_system", "start", "before_user", "end"),
+    "role_mapping.event": get_args(MappedRole),
+    "role_mapping.ephemeral": get_args(MappedRole),
+    "ephemeral_position": get_args(EphemeralPosition),
     "format": FORMATS,
-    "tool_pairing": ("error", "fill", "prune"),
+    "tool_pairing": get_args(ToolPairing),
 }
 
 
@@ -328,13 +325,3 @@ def as_layer(given: object, *, at: Source | None) -> Transformation | None:
         raise ConfigError(
             f"a transformation is a configuration, a mapping or a function, not {given!r}", at=(at,)
         ) from None
-
-
-def fences(resolved: Resolved) -> frozenset[str]:
-    """Return the tag names of a configuration's own fences, those of the library among them."""
-    return fence_names(resolved.delimiters)
-
-
-def literal_fences(resolved: Resolved) -> frozenset[str]:
-    """Return the ends of a configuration's own fences that are no tags, as they are written."""
-    return fence_literals(resolved.delimiters)

@@ -10,7 +10,8 @@ from typing import Any
 
 import attrs
 
-from promptdsl.config.transformation import Resolved, fences, literal_fences
+from promptdsl.config.delimiters import fence_literals, fence_names
+from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.guards import guard, guard_end, guard_prefixes
 from promptdsl.foundation.unicode import is_whole
@@ -138,8 +139,8 @@ class _Lowering:
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.path = ""
         guard = config.guard_conversation
-        self.fences = fences(config) if guard else frozenset[str]()
-        self.literals = literal_fences(config) if guard else frozenset[str]()
+        self.fences = fence_names(config.delimiters) if guard else frozenset[str]()
+        self.literals = fence_literals(config.delimiters) if guard else frozenset[str]()
         self.heard = (
             attrs.evolve(SPEECH, guards=self.fences, literals=self.literals) if guard else SPEECH
         )
