@@ -1,6 +1,5 @@
 """Which adapter a target is, and what responses and payloads come back as."""
 
-import doctest
 from typing import Any
 
 import pytest
@@ -321,12 +320,6 @@ def test_a_refused_reply_names_the_line(reply: object) -> None:
         return read_response(reply, structured=True)
 
     assert lines_of(read, 1) == raised(DataError, read).at
-
-
-def test_the_example_of_a_reply() -> None:
-    """The example of the docstring runs."""
-    (example,) = doctest.DocTestFinder(recurse=False).find(read_response)
-    assert doctest.TestResults(0, 4) == doctest.DocTestRunner().run(example)
 
 
 def test_only_the_first_choice() -> None:
