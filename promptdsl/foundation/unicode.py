@@ -25,7 +25,7 @@ def exact(value: T) -> T:
     return cast("T", str.__str__(cast("str", value)))
 
 
-# What a text holds that a reader does not see.
+# Characters that a reader does not see.
 
 _EMOJI = (
     r"[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
