@@ -118,12 +118,12 @@ from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.text import json_copy
 from promptdsl.providers.shared.turns import OPENING
 from promptdsl.rendering.passes import read as read_module
+from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Waiting, fill
 from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
-from promptdsl.rendering.passes.tools import equip, equipment_of, lost_marks
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,

@@ -1,16 +1,17 @@
 """Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.rendering.passes.expand import expand
-from promptdsl.rendering.pipeline import FORMATS, passes_for
+from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
 from promptdsl.rendering.text.lower import Roots, lower
 from promptdsl.rendering.text.page import Trace
 from promptdsl.tokens.count import Tokens
@@ -40,6 +41,27 @@ ALONE = ("consolidate", "narrate", "place")
 """The passes a turn runs through that is measured: none of them looks at its neighbours then."""
 
 
+class Sent(NamedTuple):
+    """A tree as it is sent: its stages, messages and losses, and the payload.
+
+    ``prompt`` is what its author wrote, ``marked`` the same with automatic cache marks; ``written``
+    is ``None`` where there is no target.
+    """
+
+    stages: tuple[tuple[str, Node], ...]
+    messages: tuple[Message, ...]
+    losses: tuple[Loss, ...]
+    prompt: Prompt
+    marked: Prompt
+    written: Written | None
+
+
+def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:
+    """Return the tokens of a tree as it is sent."""
+    tree = sent.stages[-1][1]
+    return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
+
+
 class Measuring:
     """Counts parts of a prompt in the tokens of its budget, as :class:`Measure` says."""
 
@@ -51,7 +73,7 @@ class Measuring:
         self.tokens = tokens
         self.roots = roots
         self.frames: dict[str, int] = {}
-        self.passes = [run for name, run in passes_for(config) if name in ALONE]
+        self.passes = [one for one in for_target(config) if one.name in ALONE]
 
     def frame(self, role: str) -> int:
         """Return the tokens around a message of a role."""
@@ -84,8 +106,9 @@ class Measuring:
         tree = with_content(root, (_whole(node),))
         if isinstance(node, Note):
             tree = expand(tree)
-        for run in self.passes:
-            tree = run(tree)
+        for _, mask, run in self.passes:
+            if tree.mask & mask or mask == ANY:
+                tree = run(tree)
         said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
         if node.mask & (SYSTEM | SECTION):
             # All system content is one message, whose frame is nobody's: a part has a gap.
