@@ -3,7 +3,6 @@
 import json
 import re
 from collections import deque
-from hashlib import sha256
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -67,6 +66,8 @@ def _fit(request: Turns, id: str) -> str:
 
 def digested(id: str, longest: int) -> str:
     """Return the beginning of an id with a digest of all of it, which keeps it unique."""
+    from hashlib import sha256
+
     digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{utf8(id)[: longest - 33]}_{digest}"
 
