@@ -77,6 +77,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.providers.read_response import read_response
 from promptdsl.providers.registry import read_payload
 from promptdsl.rendering.render import arender, render
 from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
@@ -196,6 +197,7 @@ __all__ = [
     "override",
     "prefix_report",
     "read_payload",
+    "read_response",
     "register_model",
     "register_templates",
     "render",

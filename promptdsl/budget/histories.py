@@ -12,8 +12,8 @@ from typing import Any
 import attrs
 
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, calls_in
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Conversation, Recorded

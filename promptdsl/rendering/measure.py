@@ -59,11 +59,9 @@ class Sent(NamedTuple):
 
 
 def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:
-    """Return the tokens of what is sent; of a long conversation only what is new is counted."""
-    if sent.written is not None:
-        return sent.written.tally(tokens).total
-    counts = message_counts(sent.stages[-1][1], sent.messages, tokens, facts)
-    return sum(counts) + beside_tokens(sent.prompt, tokens, facts) + REPLY
+    """Return the tokens of a tree as it is sent."""
+    tree = sent.stages[-1][1]
+    return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
 
 
 class Measuring:
@@ -197,6 +195,20 @@ def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequ
 
     first = first_of(run)
     return remember(run, key, counted)[first : first + len(run.items)]
+
+
+def total_tokens(
+    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
+) -> int:
+    """Return the tokens of what is sent: of the payload, or without a target of the messages.
+
+    ``written`` is what an adapter wrote of ``prompt``, ``tree`` what it was lowered from. Of a long
+    conversation only what is new is counted.
+    """
+    if written is not None:
+        return written.tally(tokens).total
+    counts = message_counts(tree, prompt.messages, tokens, facts)
+    return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 
 
 def message_counts(

@@ -18,7 +18,7 @@ from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
 from promptdsl.rendering.budgeting import fit_tree, share_budget
 from promptdsl.rendering.lazies import Unanswered, await_lazies, call_lazies, replay
-from promptdsl.rendering.losses import located_losses, refuse_losses, surrogate_loss
+from promptdsl.rendering.losses import located_losses, surrogate_loss
 from promptdsl.rendering.measure import Sent
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
@@ -190,7 +190,10 @@ def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]
         None if request.budget is None else request.budget.counter,
         request.roots,
     )
-    return refuse_losses(rendered) if request.strict else rendered
+    if request.strict:
+        fix = "write it another way for this target, or render without strict=True"
+        Loss.refuse(rendered.losses, "sent", fix=fix)
+    return rendered
 
 
 def _again(

@@ -5,8 +5,8 @@ from itertools import groupby
 from typing import Any
 
 from promptdsl.messages.conversation_cache import SHORTEST
-from promptdsl.messages.details import CONVERSATION, FLEETING
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION, FLEETING
 from promptdsl.tree.masks import RECORDED, SHIFT, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.nodes import Merged, Recorded, Turn

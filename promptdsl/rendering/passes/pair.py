@@ -9,8 +9,8 @@ import attrs
 from promptdsl.foundation.errors import PairingError
 from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.conversation_cache import SHORTEST
-from promptdsl.messages.details import CONVERSATION
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk

@@ -6,8 +6,8 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import attribute, field, inline_line
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.details import CONVERSATION
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import (

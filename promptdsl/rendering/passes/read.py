@@ -18,8 +18,8 @@ from promptdsl.messages import (
     UserActionBlock,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message, place
+from promptdsl.messages.roles import LEADING
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,

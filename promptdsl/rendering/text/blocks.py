@@ -20,10 +20,10 @@ from promptdsl.messages import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    text_block,
 )
 from promptdsl.messages.media.attachment import read_path
 from promptdsl.messages.message import Message
+from promptdsl.messages.unchecked import text_block
 from promptdsl.tree.node import Node
 
 Roots = Iterable[str | os.PathLike[str]]
