@@ -1,5 +1,6 @@
 """Lower: the finished tree becomes messages."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Block,
     CodeBlock,
+    ContentError,
     Developer,
     Ephemeral,
     Event,
@@ -17,6 +20,7 @@ from promptdsl import (
     History,
     Image,
     ImageBlock,
+    Json,
     JsonBlock,
     Loss,
     MediaError,
@@ -40,8 +44,9 @@ from promptdsl import (
     Value,
     render,
 )
-from tests.errors import this_line
-from tests.renders import comes_to, timeline_of
+from tests.errors import raised, this_line
+from tests.internals import make, nodes_module
+from tests.renders import comes_to, only_text, timeline_of
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -273,6 +278,54 @@ def test_a_lone_surrogate_in_a_recorded_block(
     found = render(tree, transformation={"format_block": half})
     why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
     assert (Loss("content", "a lone surrogate", why, "history", source),) == found.losses
+
+
+# JSON.
+
+
+def deep(levels: int) -> list[Any]:
+    """Return lists in lists."""
+    value: list[Any] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("format", ["markdown", "xml"])
+def test_deep_json_is_text(format: str) -> None:
+    """A value of any depth is written as it is: nothing reads its text back."""
+    found = only_text(System(Json(deep(5_000))), transformation={"format": format})
+    assert "[" * 5_000 + "]" * 5_000 == found.removeprefix("<json>\n").removesuffix("\n</json>")
+
+
+def test_json_is_read_for_who_asks() -> None:
+    """The text of a Json is read back only for a function that is given its value."""
+    broken = make(nodes_module.Json, mask=System(Json(1)).content[0].mask, text="{")
+    assert "{" == only_text(System(broken))
+    error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
+    assert "format_block cannot be given this Json" in error.what
+
+
+def test_json_too_deep_for_a_function() -> None:
+    """A value too deep to be read back is an error with the line of the Json."""
+    value = Json(deep(20_000))
+    line = this_line() - 1
+    error = raised(ContentError, lambda: render(System(value), transformation=ASKED))
+    assert (f"{__file__}:{line}",) == error.at
+    assert "nested too deep" in error.what
+
+
+def test_json_for_a_function() -> None:
+    """A function is given the value that was written, and what it returns is sent."""
+    assert "json [1, null]" == only_text(System(Json([1, None])), transformation=ASKED)
+
+
+def told(block: Block) -> str | None:
+    """Return a JSON block in other words."""
+    return f"json {json.dumps([*block.value])}" if isinstance(block, JsonBlock) else None
+
+
+ASKED = {"format_block": told}
 
 
 # Attachments.

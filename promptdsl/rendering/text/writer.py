@@ -19,7 +19,7 @@ from promptdsl.config.transformation import FormatBlock
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.guards import fold, guard_prefixes
-from promptdsl.foundation.json import read_json
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted as TrustedText
 from promptdsl.foundation.unicode import is_whole
@@ -342,7 +342,9 @@ class Wording:
             self._framed(node, around, frame, code_in)
 
     def _json(self, node: Json, around: _Open) -> None:
-        if not self._formatted(JsonBlock(read_json(node.text)), node, around):
+        # The text is read back only for a function that asks for its value.
+        asked = self.setting.format_block is not None
+        if not (asked and self._formatted(_json_block(node), node, around)):
             self._enclosed(around.form.json(), guarded(node.text, around.voice, ()), around)
 
     def _table(self, node: Table, around: _Open) -> None:
@@ -508,6 +510,18 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
             return None
         items.append(head + text if head else text)
     return "\n\n".join(items)
+
+
+def _json_block(node: Json) -> JsonBlock:
+    """Return the block of a JSON text; :class:`ContentError` for one nested too deep to be read."""
+    value = read_json(node.text)
+    if value is ABSENT:
+        raise ContentError(
+            "format_block cannot be given this Json: it is nested too deep to be read back",
+            fix="make it flatter, or render it without format_block",
+            at=(node.source,),
+        )
+    return JsonBlock(value)
 
 
 def _nothing() -> None:
