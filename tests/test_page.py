@@ -3,7 +3,7 @@
 import pytest
 
 from promptdsl import ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
-from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
+from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, deeper, margin, marked
 from tests.renders import only_text
 
 ITEM = margin("  ", "\n\n")
@@ -187,16 +187,3 @@ def test_a_part_deeper_than_the_widest_margin(wrap: type[List | Quote], mark: st
         part = wrap(part)  # type: ignore[assignment]
     first, second = only_text(System(part)).split("\n")
     assert (mark * 100 + "a", WIDEST + 1, "b") == (first, len(second), second[-1])
-
-
-def test_a_result_is_what_stands_on_the_page_around_it() -> None:
-    """What a result holds is written on a page of its own, and its end there is not its own."""
-    result, image = object(), ImageBlock(MediaSource("url", "https://example.com/a.png"))
-    trace, around, inside = Trace({id(result)}), Page(), Page()
-    around.block(image)
-    trace.begin(result, around, plain=False)
-    inside.put("Held.", PLAIN)
-    trace.end(result, inside)
-    around.block(image)
-    trace.end(result, around)
-    assert {id(result): [image]} == trace.found
