@@ -121,6 +121,7 @@ from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.passes.tools import equip, equipment_of, lost_marks
+from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,
@@ -129,6 +130,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_tokens,
 )
 from promptdsl.rendering.reports.outline import outline
+from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.page import (
     PLAIN,
@@ -140,6 +142,7 @@ from promptdsl.rendering.text.page import (
     margin,
     marked,
 )
+from promptdsl.rendering.text.traced import TracedPage, lower_traced
 from promptdsl.rendering.text.xml import XML
 from promptdsl.templates import (
     Inserted,
@@ -226,6 +229,7 @@ __all__ = [
     "SPOKEN",
     "TARGETS",
     "TESTS",
+    "TEXT_FORMATS",
     "TOOL",
     "WHOLE",
     "WIDEST",
@@ -270,6 +274,7 @@ __all__ = [
     "TemplateSource",
     "TokenFactors",
     "Tokens",
+    "TracedPage",
     "Trusted",
     "UsageError",
     "Waiting",
@@ -355,6 +360,8 @@ __all__ = [
     "literal_fences",
     "located",
     "lost_marks",
+    "lower",
+    "lower_traced",
     "make",
     "mapping",
     "margin",

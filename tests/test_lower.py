@@ -44,9 +44,12 @@ from promptdsl import (
     Value,
     render,
 )
+from tests.budget.descriptions import Part, built
+from tests.budget.trees import trees
 from tests.errors import raised, this_line
-from tests.internals import make, nodes_module
+from tests.internals import TEXT_FORMATS, lower, lower_traced, make, nodes_module
 from tests.renders import comes_to, only_text, timeline_of
+from tests.searching import examples
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -371,6 +374,46 @@ def test_the_fast_path_and_the_slow_one() -> None:
         ToolMessage("c", "x", tags=("t",)),
     ]
     assert messages(*plain) == messages(*slow)
+
+
+TITLED = Section("rules", "Be kind.", title="Rules of \u00e9\nhouse")
+PLAIN_TURNS: list[tuple[Any, ...]] = [
+    ("",),
+    ("a",),
+    ("a", "", "\u00e9"),
+    ("\n  a\n  b",),
+    ("\ud800",),
+    (Text("a"), Text("b")),
+    (Text(Value("a")),),
+    (Section("role", "You help."), TITLED, "Bye."),
+    (Section("role", "a\ud800"),),
+    (Section("role", "a", title="\ud800"),),
+    (Section("role", "a", title=Value("b")),),
+    (Section("role", "a", cache=True),),
+    (Section("empty", ""), "a"),
+]
+
+
+@pytest.mark.parametrize("turn", [System, Developer, User, Assistant, Event])
+@pytest.mark.parametrize("content", PLAIN_TURNS)
+def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None:
+    """The fast path says the same of any turn as the walk, and knows as well where it is from."""
+    rendered = render(timeline_of(User("a"), turn(*content), User("b")))
+    tree, config = rendered.stages()[-1].tree, rendered.config
+    fast, _ = lower(tree, forms=TEXT_FORMATS, config=config)
+    walked, _ = lower_traced(tree, forms=TEXT_FORMATS, config=config)
+    assert walked == fast
+    assert [message.sources for message in walked] == [message.sources for message in fast]
+
+
+@examples(100, fast=10)
+@given(trees())
+def test_the_fast_path_and_the_walk_of_any_tree(tree: Part) -> None:
+    """Messages are the same, whether it is noted which part came to which text or not."""
+    rendered = render(built(tree))
+    final, config = rendered.stages()[-1].tree, rendered.config
+    walked, entries = lower_traced(final, forms=TEXT_FORMATS, config=config)
+    assert (rendered.messages, len(walked)) == (walked, entries[-1].messages if entries else 0)
 
 
 @pytest.mark.parametrize("part", [Text, lambda text: Text(Value(text))])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from promptdsl import ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
-from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, deeper, margin, marked
+from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
+from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, TracedPage, deeper, margin, marked
 from tests.renders import only_text
 
 ITEM = margin("  ", "\n\n")
@@ -187,3 +187,38 @@ def test_a_part_deeper_than_the_widest_margin(wrap: type[List | Quote], mark: st
         part = wrap(part)  # type: ignore[assignment]
     first, second = only_text(System(part)).split("\n")
     assert (mark * 100 + "a", WIDEST + 1, "b") == (first, len(second), second[-1])
+
+
+PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (0, 5, [TextBlock("a\n\nb"), PICTURE, TextBlock("c")]),
+        (0, 1, [TextBlock("a")]),
+        (1, 3, [TextBlock("\n\nb")]),
+        (1, 4, [TextBlock("\n\nb"), PICTURE]),
+        (3, 4, [PICTURE]),
+        (4, 5, [TextBlock("c")]),
+        (4, 9, [TextBlock("c")]),
+        (2, 2, []),
+        (3, 3, []),
+        (4, 3, []),
+        (5, 9, []),
+    ],
+)
+def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> None:
+    """A part came to the blocks, and the pieces of them, that it wrote."""
+    page = TracedPage()
+    page.put("a", PLAIN)
+    page.put("b", PLAIN)
+    page.block(PICTURE)
+    page.put("c", PLAIN)
+    page.flush()
+    assert expected == page.between(start, end)
+
+
+def test_a_part_of_an_empty_page() -> None:
+    """A part of a page on which nothing is written came to nothing."""
+    assert [] == TracedPage().between(0, 0)

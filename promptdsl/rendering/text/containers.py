@@ -1,11 +1,12 @@
 """Containers: parts that hold parts. Each writes its opening, and later its closing."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from promptdsl.foundation.guards import fold
 from promptdsl.rendering.text.format import Frame, frame_without
-from promptdsl.rendering.text.page import Listed, Margin, deeper
+from promptdsl.rendering.text.page import BETWEEN, PLAIN, Listed, Margin, deeper
 from promptdsl.rendering.text.state import OpenPart, TextState
 from promptdsl.rendering.text.strings import guarded, notice, written
 from promptdsl.tree.node import Child, Node, make, mark_of
@@ -58,7 +59,8 @@ def open_part(
     frame = part.frame = make_frame(state, node, part)
     part.listing = part if isinstance(node, List | Checklist) else None
     part.tight = isinstance(node, Item | Side)
-    part.margin = deeper(around.margin, frame.prefix, frame.between)
+    if frame.prefix or frame.between != BETWEEN or around.margin is not PLAIN:
+        part.margin = deeper(around.margin, frame.prefix, frame.between)
     part.start = state.page.open(frame.open, around.margin)
     if continues:
         state.page.tail = part.start.tail
@@ -122,7 +124,7 @@ def _note_empty(state: TextState, part: OpenPart) -> None:
         what = "a request-only turn"
     else:
         return
-    state.noting(node)("hint", what, "it has a title but no content")
+    state.note(node, "hint", what, "it has a title but no content")
 
 
 def _is_system(node: Node) -> bool:
@@ -137,7 +139,7 @@ def _section(state: TextState, node: Section, part: OpenPart) -> Frame:
     is_value = isinstance(title, Value) or rules.values
     text = title.text if isinstance(title, Value) else title
     if text is not None:
-        note = state.noting(node)
+        note = partial(state.note, node)
         if is_value or form.tagged:
             notice((text,), note)
         else:
@@ -151,7 +153,7 @@ def _section(state: TextState, node: Section, part: OpenPart) -> Frame:
 def _fence(state: TextState, node: Fence, part: OpenPart) -> Frame:
     part.rules = part.rules.in_fence(node)
     if node.said:
-        notice(node.said, state.noting(node))
+        notice(node.said, partial(state.note, node))
     return Frame(node.open, node.close, node.names)
 
 

@@ -118,7 +118,7 @@ def fence(
         opening = f"{opening[:-1]}{attributes}>"
     if delimiter.kind != "prefix" and opening:
         opening += "\n"
-    is_tag = delimiter.is_tag
+    is_tag = delimiter.kind == "default" or delimiter.is_tag
     name = delimiter.tag_name if is_tag else None
     return make(
         Fence,

@@ -1,6 +1,7 @@
 """Leaves: parts that hold no other parts, each written at once."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from promptdsl.foundation.errors import ContentError, MediaError
@@ -52,7 +53,7 @@ StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str]
 
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
     """Write strings and values as one text; ``node`` is what a loss is reported of."""
-    text = text_in(parts, around.rules, state.tags, state.noting(node))
+    text = text_in(parts, around.rules, state.tags, partial(state.note, node))
     if text:
         state.page.put(text, around.margin)
         state.page.tail = "prose"
@@ -67,7 +68,9 @@ def _write_value(state: TextState, node: Value | Trusted, around: OpenPart) -> N
 
 
 def _write_verbatim(state: TextState, node: Verbatim, around: OpenPart) -> None:
-    text = verbatim_in(node.text, node.said, around.rules, state.tags, note=state.noting(node))
+    text = verbatim_in(
+        node.text, node.said, around.rules, state.tags, note=partial(state.note, node)
+    )
     state.page.put(text, around.margin)
     if node.cache:
         state.page.cache(node.cache)
@@ -75,7 +78,7 @@ def _write_verbatim(state: TextState, node: Verbatim, around: OpenPart) -> None:
 
 def _write_untrusted(state: TextState, node: Untrusted, around: OpenPart) -> None:
     if node.text:
-        text = untrusted_in(node.text, node.origin, around.rules, state.noting(node))
+        text = untrusted_in(node.text, node.origin, around.rules, partial(state.note, node))
         state.page.put(text, around.margin)
 
 
@@ -113,7 +116,7 @@ def _write_formatted(state: TextState, node: Code | Json, around: OpenPart) -> b
     text = formatted(data_block(node), format_block, node.source)
     if text is None:
         return False
-    text = guarded(written(text, state.noting(node)), around.rules, state.tags)
+    text = guarded(written(text, partial(state.note, node)), around.rules, state.tags)
     state.page.put(text, around.margin)
     return True
 
@@ -122,7 +125,7 @@ def _write_framed(
     state: TextState, node: Node, around: OpenPart, strings_in: StringsIn, *, frame: Frame
 ) -> None:
     """Write a part of one text, which cannot close the tags around it."""
-    note = state.noting(node)
+    note = partial(state.note, node)
     if not frame.tags:
         rules = around.rules.in_text(tagged=False)
         text = strings_in(node.content, rules, state.tags, note)
@@ -150,7 +153,7 @@ def _enclose(state: TextState, text: str, frame: Frame, around: OpenPart) -> Non
 def _write_table(state: TextState, node: Table, around: OpenPart) -> None:
     if not node.rows:
         return
-    note = state.noting(node)
+    note = partial(state.note, node)
     notice(node.columns or (), note)
     rows = [tuple([_cell(state, cell, around.rules, note) for cell in row]) for row in node.rows]
     try:
@@ -195,13 +198,13 @@ def _write_breakpoint(state: TextState, node: CacheBreakpoint, _around: OpenPart
     """Put a mark after everything that is written, and before the containers still empty."""
     page = state.page
     if not page.written:
-        state.noting(node)("hint", "a cache breakpoint", "nothing stands before it in its turn")
+        state.note(node, "hint", "a cache breakpoint", "nothing stands before it in its turn")
         return
     # The containers opened since the last mark come after that one already.
     empty = [*_empty_parts(state)] if page.marked < page.written else []
     start = empty[-1][1].pieces if empty else len(page.pieces)
     if not page.cache(node.ttl or "default", start):
-        state.noting(node)("hint", "a cache breakpoint", "the block before it takes none")
+        state.note(node, "hint", "a cache breakpoint", "the block before it takes none")
     for part, opening in empty:
         part.start = Checkpoint(opening.pieces - start, "", page.written, None)
 

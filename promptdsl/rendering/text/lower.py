@@ -20,7 +20,7 @@ from promptdsl.rendering.text.page import marked
 from promptdsl.rendering.text.state import Report, Setting
 from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
 from promptdsl.rendering.text.writer import TextWriter
-from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT
+from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, mark_of
 from promptdsl.tree.nodes import Consolidated, Fragment, Merged, Recorded, ToolTurn, Turn
 
@@ -36,11 +36,12 @@ def lower(
     cannot be read.
     """
     lowering = Lowering(forms, config, roots)
-    messages, turns, index = lowering.messages, root.content, 0
+    messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
+    turns, index = root.content, 0
+    # Conversation goes out as it is, unless it is guarded.
+    plain = 0 if config.guard_conversation else SPOKEN | SYSTEM
     while index < len(turns):
-        # Conversation goes out as it is, unless it is guarded.
-        if not config.guard_conversation:
-            form, counts = lowering.setting.form, lowering.counts
+        if turns[index].mask & plain:
             index = lower_plain(turns, index, form, messages=messages, counts=counts)
         if index < len(turns):
             lowering.lower(turns[index])
@@ -155,7 +156,7 @@ class Lowering:
             text = plain_instructions(turn.content, self.setting.form)
             if text:
                 return (text_block(text, mark_of(turn.options)),)
-        return TextWriter(self.setting, report).write(turn, rules)
+        return TextWriter(self.setting, report, turn, rules).write()
 
     def rules(self, turn: Any) -> StringRules:
         """Return how the strings of a turn become text."""

@@ -26,7 +26,9 @@ def margin(prefix: str, between: str) -> Margin:
     return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
 
 
-PLAIN = margin("", "\n\n")
+BETWEEN = "\n\n"
+"""What separates two parts, where a container does not say otherwise."""
+PLAIN = margin("", BETWEEN)
 
 
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import attrs
@@ -10,8 +9,8 @@ import attrs
 from promptdsl.config.transformation import FormatBlock
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.rendering.text.format import Form, Frame
-from promptdsl.rendering.text.page import Checkpoint, Margin, Page
-from promptdsl.rendering.text.strings import Note, StringRules
+from promptdsl.rendering.text.page import PLAIN, Checkpoint, Margin, Page
+from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.nodes import Section
 
@@ -63,18 +62,16 @@ class TextState:
     ``tags`` counts the open tags by their folded names: no text in them may close one.
     """
 
-    def __init__(self, setting: Setting, report: Report) -> None:
+    def __init__(self, setting: Setting, report: Report, node: Node, rules: StringRules) -> None:
+        """Open the turn itself, or a result in one: ``node``, whose strings follow ``rules``."""
         self.setting = setting
         self.report = report
         self.page = Page()
         self.tags: dict[str, int] = {}
-        self.open: list[OpenPart] = []
+        self.open = [OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)]
 
-    def noting(self, node: Node) -> Note:
-        """Return a function that reports a loss of a node."""
-        return partial(self._note, node)
-
-    def _note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
+    def note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
+        """Report a loss of a node, with the path of the sections it is in."""
         around = [part.node for part in self.open if isinstance(part.node, Section)]
         if isinstance(node, Section) and not any(part is node for part in around):
             around.append(node)

@@ -18,6 +18,7 @@ from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.lower import Lowering, Roots
 from promptdsl.rendering.text.page import Margin, Page
 from promptdsl.rendering.text.state import OpenPart, Report, Setting
+from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Recorded
@@ -115,13 +116,22 @@ class TracedEntry:
 class TracedWriter(TextWriter):
     """Writes the parts of one turn, and notes where each begins and ends."""
 
+    page: TracedPage
+
     def __init__(
-        self, setting: Setting, report: Report, parts: list[TracedPart], around: TracedPart | None
+        self,
+        setting: Setting,
+        report: Report,
+        node: Node,
+        rules: StringRules,
+        *,
+        around: TracedPart | None = None,
+        parts: list[TracedPart],
     ) -> None:
-        super().__init__(setting, report)
-        self.page: TracedPage = TracedPage()
-        self.parts = parts
+        super().__init__(setting, report, node, rules)
+        self.page = TracedPage()
         self.around = around
+        self.parts = parts
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
@@ -145,9 +155,9 @@ class TracedWriter(TextWriter):
         part.end = self.page.length
         self.around = part.around
 
-    def inside(self, setting: Setting) -> TextWriter:
+    def inside(self, setting: Setting, node: Node, rules: StringRules) -> TextWriter:
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
-        return TracedWriter(setting, self.report, self.parts, self.around)
+        return TracedWriter(setting, self.report, node, rules, around=self.around, parts=self.parts)
 
 
 class TracedLowering(Lowering):
@@ -166,8 +176,8 @@ class TracedLowering(Lowering):
     def written(self, turn: Any, address: str, report: Report) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn come to."""
         parts: list[TracedPart] = []
-        writer = TracedWriter(self.setting, report, parts, None)
-        blocks = writer.write(turn, self.rules(turn))
+        writer = TracedWriter(self.setting, report, turn, self.rules(turn), parts=parts)
+        blocks = writer.write()
         self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page))
         return blocks
 

@@ -20,10 +20,9 @@ TIGHT = (List, Checklist, Code)
 class TextWriter(TextState):
     """Writes the parts of one turn."""
 
-    def write(self, node: Node, rules: StringRules) -> tuple[Block, ...]:
-        """Return the blocks that the children of a node come to."""
+    def write(self) -> tuple[Block, ...]:
+        """Return the blocks that the parts come to."""
         stack, page = self.open, self.page
-        stack.append(OpenPart(node, iter(node.content), rules, self.setting.form, 2, PLAIN))
         while stack:
             top = stack[-1]
             child = next(top.children, None)
@@ -58,14 +57,15 @@ class TextWriter(TextState):
 
     def close(self, part: OpenPart, outside: Margin) -> None:
         """Write the closing of a part whose children are written."""
-        close_part(self, part, outside)
+        if part.frame is not None or part.node.options.cache:
+            close_part(self, part, outside)
 
     def _write_result(self, node: Result, around: OpenPart) -> None:
         setting = self.setting._replace(form=around.form)
-        content = self.inside(setting).write(node, around.rules)
+        content = self.inside(setting, node, around.rules).write()
         error = (node.is_error, node.error_type)
         self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
 
-    def inside(self, setting: Setting) -> "TextWriter":
+    def inside(self, setting: Setting, node: Node, rules: StringRules) -> "TextWriter":
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
-        return TextWriter(setting, self.report)
+        return TextWriter(setting, self.report, node, rules)
