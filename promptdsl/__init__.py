@@ -82,7 +82,7 @@ from promptdsl.providers.registry import read_payload
 from promptdsl.rendering.render import arender, render
 from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
 from promptdsl.rendering.result import Rendered, Stage, prefix_report
-from promptdsl.rendering.text.voice import UNTRUSTED_NOTICE
+from promptdsl.rendering.text.strings import UNTRUSTED_NOTICE
 from promptdsl.templates import register_templates
 from promptdsl.tokens import split_text
 from promptdsl.tree.node import Node
