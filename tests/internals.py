@@ -47,7 +47,6 @@ from promptdsl.foundation.escaping import (
 )
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, thawed
-from promptdsl.foundation.frozen import plain as json_plain
 from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
 from promptdsl.foundation.json import (
@@ -355,7 +354,6 @@ __all__ = [
     "is_ambiguous",
     "is_closed",
     "json_copy",
-    "json_plain",
     "json_schema",
     "json_text",
     "label",
