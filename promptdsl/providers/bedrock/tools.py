@@ -50,7 +50,7 @@ def _settle_keys(request: Converse, tool: ToolDefinition, spec: Param) -> None:
         lost["strict"] = "its schema is not closed: not every object requires all it has"
     for key, why in lost.items():
         del spec[key]
-        request.lose("hint", f"key {key!r} of tool {spec['name']!r}", why, subject=tool)
+        request.lose(tool, "hint", f"key {key!r} of tool {spec['name']!r}", why)
 
 
 def _specification(tool: Param) -> Param:
@@ -59,11 +59,11 @@ def _specification(tool: Param) -> Param:
 
 
 def _tool(request: Converse, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
     said = (tool.description or "").strip()
     description = {"description": tool.description} if said else {}
     if tool.description and not said:
-        request.lose("hint", "description", "only white space", subject=tool)
+        request.lose(tool, "hint", "description", "only white space")
     # A schema that does not say it is of an object is refused.
     kind = {} if "type" in tool.input_schema else {"type": "object"}
     schema = {"json": {**kind, **tool.input_schema}}
@@ -83,12 +83,12 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         request.losses.append(Loss("hint", "there are no tools", why))
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
+        request.lose(output, "content", "output schema", "this model takes none")
     elif output is not None:
         settings["outputConfig"] = {"textFormat": _format(request, output)}
         if not output.strict:
             why = "Converse holds every answer to its schema"
-            request.lose("hint", "strict=False", why, subject=output)
+            request.lose(output, "hint", "strict=False", why)
     return settings
 
 

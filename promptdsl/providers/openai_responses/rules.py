@@ -12,7 +12,7 @@ from promptdsl.foundation.unicode import whole
 from promptdsl.messages import EMPTY
 from promptdsl.providers.shared.foreign import ANTHROPIC, OPENAI, Owners, looks_like, owner_of
 from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
-from promptdsl.providers.shared.request import Param, Request
+from promptdsl.providers.shared.request import Param, Place, Request
 from promptdsl.providers.shared.text import json_copy
 
 ORIGIN = "openai_responses"
@@ -79,9 +79,9 @@ def refuse_payload(payload: Mapping[str, Any]) -> None:
             raise DataError("'input' is needed", fix=looks_like(owner))
 
 
-def lose_keys(request: Request, block: Any, known: Iterable[str] = ()) -> None:
+def lose_keys(request: Request, place: Place, block: Any, known: Iterable[str] = ()) -> None:
     """Record the further keys of a block that Responses has not."""
-    lose_foreign_keys(request, block, "Responses", known)
+    lose_foreign_keys(request, place, block, service="Responses", known=known)
 
 
 @attrs.define(eq=False)

@@ -31,7 +31,7 @@ def tools_of(request: Request) -> list[Param]:
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
     said = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema) or None}
     # Left out it would be true, and a schema that is not written for it is refused.
@@ -50,7 +50,7 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = choice
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
+        request.lose(output, "content", "output schema", "this model takes none")
     elif output is not None:
         settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
     return settings

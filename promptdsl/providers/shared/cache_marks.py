@@ -139,7 +139,7 @@ def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> lis
             lost[id(mark)] = "this model takes none"
         elif id(mark.param) not in order:
             lost[id(mark)] = "what it stands behind is not sent"
-        elif mark.place >= end or _is_fleeting(mark):
+        elif mark.number >= end or _is_fleeting(mark):
             lost[id(mark)] = "behind request-only content, which is not there the next time"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
@@ -150,7 +150,7 @@ def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> lis
     lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
     for mark in request.marks:
         if id(mark) in lost:
-            request.lose("hint", "cache mark", lost[id(mark)], subject=mark.subject)
+            request.lose(mark.subject, "hint", "cache mark", lost[id(mark)])
     return [mark for mark in marks if id(mark) not in lost]
 
 

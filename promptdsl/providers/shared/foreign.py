@@ -8,7 +8,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
 from promptdsl.providers.shared.checks import entry, mapping
-from promptdsl.providers.shared.request import Request
+from promptdsl.providers.shared.request import Place, Request
 
 ITEM = "item"
 """The key of a block's extra that holds the ids it was recorded with, which are no loss."""
@@ -70,11 +70,14 @@ def looks_like(owner: str) -> str:
     return f"this looks like {owner}: History.from_{owner}"
 
 
-def lose_keys(request: Request, block: Any, service: str, known: Iterable[str] = ()) -> None:
+def lose_keys(
+    request: Request, place: Place, block: Any, *, service: str, known: Iterable[str] = ()
+) -> None:
     """Record the further keys of a block that are not sent; ids are none of them."""
     for key, value in block.extra.items():
         if value and key != ITEM and key not in known:
-            request.lose("hint", f"key {key!r}", f"{service} has none on a {block.type} block")
+            why = f"{service} has none on a {block.type} block"
+            request.lose(place, "hint", f"key {key!r}", why)
 
 
 def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:

@@ -12,10 +12,10 @@ when the conversation has become so long that there are two longer ones.
 # What a block is told by its exact type, which tells a checker less than isinstance.
 # pyright: reportUnknownVariableType=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import attrgetter, is_not
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 from weakref import ref
 
 import attrs
@@ -25,10 +25,6 @@ from promptdsl.messages.details import FLEETING
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.providers.shared.request import Mark, Param, Request
-
-R = TypeVar("R", bound=Request)
-Span = Callable[[R, int, int], None]
-"""Writes the messages of a request from one index up to another."""
 
 _REACH = 16
 """How far before where it would be best a passage may end."""
@@ -57,7 +53,7 @@ class Passage:
     """What was written of the first messages of a conversation, as far as later ones need it.
 
     ``anchor`` is the message behind them. ``opening`` is what was known before the first of them,
-    ``state`` what was known behind the last. No later message changes one of the first ``settled``
+    ``state`` what was known behind the last. No later message changes one of the first ``lasting``
     entries; ``counted`` is what these, or the first of them, are in tokens.
     """
 
@@ -67,7 +63,7 @@ class Passage:
     opening: dict[str, Any]
     state: dict[str, Any]
     entries: list[Param]
-    settled: int
+    lasting: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
     counted: "Counted"
@@ -210,8 +206,12 @@ class Recall:
     memory: Memory
     passage: Passage | None = None
 
-    def write(self, request: R, span: Span[R]) -> None:
-        """Write the messages of a request that are not known yet."""
+    def spans(self, request: Request) -> Iterator[tuple[int, int]]:
+        """Yield the indices from which and up to which the messages are not known yet.
+
+        What the first of two spans came to is kept when the second is asked for: what is written
+        then is known the next time.
+        """
         opening = request.state()
         before = (len(request.losses), len(request.marks))
         found = self.memory.found(request, opening)
@@ -222,14 +222,14 @@ class Recall:
             _go_on(request, self.passage)
         stop = self.memory.end(request.messages, start)
         if stop:
-            span(request, start, stop)
+            yield start, stop
             self._keep(request, stop, opening, before)
-        span(request, max(start, stop), len(request.messages))
+        yield max(start, stop), len(request.messages)
 
     def _keep(
         self, request: Request, stop: int, opening: dict[str, Any], before: tuple[int, int]
     ) -> None:
-        known, settled = self.passage, request.settle()
+        known, lasting = self.passage, request.lasting()
         # Losses and marks are of the messages that were written, not of those equal to them.
         written = known.messages if known else ()
         passage = Passage(
@@ -239,13 +239,13 @@ class Recall:
             opening=opening,
             state=request.state(),
             entries=request.entries.copy(),
-            settled=settled,
+            lasting=lasting,
             losses=tuple(request.losses[before[0] :]),
             marks=tuple(request.marks[before[1] :]),
             counted=Counted(known.counted.results if known else ()),
             before=ref(known) if known else None,
         )
-        request.part(settled)
+        request.part(lasting)
         self.memory.keep(passage)
         self.passage = passage
 
@@ -255,7 +255,7 @@ def _go_on(request: Request, passage: Passage) -> None:
     _set_all(request, passage.state)
     _set_all(request, request.state())
     request.entries = passage.entries.copy()
-    request.part(passage.settled)
+    request.part(passage.lasting)
     request.losses += passage.losses
     request.marks += passage.marks
 
@@ -263,11 +263,3 @@ def _go_on(request: Request, passage: Passage) -> None:
 def _set_all(request: Request, state: dict[str, Any]) -> None:
     for name, value in state.items():
         setattr(request, name, value)
-
-
-def write_messages(request: R, span: Span[R], recall: Recall | None) -> None:
-    """Write all messages of a request with ``span``, those that are known from memory."""
-    if recall is None:
-        span(request, 0, len(request.messages))
-    else:
-        recall.write(request, span)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from promptdsl.messages import Block, Cache, TextBlock
-from promptdsl.providers.shared.request import Mark, Param, Request
+from promptdsl.providers.shared.request import Mark, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
 JOINT = "\n\n"
@@ -17,18 +17,18 @@ JOINT = "\n\n"
 _TEXTS = ("text", "input_text", "output_text")
 
 
-def marked(request: Request, cache: Cache | None, part: Param | None) -> Param | None:
+def marked(request: Request, place: Place, cache: Cache | None, part: Param | None) -> Param | None:
     """Return the part with its block's cache mark, where there may be one (never on an answer)."""
     if cache is None:
         return part
-    if part is None or request.message.role == "assistant" or not request.facts.cache_marks:
-        request.lose("hint", "cache mark", "the target takes none here")
+    if part is None or place.message.role == "assistant" or not request.facts.cache_marks:
+        request.lose(place, "hint", "cache mark", "the target takes none here")
         return part
     if cache == "1h":
-        request.lose("hint", "an hour to live", "a mark lives as long as the request says")
+        request.lose(place, "hint", "an hour to live", "a mark lives as long as the request says")
     if MARK not in part:
         part[MARK] = {"mode": "explicit"}
-        request.marks.append(Mark(part, cache, request.index, request.message))
+        request.mark(place, part, cache)
     return part
 
 

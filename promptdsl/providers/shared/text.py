@@ -10,7 +10,7 @@ from promptdsl.foundation.json import read_json, write_json
 from promptdsl.foundation.unicode import whole
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.prompt import ToolDefinition
-from promptdsl.providers.shared.request import Request
+from promptdsl.providers.shared.request import Place, Request
 from promptdsl.providers.shared.turns import Turns
 
 _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
@@ -66,11 +66,11 @@ def _fit(request: Turns, id: str) -> str:
 
 def tool_name(
     request: Request,
+    subject: Place | ToolDefinition,
     name: str,
     *,
     longest: int,
     misfit: re.Pattern[str] = _MISFIT,
-    definition: ToolDefinition | None = None,
 ) -> str:
     """Return the name a tool is sent with: ``_`` for what it may not hold, cut, unlike all others.
 
@@ -90,7 +90,7 @@ def tool_name(
             request.legal_names.add(name)
     if sent != name:
         why = f"it has other letters, or is too long or taken: sent as {sent}"
-        request.lose("hint", f"tool name {name!r}", why, subject=definition)
+        request.lose(subject, "hint", f"tool name {name!r}", why)
     return sent
 
 
@@ -114,18 +114,18 @@ def json_copy(value: object) -> Any:
         raise DataError("JSON is nested too deep to be sent", fix="Python's own limit") from None
 
 
-def arguments_of(request: Request, block: ToolUseBlock) -> dict[str, Any]:
+def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> dict[str, Any]:
     """Return the arguments of a call as an object; text that is none stands in one, a hint."""
     text = block.arguments
     value: Any = read_json(text) if text.strip() else {}
     if not isinstance(value, dict):
         why = "not a JSON object that can be sent: sent as text in one"
-        request.lose("hint", f"arguments of {block.name}", why)
+        request.lose(place, "hint", f"arguments of {block.name}", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
         clean = json_copy(cast("object", value))
         if clean != value:
             what = f"a lone surrogate in arguments of {block.name}"
-            request.lose("hint", what, "it has no UTF-8 form: U+FFFD is sent")
+            request.lose(place, "hint", what, "it has no UTF-8 form: U+FFFD is sent")
         return cast("dict[str, Any]", clean)
     return cast("dict[str, Any]", value)

@@ -34,7 +34,7 @@ def write_tools(
     for tool in request.prompt.tools:
         if tool.raw is not None and tool.origin != origin:
             why = f"a tool of {tool.origin}, which no other provider has"
-            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+            request.lose(tool, "content", f"tool {tool.name!r}", why)
             continue
         if tool.raw is None:
             param = write(tool)
@@ -65,7 +65,7 @@ def loosen(
         own = inside(param) if tool.raw is None else {}
         if own.get("strict") is True and not is_closed(thawed(tool.input_schema)):
             own["strict"] = False
-            request.lose("hint", "strict", OPEN, subject=tool)
+            request.lose(tool, "hint", "strict", OPEN)
 
 
 OPEN = "the schema is not closed, as strict asks: sent without it"
@@ -74,7 +74,7 @@ OPEN = "the schema is not closed, as strict asks: sent without it"
 def lose_tool_marks(request: Request) -> None:
     """Lose the marks behind tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
-        request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
+        request.lose(mark.subject, "hint", "cache mark", "there is none behind a tool")
     request.marks.clear()
 
 
@@ -82,7 +82,7 @@ def _note_surrogates(request: Request, tool: ToolDefinition) -> None:
     said = json.dumps([tool.description, thawed(tool.input_schema)], ensure_ascii=False)
     if not is_whole(said):
         why = "it has no UTF-8 form: U+FFFD is sent"
-        request.lose("hint", f"a lone surrogate in tool {tool.name!r}", why, subject=tool)
+        request.lose(tool, "hint", f"a lone surrogate in tool {tool.name!r}", why)
 
 
 def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
@@ -90,7 +90,7 @@ def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
     own, known = dict(tool.extra), tool.origin in (None, origin)
     for key in () if known else tool.extra:
         if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
-            request.lose("hint", f"key {key!r}", f"{origin} has none", subject=tool)
+            request.lose(tool, "hint", f"key {key!r}", f"{origin} has none")
             del own[key]
     found: Param = json_copy(own)
     return found
@@ -136,7 +136,7 @@ def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Pa
     texts = (json.dumps(thawed(output.schema), ensure_ascii=False), *filter(None, said))
     if not all(map(is_whole, texts)):
         why = "it has no UTF-8 form: U+FFFD is sent"
-        request.lose("hint", "a lone surrogate in the output", why, subject=output)
+        request.lose(output, "hint", "a lone surrogate in the output", why)
     return schema
 
 
@@ -149,10 +149,10 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     name = (_MISFIT.sub("_", output.name) or "_")[:_LONGEST_NAME]
     if name != output.name:
         why = f"it has other letters, or is too long: sent as {name}"
-        request.lose("hint", f"output name {output.name!r}", why, subject=output)
+        request.lose(output, "hint", f"output name {output.name!r}", why)
     strict = output.strict and is_closed(thawed(output.schema))
     if strict != output.strict:
-        request.lose("hint", "strict", OPEN, subject=output)
+        request.lose(output, "hint", "strict", OPEN)
     form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
     form |= {} if output.description is None else {"description": utf8(output.description)}
     return {**form, "strict": True} if strict else form
