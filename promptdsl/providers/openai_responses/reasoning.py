@@ -4,18 +4,19 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from promptdsl.messages import ReasoningBlock, optional
-from promptdsl.providers.openai_responses.rules import ORIGIN, Items, is_new_id, lose_keys
+from promptdsl.providers.openai_responses.rules import ORIGIN, Draft, Items, is_new_id, lose_keys
 from promptdsl.providers.shared.checks import entry, located_items, mapping
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.text import json_copy
 
 KEPT = ("id", "summary", "content", "status")
 """What an item of reasoning has beside what has a field of ours."""
 
 
-def reasoning_param(request: Items, place: Place, block: ReasoningBlock) -> Param | None:
+def reasoning_param(request: Items, draft: Draft, block: ReasoningBlock) -> Param | None:
     """Return reasoning as an item, ``None`` (a hint) where it cannot be replayed."""
-    waiting = [thought["id"] for thought in request.thoughts]
+    place = draft.place
+    waiting = [thought["id"] for thought in draft.thoughts]
     id = block.extra.get("id")
     mine = place.message.role == "assistant" and block.origin == ORIGIN
     if not mine or not is_new_id(request, "reasoning", id) or id in waiting:
@@ -33,18 +34,18 @@ def reasoning_param(request: Items, place: Place, block: ReasoningBlock) -> Para
     return None
 
 
-def produce(request: Items) -> None:
+def produce(request: Items, draft: Draft) -> None:
     """Send the reasoning that waits: the item it produced comes next."""
-    request.entries += request.thoughts
-    request.ids.update(thought["id"] for thought in request.thoughts)
-    request.thoughts = []
+    request.entries += draft.thoughts
+    request.ids.update(thought["id"] for thought in draft.thoughts)
+    draft.thoughts = []
 
 
-def forget(request: Items, place: Place) -> None:
+def forget(request: Items, draft: Draft) -> None:
     """Lose the reasoning that nothing followed: the service refuses it without its item."""
-    for _ in request.thoughts:
-        request.lose(place, "hint", "reasoning", "nothing that it produced follows")
-    request.thoughts = []
+    for _ in draft.thoughts:
+        request.lose(draft.place, "hint", "reasoning", "nothing that it produced follows")
+    draft.thoughts = []
 
 
 def read_reasoning(entries: dict[str, Any]) -> ReasoningBlock:

@@ -12,7 +12,7 @@ from promptdsl.foundation.unicode import whole
 from promptdsl.messages import EMPTY
 from promptdsl.providers.shared.foreign import ANTHROPIC, OPENAI, Owners, looks_like, owner_of
 from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import Param, Place, Request, new_list
 from promptdsl.providers.shared.text import json_copy
 
 ORIGIN = "openai_responses"
@@ -86,19 +86,26 @@ def lose_keys(request: Request, place: Place, block: Any, known: Iterable[str] =
 
 @attrs.define(eq=False)
 class Items(Request):
-    """What has been written so far: the entries are items.
+    """What has been written so far: the entries are items."""
 
-    Of the message at hand, ``parts`` wait to be an item, which came as ``origin`` says, and
-    ``thoughts`` are reasoning that waits for the item it produced.
-    """
-
-    parts: list[Param] = attrs.field(factory=list[Param])
-    origin: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
-    thoughts: list[Param] = attrs.field(factory=list[Param])
     ids: set[str] = attrs.field(factory=set[str])
     """The ids of items that were sent."""
     customs: set[str] = attrs.field(factory=set[str])
     """The ids of calls whose tool takes free text, which has results of another type."""
+
+
+@attrs.define(eq=False)
+class Draft:
+    """A message while it is being written, or what is in one of its results.
+
+    ``parts`` wait to be an item, which came as ``origin`` says, and ``thoughts`` are reasoning that
+    waits for the item it produced.
+    """
+
+    place: Place
+    parts: list[Param] = attrs.field(factory=new_list)
+    origin: Mapping[str, Any] = EMPTY
+    thoughts: list[Param] = attrs.field(factory=new_list)
 
 
 LONGEST_ID = 64

@@ -1,6 +1,6 @@
 """Blocks on the wire: what each block of a message is there, an item or a part of one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from promptdsl import messages as b
@@ -11,6 +11,7 @@ from promptdsl.providers.openai_responses.reasoning import forget, produce, reas
 from promptdsl.providers.openai_responses.rules import (
     KNOWN_ITEMS,
     ORIGIN,
+    Draft,
     Items,
     fitting_id,
     identity,
@@ -32,21 +33,23 @@ def write_message(request: Items, place: Place) -> None:
     if said.details.name is not None and said.role != "tool":
         why = "a message has no speaker's name"
         request.lose(place, "hint", f"name {said.details.name!r}", why)
+    draft = Draft(place)
     for block in said.content:
-        _write(request, place, block)
-    _say(request, place)
-    forget(request, place)
+        _write(request, draft, block)
+    _say(request, draft)
+    forget(request, draft)
 
 
-def _write(request: Items, place: Place, block: Block) -> None:
-    writer = _WRITERS[place.role].get(block.type)
+def _write(request: Items, draft: Draft, block: Block) -> None:
+    writer = _WRITERS[draft.place.role].get(block.type)
     if writer is None:
-        _unsaid(request, place, block)
+        _unsaid(request, draft, block)
     else:
-        writer(request, place, block)
+        writer(request, draft, block)
 
 
-def _unsaid(request: Items, place: Place, block: Block, why: str = "") -> None:
+def _unsaid(request: Items, draft: Draft, block: Block, why: str = "") -> None:
+    place = draft.place
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     request.lose(place, kind, f"{what} block", why or f"there is none in {place.role} content")
@@ -56,18 +59,20 @@ def _unsaid(request: Items, place: Place, block: Block, why: str = "") -> None:
 # Messages.
 
 
-def _say(request: Items, place: Place) -> None:
+def _say(request: Items, draft: Draft) -> None:
     """Send the parts that wait as one message."""
-    parts, request.parts = request.parts, []
+    place = draft.place
+    parts, draft.parts = draft.parts, []
     if parts and place.message.role == "assistant":
-        produce(request)
-        request.entries.append(_answer(request, place, parts))
+        produce(request, draft)
+        request.entries.append(_answer(request, draft, parts))
     elif parts:
         request.entries.append({"role": _role(request, place), "content": joined(parts)})
 
 
-def _answer(request: Items, place: Place, parts: list[Param]) -> Param:
-    own = identity(request, "message", request.origin)
+def _answer(request: Items, draft: Draft, parts: list[Param]) -> Param:
+    place = draft.place
+    own = identity(request, "message", draft.origin)
     if "id" in own:
         item = {"type": "message", "status": "completed", **own}
         return {**item, "role": "assistant", "content": parts}
@@ -91,50 +96,52 @@ def _role(request: Items, place: Place) -> str:
     return "system" if system else "developer"
 
 
-def _text(request: Items, place: Place, block: TextBlock) -> None:
-    lose_keys(request, place, block, _REFUSAL)
+def _text(request: Items, draft: Draft, block: TextBlock) -> None:
+    lose_keys(request, draft.place, block, _REFUSAL)
     part = {"type": "input_text", "text": block.text} if block.text else None
-    part = marked(request, place, block.cache, part)
-    request.parts += [part] if part else []
+    part = marked(request, draft.place, block.cache, part)
+    draft.parts += [part] if part else []
 
 
 _REFUSAL = ("refusal",)
 
 
-def _spoken(request: Items, place: Place, block: TextBlock) -> None:
+def _spoken(request: Items, draft: Draft, block: TextBlock) -> None:
     """Add a text of the model, which is sent in the message it came in."""
+    place = draft.place
     lose_keys(request, place, block, _SPOKEN)
     if marked(request, place, block.cache, {} if block.text else None) is None:
         return
     origin = origin_of(block)
-    if origin != request.origin:
-        _say(request, place)
-    request.origin = origin
+    if origin != draft.origin:
+        _say(request, draft)
+    draft.origin = origin
     noted = json_copy(block.extra.get("annotations") or [])
     part: Param = {"type": "output_text", "text": block.text, "annotations": noted}
     if block.extra.get("refusal") is True:
         part = {"type": "refusal", "refusal": block.text}
-    request.parts.append(part)
+    draft.parts.append(part)
 
 
 _SPOKEN = ("refusal", "annotations")
 
 
-def _media(request: Items, place: Place, block: b.MediaBlock) -> None:
-    part = _media_part(request, place, block)
-    request.parts += [part] if part else []
+def _media(request: Items, draft: Draft, block: b.MediaBlock) -> None:
+    part = _media_part(request, draft, block)
+    draft.parts += [part] if part else []
 
 
-def _result_media(request: Items, place: Place, block: b.MediaBlock) -> None:
+def _result_media(request: Items, draft: Draft, block: b.MediaBlock) -> None:
     if request.facts.result_media:
-        _media(request, place, block)
+        _media(request, draft, block)
     else:
-        _unsaid(request, place, block, "the result of a tool holds none for this model")
+        _unsaid(request, draft, block, "the result of a tool holds none for this model")
 
 
-def _media_part(request: Items, place: Place, block: b.MediaBlock) -> Param | None:
+def _media_part(request: Items, draft: Draft, block: b.MediaBlock) -> Param | None:
+    place = draft.place
     if block.type not in request.facts.media:
-        _unsaid(request, place, block, "this model takes none")
+        _unsaid(request, draft, block, "this model takes none")
         return None
     part = media_part(block)
     if part is None:
@@ -154,7 +161,8 @@ def _media_part(request: Items, place: Place, block: b.MediaBlock) -> Param | No
 # Items.
 
 
-def _call(request: Items, place: Place, block: ToolUseBlock) -> None:
+def _call(request: Items, draft: Draft, block: ToolUseBlock) -> None:
+    place = draft.place
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
     name = block.name
@@ -166,17 +174,21 @@ def _call(request: Items, place: Place, block: ToolUseBlock) -> None:
         request.customs.discard(block.id)
     marked(request, place, block.cache, {})
     lose_keys(request, place, block, ("custom",))
-    _say(request, place)
-    produce(request)
+    _say(request, draft)
+    produce(request, draft)
     made = {"name": name, key: request.clean(place, block.arguments, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     request.entries.append({"type": kind, "call_id": fitting_id(block.id), **made, **own})
 
 
-def _result(request: Items, place: Place, block: ToolResultBlock) -> None:
+def _result(request: Items, draft: Draft, block: ToolResultBlock) -> None:
+    place = draft.place
     custom = block.tool_use_id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
-    parts = _result_parts(request, place, block.content)
+    inside = Draft(place._replace(role="result"))
+    for inner in block.content:
+        _write(request, inside, inner)
+    parts = inside.parts
     if block.is_error:
         request.lose(place, "hint", "error flag", "there is none: the text says it")
         tell_error(parts, block.error_type or "unknown", kind="input_text")
@@ -187,63 +199,55 @@ def _result(request: Items, place: Place, block: ToolResultBlock) -> None:
     request.entries.append({"type": kind, "call_id": id, "output": output, **own})
 
 
-def _result_parts(request: Items, place: Place, content: Sequence[Block]) -> list[Param]:
-    inside = place._replace(role="result")
-    waiting, request.parts = request.parts, []
-    for block in content:
-        _write(request, inside, block)
-    parts, request.parts = request.parts, waiting
-    return parts
-
-
-def _unknown_part(request: Items, place: Place, block: b.UnknownBlock) -> None:
+def _unknown_part(request: Items, draft: Draft, block: b.UnknownBlock) -> None:
     """Add what was a part of a message, or was written for one."""
     if KNOWN_ITEMS.fullmatch(str(block.data.get("type"))):
-        _unknown(request, place, block)
-    elif _is_mine(request, place, block, is_own_part(block.data)):
-        _add_part(request, place, block)
+        _unknown(request, draft, block)
+    elif _is_mine(request, draft, block, is_own_part(block.data)):
+        _add_part(request, draft, block)
 
 
-def _add_part(request: Items, place: Place, block: b.UnknownBlock) -> None:
+def _add_part(request: Items, draft: Draft, block: b.UnknownBlock) -> None:
     part = json_copy(dict(block.data))
-    marked(request, place, "default" if part.pop(MARK, None) else None, part)
-    request.parts.append(part)
+    marked(request, draft.place, "default" if part.pop(MARK, None) else None, part)
+    draft.parts.append(part)
 
 
-def _unknown_in_result(request: Items, place: Place, block: b.UnknownBlock) -> None:
+def _unknown_in_result(request: Items, draft: Draft, block: b.UnknownBlock) -> None:
     item = KNOWN_ITEMS.fullmatch(str(block.data.get("type")))
-    if _is_mine(request, place, block, not item and is_own_part(block.data)):
-        _add_part(request, place, block)
+    if _is_mine(request, draft, block, not item and is_own_part(block.data)):
+        _add_part(request, draft, block)
 
 
-def _unknown(request: Items, place: Place, block: b.UnknownBlock) -> None:
+def _unknown(request: Items, draft: Draft, block: b.UnknownBlock) -> None:
     """Send what was an item; one that was sent before would be refused."""
-    if not _is_mine(request, place, block, is_own_item(block.data)):
+    place = draft.place
+    if not _is_mine(request, draft, block, is_own_item(block.data)):
         return
     item = cast("Param", json_copy(dict(block.data)))
     if isinstance(id := item.get("id"), str) and id in request.ids:
         request.lose(place, "hint", f"{item['type']} block", "an item of its id is sent before")
         return
-    _say(request, place)
-    produce(request)
+    _say(request, draft)
+    produce(request, draft)
     request.ids |= {id} if isinstance(id, str) else set()
     request.entries.append(item)
 
 
-def _is_mine(request: Items, place: Place, block: b.UnknownBlock, own: bool) -> bool:
+def _is_mine(request: Items, draft: Draft, block: b.UnknownBlock, own: bool) -> bool:
     """Return whether an unknown block is sent as it came; a loss where it is not."""
     foreign = block.origin not in (None, ORIGIN)
     if foreign or not own:
-        why = f"only {block.origin} knows it" if foreign else ""
-        _unsaid(request, place._replace(role=place.message.role), block, why)
+        none = f"there is none in {draft.place.message.role} content"
+        _unsaid(request, draft, block, f"only {block.origin} knows it" if foreign else none)
     return own and not foreign
 
 
-def _reasoning(request: Items, place: Place, block: b.ReasoningBlock) -> None:
-    param = reasoning_param(request, place, block)
+def _reasoning(request: Items, draft: Draft, block: b.ReasoningBlock) -> None:
+    param = reasoning_param(request, draft, block)
     if param is not None:
-        _say(request, place)
-        request.thoughts.append(param)
+        _say(request, draft)
+        draft.thoughts.append(param)
 
 
 _ITEMS: Mapping[str, Any] = {"reasoning": _reasoning, "unknown": _unknown}
