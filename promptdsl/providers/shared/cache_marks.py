@@ -67,14 +67,10 @@ def _last_hour(prompt: Prompt) -> int:
 
 def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
     """Return the place of the last turn before what is not there the next time, -1 for none."""
-    backwards = range(len(messages) - 1, -1, -1)
-    answered = next((n for n in backwards if messages[n].role == "assistant"), -1)
-    behind = range(answered + 1, len(messages))
-    end = next((n for n in behind if messages[n].kind in FLEETING), len(messages))
-    for place in range(end - 1, -1, -1):
-        said = messages[place]
+    for index in range(_passing(messages) - 1, -1, -1):
+        said = messages[index]
         if _stays(said, facts) and _markable(said, facts) >= 0:
-            return place
+            return index
     return -1
 
 
