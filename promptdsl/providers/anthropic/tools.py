@@ -10,8 +10,9 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.output_schema import supported
 from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
 
 LONGEST_NAME = 128

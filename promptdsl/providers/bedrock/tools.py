@@ -13,8 +13,9 @@ from promptdsl.messages.schemas import is_closed
 from promptdsl.providers.bedrock.marks import marked_items
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.checks import entry, located, mapping
+from promptdsl.providers.shared.clean import json_copy, utf8
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy, tool_name, utf8
 from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
 
 LONGEST_NAME = 64

@@ -16,16 +16,10 @@ from promptdsl.providers.bedrock.reasoning import reasoning_param
 from promptdsl.providers.bedrock.request import Converse, document_name, put_bytes
 from promptdsl.providers.bedrock.tools import LONGEST_NAME
 from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
-from promptdsl.providers.shared.foreign import ITEM
+from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.ids import call_id, result_id, tool_name
+from promptdsl.providers.shared.other_providers import ITEM
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.text import (
-    arguments_of,
-    call_id,
-    json_copy,
-    result_id,
-    tool_name,
-    utf8,
-)
 from promptdsl.providers.shared.turns import OPENING
 
 EXTRA: Mapping[str, tuple[str, ...]] = {

@@ -8,8 +8,8 @@ from typing import Any
 
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.request import Templated
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.text import tool_name
 
 _NINE = re.compile("[a-zA-Z0-9]{9}")
 

@@ -11,8 +11,8 @@ from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy
 from promptdsl.providers.shared.tools import write_tools
 
 _FUNCTION = ("name", "description", "parameters")

@@ -22,10 +22,11 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
-from promptdsl.providers.shared.foreign import lose_keys
+from promptdsl.providers.shared.clean import arguments_of, utf8
+from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.other_providers import lose_keys
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.text import arguments_of, call_id, result_id, utf8
 from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
 
 _SPEAKERS = ("user", "assistant")

@@ -13,8 +13,9 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.gemini.schemas import json_schema
 from promptdsl.providers.gemini.spelling import entries_of
 from promptdsl.providers.shared.checks import entry, items, located, mapping
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Place, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
 
 NO_MARKS = "a request has none: caching is implicit, or an object of its own"

@@ -9,8 +9,14 @@ import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import whole
-from promptdsl.providers.shared.foreign import ANTHROPIC, RESPONSES, Owners, looks_like, owner_of
-from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
+from promptdsl.providers.shared.other_providers import (
+    ANTHROPIC,
+    RESPONSES,
+    Owners,
+    looks_like,
+    owner_of,
+)
+from promptdsl.providers.shared.other_providers import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.request import Place, Request
 
 ORIGIN = "openai"

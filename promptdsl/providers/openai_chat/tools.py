@@ -10,8 +10,9 @@ from promptdsl.messages import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.openai_chat.rules import ORIGIN
 from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,

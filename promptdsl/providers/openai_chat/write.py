@@ -25,6 +25,8 @@ from promptdsl.providers.openai_chat.rules import (
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -35,7 +37,6 @@ from promptdsl.providers.shared.openai_parts import (
     tell_error,
 )
 from promptdsl.providers.shared.request import Param, Place, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 
 if TYPE_CHECKING:
     from openai.types.chat import (

@@ -6,8 +6,8 @@ from typing import Any, cast
 from promptdsl.messages import ReasoningBlock, optional
 from promptdsl.providers.openai_responses.rules import ORIGIN, Draft, Items, is_new_id, lose_keys
 from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy
 
 KEPT = ("id", "summary", "content", "status")
 """What an item of reasoning has beside what has a field of ours."""

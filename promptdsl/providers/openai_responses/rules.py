@@ -10,10 +10,16 @@ import attrs
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import whole
 from promptdsl.messages import EMPTY
-from promptdsl.providers.shared.foreign import ANTHROPIC, OPENAI, Owners, looks_like, owner_of
-from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.other_providers import (
+    ANTHROPIC,
+    OPENAI,
+    Owners,
+    looks_like,
+    owner_of,
+)
+from promptdsl.providers.shared.other_providers import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.request import Param, Place, Request, new_list
-from promptdsl.providers.shared.text import json_copy
 
 ORIGIN = "openai_responses"
 

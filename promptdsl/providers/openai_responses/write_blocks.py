@@ -22,9 +22,10 @@ from promptdsl.providers.openai_responses.rules import (
 )
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME
 from promptdsl.providers.shared.blocks import lose_mark
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.openai_parts import MARK, joined, marked, tell_error
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.text import json_copy, tool_name
 
 
 def write_message(request: Items, place: Place) -> None:

@@ -1,39 +1,10 @@
-"""Attachments: the bytes in an address, and a file's name where a service asks for one."""
+"""The blocks of a message that a provider has a word for; each other one is a loss."""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages import Block, UnknownBlock
-from promptdsl.messages.media.source import MediaSource, data_url
 from promptdsl.providers.shared.request import Place, Request
-
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_SUFFIXES = {
-    "text/plain": "txt",
-    "text/markdown": "md",
-    "text/csv": "csv",
-    "text/html": "html",
-    "application/json": "json",
-    "application/rtf": "rtf",
-    "application/msword": "doc",
-    "application/vnd.ms-excel": "xls",
-    _OFFICE + "wordprocessingml.document": "docx",
-    _OFFICE + "spreadsheetml.sheet": "xlsx",
-    _OFFICE + "presentationml.presentation": "pptx",
-}
-
-
-def held(source: MediaSource) -> MediaSource:
-    """Return a source, the bytes in a ``data:`` address as such."""
-    return (data_url(source.value) if source.kind == "url" else None) or source
-
-
-def file_name(title: str | None, media_type: str) -> str:
-    """Return a document's title, or a name with the ending of its type.
-
-    A wrong ending is read as another type.
-    """
-    return title or f"document.{_SUFFIXES.get(media_type, 'pdf')}"
 
 
 def blocks_to_write(

@@ -9,8 +9,8 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import is_closed
+from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
-from promptdsl.providers.shared.text import json_copy, utf8
 
 
 def _itself(param: Param) -> Param:

@@ -1,13 +1,9 @@
 """What belongs to another provider: told from what is a target's own, and refused or lost."""
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import Block
-from promptdsl.messages.message import Message, message
-from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.request import Place, Request
 
 ITEM = "item"
@@ -78,24 +74,3 @@ def lose_keys(
         if value and key != ITEM and key not in known:
             why = f"{service} has none on a {block.type} block"
             request.lose(place, "hint", f"key {key!r}", why)
-
-
-def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:
-    """Return the messages of a turn: a user's has the results at its head as messages of their own.
-
-    Raises :class:`DataError` for a role that is none.
-    """
-    entries = mapping(data)
-    refuse_keys(entries)
-    role = entry(entries, "role", str)
-    content = read_content(entry(entries, "content"))
-    if role == "system":
-        return [message("developer", content, kind="recorded_system")]
-    if role == "assistant":
-        return [message("assistant", content, kind="recorded")]
-    if role != "user":
-        raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
-    heads = list(takewhile(lambda block: block.type == "tool_result", content))
-    said = [message("tool", (block,), kind="recorded") for block in heads]
-    rest = content[len(heads) :]
-    return [*said, message("user", rest, kind="recorded")] if rest or not heads else said
