@@ -117,7 +117,7 @@ class Written:
 
     def _tally(self, passage: Passage, said: dict[str, Any], tokens: TextTokens) -> Tally:
         key = next(key for key in _ENTRIES if key in said)
-        entries, settled = said[key], passage.lasting
+        entries, settled = said[key], passage.settled
         # An entry with a mark is another one than it is remembered without.
         marked = [*compress(range(settled), map(is_not, passage.entries, entries))]
         known = self._known(passage, key, tokens, marked)
@@ -131,8 +131,8 @@ class Written:
     def _known(self, passage: Passage, key: str, tokens: TextTokens, without: list[int]) -> Tally:
         """Return the tokens of the settled entries; the media of some of them are left out."""
         known: Tally = passage.counted.by(tokens) or _NOTHING
-        if len(known.entries) < passage.lasting:
-            new = passage.entries[len(known.entries) : passage.lasting]
+        if len(known.entries) < passage.settled:
+            new = passage.entries[len(known.entries) : passage.settled]
             more = entry_tokens({key: new}, tokens, self.facts)
             known = Tally(0, [*known.entries, *more.entries], known.media + more.media)
             passage.counted.keep(tokens, known)

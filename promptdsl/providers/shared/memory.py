@@ -53,7 +53,7 @@ class Passage:
     """What was written of the first messages of a conversation, as far as later ones need it.
 
     ``anchor`` is the message behind them. ``opening`` is what was known before the first of them,
-    ``state`` what was known behind the last. No later message changes one of the first ``lasting``
+    ``state`` what was known behind the last. No later message changes one of the first ``settled``
     entries; ``counted`` is what these, or the first of them, are in tokens.
     """
 
@@ -63,7 +63,7 @@ class Passage:
     opening: dict[str, Any]
     state: dict[str, Any]
     entries: list[Param]
-    lasting: int
+    settled: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
     counted: "Counted"
@@ -239,7 +239,7 @@ class Recall:
             opening=opening,
             state=request.state(),
             entries=request.entries.copy(),
-            lasting=lasting,
+            settled=lasting,
             losses=tuple(request.losses[before[0] :]),
             marks=tuple(request.marks[before[1] :]),
             counted=Counted(known.counted.results if known else ()),
@@ -255,7 +255,7 @@ def _go_on(request: Request, passage: Passage) -> None:
     _set_all(request, passage.state)
     _set_all(request, request.state())
     request.entries = passage.entries.copy()
-    request.part(passage.lasting)
+    request.part(passage.settled)
     request.losses += passage.losses
     request.marks += passage.marks
 
