@@ -1,7 +1,6 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -21,7 +20,7 @@ _CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request."""
-    return write_tools(request, "anthropic", partial(_tool, request))
+    return write_tools(request, "anthropic", _tool)
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:

@@ -35,7 +35,7 @@ _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request."""
-    tools = write_tools(request, "bedrock", partial(_tool, request), inside=_specification)
+    tools = write_tools(request, "bedrock", _tool, inside=_specification)
     sent = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == "bedrock")
     for tool, param in zip(sent, tools, strict=True):
         if tool.raw is None:

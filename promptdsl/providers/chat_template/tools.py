@@ -1,7 +1,6 @@
 """Tools, and what a template cannot say of them and of the answer's form."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from promptdsl.foundation.json import thawed
@@ -25,7 +24,7 @@ def tools_of(request: Templated) -> list[Param]:
             why = "the template shows no tools"
             request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, partial(_tool, request), inside=_function)
+    tools = write_tools(request, ORIGIN, _tool, inside=_function)
     for mark in request.marks:
         request.lose(mark.subject, "hint", "cache mark", "a template has none")
     request.marks.clear()

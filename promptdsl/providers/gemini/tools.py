@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -33,7 +32,7 @@ def tools_of(request: Request) -> list[Param]:
 
     That is the order in which the client sends them. No mark stands behind one.
     """
-    params = write_tools(request, "gemini", partial(_tool, request))
+    params = write_tools(request, "gemini", _tool)
     for mark in request.marks:
         request.lose(mark.subject, "hint", "cache mark", NO_MARKS)
     request.marks.clear()

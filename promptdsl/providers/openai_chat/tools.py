@@ -1,7 +1,6 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from functools import partial
 from operator import itemgetter
 from typing import Any, cast
 
@@ -31,7 +30,7 @@ def tools_of(request: Request) -> list[Param]:
         for tool in request.prompt.tools:
             request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, partial(_tool, request), inside=itemgetter("function"))
+    tools = write_tools(request, ORIGIN, _tool, inside=itemgetter("function"))
     loosen(request, ORIGIN, tools, inside=itemgetter("function"))
     lose_tool_marks(request)
     return tools

@@ -1,7 +1,6 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -25,7 +24,7 @@ LONGEST_NAME = 64
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; no mark stands behind one here."""
-    tools = write_tools(request, ORIGIN, partial(_tool, request))
+    tools = write_tools(request, ORIGIN, _tool)
     loosen(request, ORIGIN, tools)
     lose_tool_marks(request)
     return tools

@@ -1,8 +1,9 @@
-"""The form of an answer: its schema, and how OpenAI's two targets name and describe it."""
+"""Tools, the choice of one and the form of the answer: what providers write alike."""
 
 import json
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from promptdsl.foundation.json import thawed
 from promptdsl.foundation.unicode import is_whole
@@ -12,15 +13,17 @@ from promptdsl.messages.schemas import is_closed
 from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
 
+R = TypeVar("R", bound=Request)
+
 
 def _itself(param: Param) -> Param:
     return param
 
 
 def write_tools(
-    request: Request,
+    request: R,
     origin: str,
-    write: Callable[[ToolDefinition], Param],
+    write: Callable[[R, ToolDefinition], Param],
     *,
     inside: Callable[[Param], Param] = _itself,
 ) -> list[Param]:
@@ -37,7 +40,7 @@ def write_tools(
             request.lose(tool, "content", f"tool {tool.name!r}", why)
             continue
         if tool.raw is None:
-            param = write(tool)
+            param = write(request, tool)
             _note_surrogates(request, tool)
             inside(param).update(_own_keys(request, tool, origin))
         else:
