@@ -220,6 +220,10 @@ KNOTS: dict[str, Sequence[Sequence[Message]]] = {
         (ASK, say("developer", "b"), BLANK),
         (say("assistant", "c"), ASK),
     ],
+    "a marked instruction that waits": [
+        (ASK, say("developer", marked("b")), BLANK),
+        (say("assistant", "c"), ASK),
+    ],
     "reasoning that is bound, then not": [
         *(
             (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin=it), "b"), ASK, BLANK)

@@ -64,7 +64,7 @@ def _text(request: Templated, place: Place, block: TextBlock) -> Param | None:
 
 
 def _lose_mark(request: Templated, place: Place, block: Any) -> None:
-    if block.cache is not None:
+    if getattr(block, "cache", None) is not None:
         request.lose(place, "hint", "cache mark", "a template has none")
 
 
