@@ -96,12 +96,16 @@ class Memory:
         """
         passages = sorted(self.passages.copy().values(), key=_length, reverse=True)
         for passage in passages:
-            if _may_go_on(request, passage, opening):
-                equal = equal_ones(passage.messages, request.messages)
-                if equal is not None:
-                    if self.passages.pop(id(passage), None):
-                        self.passages[id(passage)] = passage
-                    return passage, equal
+            stop = len(passage.messages)
+            if stop >= len(request.messages) or passage.anchor() is not request.messages[stop]:
+                continue
+            if request.depends(stop) != passage.depends or opening != passage.opening:
+                continue
+            equal = _equal_ones(passage.messages, request.messages)
+            if equal is not None:
+                if self.passages.pop(id(passage), None):
+                    self.passages[id(passage)] = passage
+                return passage, equal
         return None
 
     def keep(self, passage: Passage) -> None:
@@ -113,11 +117,8 @@ class Memory:
         for key in [*self.passages.copy()][: -self.most]:
             self.passages.pop(key, None)
 
-    def weakly(self, message: Message) -> "ref[Message]":
-        """Return a reference to a message with which the passage that holds it goes."""
-        return ref(message, self._forget)
-
-    def _forget(self, anchor: "ref[Message]") -> None:
+    def forget(self, anchor: "ref[Message]") -> None:
+        """Forget the passage that hangs on a message, which is gone."""
         for key, passage in self.passages.copy().items():
             if passage.anchor is anchor:
                 self.passages.pop(key, None)
@@ -149,14 +150,7 @@ def _length(passage: Passage) -> int:
     return len(passage.messages)
 
 
-def _may_go_on(request: Request, passage: Passage, opening: dict[str, Any]) -> bool:
-    stop = len(passage.messages)
-    if stop >= len(request.messages) or passage.anchor() is not request.messages[stop]:
-        return False
-    return request.depends(stop) == passage.depends and opening == passage.opening
-
-
-def equal_ones(known: Sequence[Message], given: Sequence[Message]) -> dict[int, Message] | None:
+def _equal_ones(known: Sequence[Message], given: Sequence[Message]) -> dict[int, Message] | None:
     """Return by the id of a known message the equal one in its place, ``None`` for another one.
 
     What is the same object is left out.
@@ -234,7 +228,7 @@ class Recall:
         written = known.messages if known else ()
         passage = Passage(
             messages=(*written, *request.messages[len(written) : stop]),
-            anchor=self.memory.weakly(request.messages[stop]),
+            anchor=ref(request.messages[stop], self.memory.forget),
             depends=request.depends(stop),
             opening=opening,
             state=request.state(),

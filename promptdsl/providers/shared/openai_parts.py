@@ -5,7 +5,8 @@ comes or goes changes no token.
 """
 
 from collections.abc import Iterator
-from typing import Any, cast
+from itertools import pairwise
+from typing import Any, TypeGuard, cast
 
 from promptdsl.messages import Block, Cache, TextBlock
 from promptdsl.providers.shared.request import Mark, Param, Place, Request
@@ -72,20 +73,16 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
 
 def unjoined(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return blocks that were read, texts behind a marked one without the blank line."""
-    return tuple(
-        _unjoined(block) if number and _ends_marked(blocks[number - 1]) else block
-        for number, block in enumerate(blocks)
-    )
+    found = list(blocks)
+    for number, (before, block) in enumerate(pairwise(blocks), 1):
+        if _is_joined(before) and _is_joined(block) and before.cache:
+            text = block.text.removeprefix(JOINT) or block.text
+            found[number] = TextBlock(text, block.cache, block.extra)
+    return tuple(found)
 
 
-def _unjoined(block: Block) -> Block:
-    if not isinstance(block, TextBlock) or "refusal" in block.extra:
-        return block
-    return TextBlock(block.text.removeprefix(JOINT) or block.text, block.cache, block.extra)
-
-
-def _ends_marked(block: Any) -> bool:
-    return isinstance(block, TextBlock) and bool(block.cache) and "refusal" not in block.extra
+def _is_joined(block: Block) -> TypeGuard[TextBlock]:
+    return isinstance(block, TextBlock) and "refusal" not in block.extra
 
 
 def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
@@ -108,8 +105,8 @@ def is_marked(parts: Any) -> bool:
 def settled(parts: list[Param], kept: list[Mark]) -> str | list[Param]:
     """Return parts as they are sent, with the marks that they may carry."""
     held = {id(mark.param) for mark in kept}
-    return finished([part if id(part) in held else _unmarked(part) for part in parts])
-
-
-def _unmarked(part: Param) -> Param:
-    return {key: value for key, value in part.items() if key != MARK} if MARK in part else part
+    sent: list[Param] = []
+    for part in parts:
+        lost = MARK in part and id(part) not in held
+        sent.append({k: v for k, v in part.items() if k != MARK} if lost else part)
+    return finished(sent)

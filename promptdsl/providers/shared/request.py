@@ -1,6 +1,6 @@
 """A request while it is being written: what it is made of, and what it cannot say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -90,7 +90,11 @@ class Request:
     def state(self) -> dict[str, Any]:
         """Return a copy of what is known so far, beside entries, losses and marks."""
         kind: Any = type(self)
-        return {name: _copy(getattr(self, name)) for name in _written(kind)}
+        found = {name: getattr(self, name) for name in _written(kind)}
+        return {
+            name: value.copy() if type(value) in _CONTAINERS else value
+            for name, value in found.items()
+        }
 
     def lasting(self) -> int:
         """Return how many entries no later message changes."""
@@ -109,8 +113,13 @@ class Request:
 
     def told(self) -> tuple[Loss, ...]:
         """Return what could not be said, each loss with the message that stands there now."""
-        equal = self.equal
-        return tuple(_of(loss, equal) for loss in self.losses) if equal else tuple(self.losses)
+        if not self.equal:
+            return tuple(self.losses)
+        now = [self.equal.get(id(loss.message)) for loss in self.losses]
+        return tuple(
+            loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
+            for loss, message in zip(self.losses, now, strict=True)
+        )
 
     def clean(self, place: Place, text: str, what: str) -> str:
         """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
@@ -123,11 +132,6 @@ class Request:
 _APART = frozenset({"entries", "losses", "marks", "equal"})
 
 
-def _of(loss: Loss, equal: Mapping[int, Message]) -> Loss:
-    message = equal.get(id(loss.message))
-    return loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
-
-
 @cache
 def _written(kind: Any) -> tuple[str, ...]:
     """Return the fields of what has been written."""
@@ -135,10 +139,6 @@ def _written(kind: Any) -> tuple[str, ...]:
     given = (field for field in fields if field.default is attrs.NOTHING or field.kw_only)
     apart = _APART | {field.name for field in given}
     return tuple(field.name for field in fields if field.name not in apart)
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if type(value) in _CONTAINERS else value
 
 
 _CONTAINERS = frozenset({list, dict, set})
