@@ -113,9 +113,9 @@ from promptdsl.providers.openai_responses import read_response as read_response_
 from promptdsl.providers.openai_responses import write as write_openai_responses
 from promptdsl.providers.registry import TARGETS, Written
 from promptdsl.providers.shared.checks import entry, located, mapping
-from promptdsl.providers.shared.memory import Memory, Recall, Span
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
-from promptdsl.providers.shared.text import json_copy
 from promptdsl.providers.shared.turns import OPENING
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
@@ -271,7 +271,6 @@ __all__ = [
     "Rope",
     "SectionNode",
     "Signature",
-    "Span",
     "Tally",
     "TemplateFile",
     "TemplateSource",
