@@ -5,6 +5,8 @@ It is written here and nowhere else. What an adapter is made of, ``docs/design.m
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import cached_property
+from importlib import import_module
 from itertools import compress
 from operator import is_not
 from typing import Any, NamedTuple, Protocol
@@ -18,14 +20,6 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, read_responses_with
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers import (
-    anthropic,
-    bedrock,
-    chat_template,
-    gemini,
-    openai_chat,
-    openai_responses,
-)
 from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.copy_payload import fresh
 from promptdsl.providers.shared.memory import Memory, Passage, Recall
@@ -33,10 +27,10 @@ from promptdsl.tokens.frames import TextTokens
 from promptdsl.tokens.payloads import Tally, entry_tokens
 
 
-class Adapter(Protocol):
-    """What every adapter can do."""
+class Write(Protocol):
+    """The writing side of an adapter."""
 
-    def write(
+    def __call__(
         self, prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
     ) -> tuple[Any, tuple[Loss, ...]]:
         """Return the payload of a prompt, and what it could not say.
@@ -45,13 +39,31 @@ class Adapter(Protocol):
         """
         ...
 
-    def read(self, data: object) -> Prompt:
-        """Return the prompt of a payload, or of a list of messages."""
-        ...
 
-    def read_response(self, data: object) -> Message:
+class Adapter:
+    """The adapter in a folder of this one; each side of it is loaded when it is first used."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = f"{__package__}.{folder}"
+
+    @cached_property
+    def write(self) -> Write:
+        """Write the payload of a prompt."""
+        write: Write = import_module(f"{self._folder}.write").write
+        return write
+
+    @cached_property
+    def read(self) -> Callable[[object], Prompt]:
+        """Return the prompt of a payload, or of a list of messages."""
+        read: Callable[[object], Prompt] = import_module(f"{self._folder}.read").read
+        return read
+
+    @cached_property
+    def read_response(self) -> Callable[[Mapping[str, Any]], Message]:
         """Return the message of a response."""
-        ...
+        module = import_module(f"{self._folder}.read")
+        read: Callable[[Mapping[str, Any]], Message] = module.read_response
+        return read
 
 
 class Target(NamedTuple):
@@ -62,13 +74,13 @@ class Target(NamedTuple):
 
 
 TARGETS: Mapping[str, Target] = {
-    "openai": Target(openai_chat, "to_openai"),
-    "openai_responses": Target(openai_responses, "to_openai_responses"),
-    "openai_compatible": Target(openai_chat, "to_openai"),
-    "anthropic": Target(anthropic, "to_anthropic"),
-    "gemini": Target(gemini, "to_gemini"),
-    "bedrock": Target(bedrock, "to_bedrock"),
-    "chat_template": Target(chat_template, "to_chat_template"),
+    "openai": Target(Adapter("openai_chat"), "to_openai"),
+    "openai_responses": Target(Adapter("openai_responses"), "to_openai_responses"),
+    "openai_compatible": Target(Adapter("openai_chat"), "to_openai"),
+    "anthropic": Target(Adapter("anthropic"), "to_anthropic"),
+    "gemini": Target(Adapter("gemini"), "to_gemini"),
+    "bedrock": Target(Adapter("bedrock"), "to_bedrock"),
+    "chat_template": Target(Adapter("chat_template"), "to_chat_template"),
 }
 
 

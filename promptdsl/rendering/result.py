@@ -24,12 +24,12 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Root
 
 if TYPE_CHECKING:
-    from promptdsl.providers.anthropic import Payload as AnthropicPayload
-    from promptdsl.providers.bedrock import Payload as BedrockPayload
-    from promptdsl.providers.chat_template import Payload as ChatTemplatePayload
-    from promptdsl.providers.gemini import Payload as GeminiPayload
-    from promptdsl.providers.openai_chat import Payload as OpenAIPayload
-    from promptdsl.providers.openai_responses import Payload as OpenAIResponsesPayload
+    from promptdsl.providers.anthropic.write import Payload as AnthropicPayload
+    from promptdsl.providers.bedrock.write import Payload as BedrockPayload
+    from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
+    from promptdsl.providers.gemini.write import Payload as GeminiPayload
+    from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
+    from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
 
 
 class Stage(NamedTuple):
