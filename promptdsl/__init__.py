@@ -1,7 +1,6 @@
 """Prompts written with ``with`` blocks, rendered to messages, sent to any provider."""
 
-TYPE_CHECKING = False  # not from typing, which costs more than all of this module
-
+TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
     from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
@@ -88,121 +87,64 @@ if TYPE_CHECKING:
     from promptdsl.templates import register_templates
     from promptdsl.tokens import split_text
     from promptdsl.tree.node import Node
-
 else:
-    _HOMES = {
-        "budget.dropped": ["Dropped"],
-        "components.budget": ["CacheBreakpoint", "FirstFit", "Group", "Limit", "Reserve"],
-        "components.custom": ["component"],
-        "components.events": ["StateChange", "SystemEvent", "UserAction"],
-        "components.history": ["History"],
-        "components.lazy": ["Lazy", "LazyContext"],
-        "components.lists": ["Checklist", "Example", "Item", "List", "Quote"],
-        "components.media": ["Audio", "Document", "Image", "Video"],
-        "components.overrides": ["override"],
-        "components.request_only": ["Ephemeral", "Grounding"],
-        "components.scope": ["detached"],
-        "components.sections": ["Format", "Fragment", "Note", "Section", "include"],
-        "components.tables": ["Table"],
-        "components.template": ["Template"],
-        "components.text": [
-            "Code",
-            "Heading",
-            "Json",
-            "Paragraph",
-            "Text",
-            "Untrusted",
-            "Value",
-            "Volatile",
-            "dedent",
-        ],
-        "components.timeline": ["Timeline"],
-        "components.tool_calls": ["Reasoning", "ToolMessage", "ToolResult", "ToolUse"],
-        "components.tool_definitions": ["Output", "Tool"],
-        "components.turn": ["Turn"],
-        "components.turns": ["Assistant", "Developer", "Event", "System", "User"],
-        "config.chat_template": ["ChatTemplate"],
-        "config.model_facts": ["ModelFacts"],
-        "config.register_model": ["register_model"],
-        "config.transformation": ["MessageTransformationConfig"],
-        "foundation.errors": [
-            "BudgetError",
-            "ConfigError",
-            "ContentError",
-            "DataError",
-            "LossError",
-            "MediaError",
-            "OptionError",
-            "PairingError",
-            "PendingToolCalls",
-            "PlacementError",
-            "PromptError",
-            "ScopeError",
-            "TargetError",
-            "TemplateError",
-            "TokenizerError",
-        ],
-        "foundation.escaping": ["decode"],
-        "foundation.source": ["Source"],
-        "foundation.trusted": ["trusted"],
-        "messages": [
-            "AudioBlock",
-            "Block",
-            "CodeBlock",
-            "DocumentBlock",
-            "ImageBlock",
-            "JsonBlock",
-            "ReasoningBlock",
-            "StateChangeBlock",
-            "SystemEventBlock",
-            "TextBlock",
-            "ToolResultBlock",
-            "ToolUseBlock",
-            "UnknownBlock",
-            "UserActionBlock",
-            "VideoBlock",
-            "block_from_dict",
-        ],
-        "messages.details": ["Origin"],
-        "messages.loss": ["Loss"],
-        "messages.media.source": ["MediaSource"],
-        "messages.message": ["Message"],
-        "messages.prompt": ["OutputSchema", "Prompt", "ToolDefinition"],
-        "providers.registry": ["read_payload"],
-        "rendering.render": ["arender", "render"],
-        "rendering.reports": ["Difference", "PrefixReport", "TokenPart", "TokenReport"],
-        "rendering.result": ["Rendered", "Stage", "prefix_report"],
-        "rendering.text.voice": ["UNTRUSTED_NOTICE"],
-        "templates": ["register_templates"],
-        "tokens": ["split_text"],
-        "tree.node": ["Node"],
-    }
-    """The public names, by the module that holds them."""
-    _MODULES = {name: module for module, names in _HOMES.items() for name in names}
+    from promptdsl.foundation.lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        """Return a public name, loaded when it is first asked for."""
-        if name not in _MODULES:
-            raise AttributeError(_unknown(name), name=name)
-        from importlib import import_module
-
-        value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        globals()[name] = value
-        return value
-
-    def __dir__() -> list[str]:
-        """Return the public names, loaded or not."""
-        return sorted({*globals(), *__all__})
-
-    def _unknown(name: str) -> str:
-        what = f"module {__name__!r} has no attribute {name!r}"
-        if name.startswith("_"):
-            return what
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, __all__, 1)
-        return f"{what}; did you mean {close[0]!r}?" if close else what
-
+    __getattr__, __dir__ = lazy_names(
+        globals(),
+        {
+            "budget.dropped": "Dropped",
+            "components.budget": "CacheBreakpoint FirstFit Group Limit Reserve",
+            "components.custom": "component",
+            "components.events": "StateChange SystemEvent UserAction",
+            "components.history": "History",
+            "components.lazy": "Lazy LazyContext",
+            "components.lists": "Checklist Example Item List Quote",
+            "components.media": "Audio Document Image Video",
+            "components.overrides": "override",
+            "components.request_only": "Ephemeral Grounding",
+            "components.scope": "detached",
+            "components.sections": "Format Fragment Note Section include",
+            "components.tables": "Table",
+            "components.template": "Template",
+            "components.text": "Code Heading Json Paragraph Text Untrusted Value Volatile dedent",
+            "components.timeline": "Timeline",
+            "components.tool_calls": "Reasoning ToolMessage ToolResult ToolUse",
+            "components.tool_definitions": "Output Tool",
+            "components.turn": "Turn",
+            "components.turns": "Assistant Developer Event System User",
+            "config.chat_template": "ChatTemplate",
+            "config.model_facts": "ModelFacts",
+            "config.register_model": "register_model",
+            "config.transformation": "MessageTransformationConfig",
+            "foundation.errors": (
+                "BudgetError ConfigError ContentError DataError LossError MediaError "
+                "OptionError PairingError PendingToolCalls PlacementError PromptError "
+                "ScopeError TargetError TemplateError TokenizerError"
+            ),
+            "foundation.escaping": "decode",
+            "foundation.source": "Source",
+            "foundation.trusted": "trusted",
+            "messages": (
+                "AudioBlock Block CodeBlock DocumentBlock ImageBlock JsonBlock ReasoningBlock "
+                "StateChangeBlock SystemEventBlock TextBlock ToolResultBlock ToolUseBlock "
+                "UnknownBlock UserActionBlock VideoBlock block_from_dict"
+            ),
+            "messages.details": "Origin",
+            "messages.loss": "Loss",
+            "messages.media.source": "MediaSource",
+            "messages.message": "Message",
+            "messages.prompt": "OutputSchema Prompt ToolDefinition",
+            "providers.registry": "read_payload",
+            "rendering.render": "arender render",
+            "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
+            "rendering.result": "Rendered Stage prefix_report",
+            "rendering.text.voice": "UNTRUSTED_NOTICE",
+            "templates": "register_templates",
+            "tokens": "split_text",
+            "tree.node": "Node",
+        },
+    )
 
 __all__ = [
     "UNTRUSTED_NOTICE",
