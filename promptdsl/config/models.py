@@ -1,10 +1,10 @@
 """Facts about models and providers, found by name in ``models.toml`` and in what users add."""
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -127,7 +127,8 @@ _MAPPED = ("event", "ephemeral")
 
 @cache
 def _tables() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("models.toml").read_text("utf-8"))
+    with open(os.path.join(os.path.dirname(__file__), "models.toml"), "rb") as file:
+        return tomllib.load(file)
 
 
 def _providers() -> Mapping[str, Any]:

@@ -7,11 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
-from itertools import compress
-from operator import is_not
-from typing import Any, NamedTuple, Protocol
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
@@ -22,9 +18,11 @@ from promptdsl.messages.message import Message, read_responses_with
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.copy_payload import fresh
-from promptdsl.providers.shared.memory import Memory, Passage, Recall
-from promptdsl.tokens.frames import TextTokens
-from promptdsl.tokens.payloads import Tally, entry_tokens
+from promptdsl.providers.shared.memory import Memory, Recall
+
+if TYPE_CHECKING:
+    from promptdsl.tokens.frames import TextTokens
+    from promptdsl.tokens.payloads import Tally
 
 
 class Write(Protocol):
@@ -121,43 +119,11 @@ class Written:
         except IndexError:
             return self.said
 
-    def tally(self, tokens: TextTokens) -> Tally:
+    def tally(self, tokens: "TextTokens") -> "Tally":
         """Return the tokens of the payload; what ``tokens`` counted once of it is remembered."""
-        if self._passage is None:
-            return entry_tokens(self.said, tokens, self.facts)
-        return self._tally(self._passage, self.said, tokens)
+        from promptdsl.providers.tally import tally
 
-    def _tally(self, passage: Passage, said: dict[str, Any], tokens: TextTokens) -> Tally:
-        key = next(key for key in _ENTRIES if key in said)
-        entries, settled = said[key], passage.settled
-        # An entry with a mark is another one than it is remembered without.
-        marked = [*compress(range(settled), map(is_not, passage.entries, entries))]
-        known = self._known(passage, key, tokens, marked)
-        rest = [*(entries[place] for place in marked), *entries[settled:]]
-        tally = entry_tokens({**said, key: rest}, tokens, self.facts)
-        counts = [*known.entries, *tally.entries[len(marked) :]]
-        for place, counted in zip(marked, tally.entries, strict=False):
-            counts[place] = counted
-        return attrs.evolve(tally, entries=counts, media=known.media + tally.media)
-
-    def _known(self, passage: Passage, key: str, tokens: TextTokens, without: list[int]) -> Tally:
-        """Return the tokens of the settled entries; the media of some of them are left out."""
-        known: Tally = passage.counted.by(tokens) or _NOTHING
-        if len(known.entries) < passage.settled:
-            new = passage.entries[len(known.entries) : passage.settled]
-            more = entry_tokens({key: new}, tokens, self.facts)
-            known = Tally(0, [*known.entries, *more.entries], known.media + more.media)
-            passage.counted.keep(tokens, known)
-        if not without or not known.media:
-            return known
-        marked = [passage.entries[place] for place in without]
-        media = entry_tokens({key: marked}, tokens, self.facts).media
-        return attrs.evolve(known, media=known.media - media)
-
-
-_NOTHING = Tally(0, [])
-_ENTRIES = ("messages", "contents", "input")
-"""Under which key of a payload its entries stand."""
+        return tally(self.said, self.facts, tokens, self._passage)
 
 
 def _adapter(facts: ModelFacts) -> Adapter:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from typing import Any
 
 import attrs
@@ -69,6 +68,8 @@ def fitting_id(id: str) -> str:
     clean, replaced = whole(id)
     if not replaced and len(id) <= LONGEST_ID:
         return id
+    from hashlib import sha256
+
     return f"{clean[:7]}_{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from typing import Any, cast
 
 import attrs
@@ -123,6 +122,8 @@ def fitting_id(id: str) -> str:
     clean, replaced = whole(id)
     if not replaced and 0 < len(id) <= LONGEST_ID:
         return id
+    from hashlib import sha256
+
     return f"{clean[:31]}_{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
