@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import attrs
 
 from promptdsl.budget.budget import Budget
-from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
@@ -22,6 +21,9 @@ from promptdsl.foundation.errors import (
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.tree.nodes import Root
+
+if TYPE_CHECKING:
+    from promptdsl.config.chat_template import ChatTemplate
 
 
 @attrs.define(eq=False)
@@ -37,7 +39,7 @@ class RenderRequest:
     cache: str | None
     tool_choice: str | None
     chosen_at: Source | None
-    template: ChatTemplate | None
+    template: "ChatTemplate | None"
     budget: Budget
     rooms: dict[str, float] = attrs.field(factory=dict[str, float])
     """How many tokens a lazy of weight one has, once that is known."""
@@ -93,7 +95,9 @@ def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
         raise OptionError(f"{name}={given!r}", fix=nearest(str(given), known), at=(author(),))
 
 
-def _template(given: object) -> ChatTemplate:
+def _template(given: object) -> "ChatTemplate":
+    from promptdsl.config.chat_template import ChatTemplate
+
     try:
         return ChatTemplate.of(given)
     except ContentError as error:
