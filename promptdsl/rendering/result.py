@@ -58,8 +58,10 @@ class Rendered:
     _written: Written | None
     _counter: Tokens
     _roots: tuple[str | os.PathLike[str], ...]
-    _reports: "list[TokenReport]" = attrs.field(init=False, factory=list)
-    _gone: "list[tuple[Dropped, ...]]" = attrs.field(init=False, factory=list)
+    _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
+    _gone: "list[tuple[Dropped, ...]]" = attrs.field(
+        init=False, factory=list["tuple[Dropped, ...]"]
+    )
 
     @property
     def dropped(self) -> "tuple[Dropped, ...]":
