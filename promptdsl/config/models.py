@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
@@ -127,6 +126,8 @@ _MAPPED = ("event", "ephemeral")
 
 @cache
 def _tables() -> Mapping[str, Any]:
+    import tomllib
+
     with open(os.path.join(os.path.dirname(__file__), "models.toml"), "rb") as file:
         return tomllib.load(file)
 
