@@ -3,67 +3,94 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
 from promptdsl.budget.limits import limited, still_cut
 from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
-from promptdsl.budget.places import hollow, reserved, settled
+from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.foundation.errors import BudgetError
-from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Reserve
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.nodes import Recorded, Reserve, among_turns
+from promptdsl.tree.rewrite import hollow
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""
 
 
-class Sent(Protocol):
-    """What a tree came to."""
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens it is, as it is sent."""
-        ...
-
-
-S = TypeVar("S", bound=Sent)
+S = TypeVar("S")
 
 
 def fit(
-    tree: Node, budget: Budget, measure: Measure, send: Callable[[Node, bool], S]
+    tree: Node,
+    budget: Budget,
+    measure: Measure,
+    send: Callable[[Node, bool], S],
+    *,
+    tokens: Callable[[S], int],
 ) -> tuple[Callable[[], tuple[Dropped, ...]], S]:
-    """Return what tells what had to be dropped for a tree to fit, and what the rest came to.
+    """Return a function that lists what had to be dropped for a tree to fit, and what is sent.
 
-    ``send`` runs a tree through the passes and its adapter; it is told whether anything is missing.
-    Raises :class:`BudgetError` when what has to stay is too much.
+    ``send`` takes a tree and whether anything is missing in it; ``tokens`` counts what it returned.
+    The whole is tried first; what may go is planned only when that is too long. Raises
+    :class:`BudgetError` when what has to stay is too much.
     """
     read, cut = limited(tree, measure)
+    whole = settled(read)
+    left = still_cut(cut, whole)
     total = budget.of(measure.facts.window, measure.facts.model)
     if total is None:
-        whole = settled(read)
-        left = still_cut(cut, whole)
         return (lambda: left), send(whole, bool(left))
     limit = total - budget.reserve - reserved(read)
     _check_reserves(read, budget, total)
+    step = total // STEPS
+    short = None
+    if may_fit(whole, limit):
+        sent = send(whole, bool(left))
+        short = tokens(sent) - limit
+        if short <= 0:
+            return (lambda: left), sent
     plan = Plan(read, measure)
-    need = plan.total + frame_tokens(read, measure) - limit
-    if need <= total // STEPS:
+    need, saved = plan.total + frame_tokens(read, measure) - limit, 0
+    if need <= step:
         need = 0  # turns that merge are less than each by itself: all of it may fit
     while True:
         # What is around the messages is only known when they are sent: before giving up, try.
-        fitted = plan.fit(min(need, plan.spare), total // STEPS)
-        left = still_cut(cut, fitted.tree)
-        sent = send(fitted.tree, bool(left or fitted.saved))
-        short = sent.tokens - limit
-        if short <= 0:
-            return partial(_all_dropped, left, fitted), sent
+        if need or short is None:
+            fitted = plan.fit(min(need, plan.spare), step)
+            left, saved = still_cut(cut, fitted.tree), fitted.saved
+            sent = send(fitted.tree, bool(left or saved))
+            short = tokens(sent) - limit
+            if short <= 0:
+                return partial(_all_dropped, left, fitted), sent
         if need >= plan.spare:
-            raise _too_much(plan, limit, sent.tokens, tools_frame_of(read, measure))
+            raise _too_much(plan, limit, short + limit, tools_frame_of(read, measure))
         if not need and measure.facts.binds_reasoning:
             short = 1  # as soon as anything goes, reasoning does
-        need = _more(plan, need, short, (fitted.saved, total // STEPS))
+        need = _more(plan, need, short, (saved, step))
+
+
+CHARACTERS = 6
+"""How many characters a token has at most, on average: ordinary text has about four."""
+
+
+def may_fit(tree: Node, limit: int) -> bool:
+    """Return whether a tree is worth trying whole: not where it has far too many characters.
+
+    It is a guess that saves time, and nothing depends on it: what is planned is tried, too.
+    """
+    room = limit * CHARACTERS
+    for one in among_turns(tree):
+        if isinstance(one, Recorded):
+            room -= sum(len(said.plain or "") for said in one.items)
+        elif not isinstance(one, str):
+            texts = [child for node, _ in walk(one) for child in node.content if type(child) is str]
+            room -= sum(map(len, texts))
+        if room < 0:
+            return False
+    return True
 
 
 PATIENCE = 50

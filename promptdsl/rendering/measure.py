@@ -9,7 +9,8 @@ from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.passes.expand import expand
-from promptdsl.rendering.pipeline import FORMATS, passes_for
+from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
+from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.lower import Roots, lower
 from promptdsl.rendering.text.page import Trace
 from promptdsl.tokens.count import Tokens
@@ -39,6 +40,14 @@ ALONE = ("consolidate", "narrate", "place")
 """The passes a turn runs through that is measured: none of them looks at its neighbours then."""
 
 
+def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:
+    """Return the tokens of what is sent; of a long conversation only what is new is counted."""
+    if sent.written is not None:
+        return sent.written.tally(tokens).total
+    counts = message_counts(sent.stages[-1][1], sent.messages, tokens, facts)
+    return sum(counts) + beside_tokens(sent.prompt, tokens, facts) + REPLY
+
+
 class Measuring:
     """Counts parts of a prompt in the tokens of its budget, as :class:`Measure` says."""
 
@@ -50,7 +59,7 @@ class Measuring:
         self.tokens = tokens
         self.roots = roots
         self.frames: dict[str, int] = {}
-        self.passes = [run for name, run in passes_for(config) if name in ALONE]
+        self.passes = [one for one in for_target(config) if one.name in ALONE]
 
     def frame(self, role: str) -> int:
         """Return the tokens around a message of a role."""
@@ -83,8 +92,9 @@ class Measuring:
         tree = with_content(root, (_whole(node),))
         if isinstance(node, Note):
             tree = expand(tree)
-        for run in self.passes:
-            tree = run(tree)
+        for _, mask, run in self.passes:
+            if tree.mask & mask or mask == ANY:
+                tree = run(tree)
         said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
         if node.mask & (SYSTEM | SECTION):
             # All system content is one message, whose frame is nobody's: a part has a gap.

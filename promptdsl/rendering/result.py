@@ -16,7 +16,6 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.registry import TARGETS, Written
-from promptdsl.tokens import Tokens
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Root
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
     from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
+    from promptdsl.tokens import TokenCounter
 
 
 class Stage(NamedTuple):
@@ -56,7 +56,7 @@ class Rendered:
     _sent: Prompt
     _again: "Callable[[str], Rendered]"
     _written: Written | None
-    _counter: Tokens
+    _counter: "TokenCounter | Callable[[str], int] | None"
     _roots: tuple[str | os.PathLike[str], ...]
     _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
     _gone: "list[tuple[Dropped, ...]]" = attrs.field(
@@ -198,6 +198,7 @@ class Rendered:
     def _outcome(self) -> "Outcome":
         """Return what reports are made of."""
         from promptdsl.rendering.reports import Outcome
+        from promptdsl.tokens import tokens_for
 
         return Outcome(
             cast("Root", self._stages[-1][1]),
@@ -207,7 +208,7 @@ class Rendered:
             lambda: self.dropped,
             self.config,
             self.facts,
-            self._counter,
+            tokens_for(self.facts, self._counter),
             self._roots,
         )
 

@@ -182,6 +182,20 @@ def make(
     return node
 
 
+def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
+    """Return a copy of a node with another content and mask."""
+    cls = node._node
+    copy: Any = object.__new__(cls)
+    _set(copy, "content", content)
+    _set(copy, "mask", mask)
+    _set(copy, "code", node.code)
+    _set(copy, "offset", node.offset)
+    _set(copy, "options", node.options)
+    for name in cls._fields:
+        _set(copy, name, getattr(node, name))
+    return copy  # type: ignore[no-any-return]
+
+
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
     """Yield every node below and including ``root`` with its depth, in document order."""
     stack: list[tuple[Node, int]] = [(root, 0)]

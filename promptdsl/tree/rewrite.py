@@ -9,25 +9,27 @@ from promptdsl.tree.masks import (
     DEEP,
     FRAGMENT,
     HOLLOW,
+    LIFTED,
     NAMED,
     NOTE,
     RESULT,
     SHIFT,
     SURFACE,
     TEXT,
-    bits,
 )
-from promptdsl.tree.node import Child, N, Node, implied, label, make
+from promptdsl.tree.node import DEFAULTS, Child, N, Node, copied, implied, label, make
 from promptdsl.tree.nodes import (
     Call,
     FirstFit,
     Fragment,
     Happening,
     Lazy,
+    Limit,
     Media,
     Note,
     Reasoning,
     Recorded,
+    Reserve,
     Result,
     Table,
     Template,
@@ -48,13 +50,18 @@ def covering(content: tuple[Child, ...]) -> int:
     """Return the deep bits of what stands in a content."""
     mask = 0
     for child in content:
-        mask |= bits(TEXT) if isinstance(child, str) else child.mask
+        if not isinstance(child, str):
+            mask |= child.mask
     return mask & DEEP
 
 
-def cut(node: Recorded, start: int, stop: int | None = None, **changes: Any) -> Recorded:
+def cut(
+    node: Recorded, start: int, stop: int | None = None, *, mask: int | None = None
+) -> Recorded:
     """Return a part of a recording, which knows where in its history it begins."""
-    part = replace(node, items=node.items[start:stop], start=node.start + start, **changes)
+    part = copied(node, node.content, node.mask if mask is None else mask)
+    object.__setattr__(part, "items", node.items[start:stop])
+    object.__setattr__(part, "start", node.start + start)
     known = getattr(node, "known", None)
     if known is not None:
         object.__setattr__(part, "known", known)
@@ -66,13 +73,18 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
-    own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
-    if isinstance(node, Fragment):
-        own = bits(FRAGMENT) | _shown(content)
-    elif isinstance(node, ToolTurn):
+    surface = node.mask & SURFACE
+    own = surface | (surface & LIFTED) << SHIFT
+    if isinstance(node, Note):
+        own = NOTE
+    elif isinstance(node, Fragment):
+        own = FRAGMENT | HOLLOW | _shown(content)
+    elif node.options is not DEFAULTS:
+        own |= implied(node.options)
+    if isinstance(node, ToolTurn):
         own |= RESULT << SHIFT  # it is one, whatever it holds
     below = covering(content) if content else HOLLOW
-    return replace(node, content=content, mask=node.mask & ~(DEEP | SURFACE) | own | below)
+    return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
 
 
 def _shown(content: tuple[Child, ...]) -> int:
@@ -196,3 +208,17 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
         fix="ids are unique among siblings: rename one of them",
         at=(second.source, first.source),
     )
+
+
+def hollow(root: Node) -> Iterator[Node]:
+    """Yield the nodes of a tree that may hold something written late, chosen or left free."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+
+
+def is_settled(root: Node) -> bool:
+    """Return whether nothing in a tree has to be chosen, cut or left free."""
+    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))

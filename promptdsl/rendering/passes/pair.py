@@ -44,8 +44,6 @@ def pair(root: Node, *, mode: Literal["error", "fill", "prune"]) -> Node:
     ``fill`` answers the call with an error of type ``interrupted``, ``prune`` removes it; both
     remove a result that answers nothing.
     """
-    if not root.mask & WITHIN:
-        return root
     waiting: dict[str, Any] = {}
     fault = _first_fault(root, waiting)
     if fault is None and (mode == "error" or not waiting):

@@ -15,8 +15,6 @@ from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.nodes import Recorded, Request, Turn, Verbatim
 from promptdsl.tree.rewrite import cut, says_something, with_content
 
-MOVABLE = (EVENT | DEVELOPER | REQUEST) << SHIFT
-
 
 def place(root: Node, *, config: Resolved) -> Node:
     """Return the tree with every request-only turn mapped to its role, once, at its position.
@@ -24,8 +22,6 @@ def place(root: Node, *, config: Resolved) -> Node:
     What is not part of the conversation and stands inside an unanswered batch of tool calls moves
     behind the batch's last result. Raises :class:`PlacementError` for a ``Developer`` turn there.
     """
-    if not root.mask & MOVABLE:
-        return root
     content: Sequence[Child] = root.content
     if root.mask & REQUEST << SHIFT:
         content = _positioned(content, config)

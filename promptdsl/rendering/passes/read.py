@@ -72,8 +72,6 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
     ``pieces`` renders a template. Raises :class:`DataError` with the line of a ``History`` that
     cannot be read, :class:`TemplateError` with that of a template that cannot be rendered.
     """
-    if not root.mask & WITHIN:
-        return root
 
     def change(node: Node) -> Node | None:
         if isinstance(node, Recorded):
