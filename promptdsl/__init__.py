@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from promptdsl.messages.media.source import MediaSource
     from promptdsl.messages.message import Message
     from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+    from promptdsl.providers.read_response import read_response
     from promptdsl.providers.registry import read_payload
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
@@ -135,6 +136,7 @@ else:
             "messages.media.source": "MediaSource",
             "messages.message": "Message",
             "messages.prompt": "OutputSchema Prompt ToolDefinition",
+            "providers.read_response": "read_response",
             "providers.registry": "read_payload",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
@@ -256,6 +258,7 @@ __all__ = [
     "override",
     "prefix_report",
     "read_payload",
+    "read_response",
     "register_model",
     "register_templates",
     "render",

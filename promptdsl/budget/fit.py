@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
-from promptdsl.budget.limits import limited, still_cut
+from promptdsl.budget.limits import Cut, limited, still_cut
 from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
 from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
-from promptdsl.foundation.errors import BudgetError
+from promptdsl.foundation.errors import BudgetError, PromptError
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.nodes import Recorded, Reserve, among_turns
 from promptdsl.tree.rewrite import hollow
@@ -23,6 +23,10 @@ STEPS = 8
 S = TypeVar("S")
 
 
+Told = Callable[[], tuple[Dropped, ...]]
+"""A function that lists what had to be dropped, in the order it was written."""
+
+
 def fit(
     tree: Node,
     budget: Budget,
@@ -30,8 +34,8 @@ def fit(
     send: Callable[[Node, bool], S],
     *,
     tokens: Callable[[S], int],
-) -> tuple[Callable[[], tuple[Dropped, ...]], S]:
-    """Return a function that lists what had to be dropped for a tree to fit, and what is sent.
+) -> tuple[Told, S]:
+    """Return what lists the parts that had to go for a tree to fit, and the rest as it is sent.
 
     ``send`` takes a tree and whether anything is missing in it; ``tokens`` counts what it returned.
     The whole is tried first; what may go is planned only when that is too long. Raises
@@ -45,31 +49,54 @@ def fit(
         return (lambda: left), send(whole, bool(left))
     limit = total - budget.reserve - reserved(read)
     _check_reserves(read, budget, total)
-    step = total // STEPS
-    short = None
+
+    def attempt(part: Node, missing: bool) -> tuple[S, int]:
+        """Send a part; return it, and how many tokens it is over the limit."""
+        sent = send(part, missing)
+        return sent, tokens(sent) - limit
+
+    over = None
     if may_fit(whole, limit):
-        sent = send(whole, bool(left))
-        short = tokens(sent) - limit
-        if short <= 0:
-            return (lambda: left), sent
+        try:
+            sent, over = attempt(whole, bool(left))
+        except PromptError:
+            pass  # what is wrong may be in what has to go
+        else:
+            if over <= 0:
+                return (lambda: left), sent
     plan = Plan(read, measure)
-    need, saved = plan.total + frame_tokens(read, measure) - limit, 0
+    need = plan.total + frame_tokens(read, measure) - limit
+    return _dropping(plan, cut, attempt, (need, over, total // STEPS, limit))
+
+
+def _dropping(
+    plan: Plan,
+    cut: Cut,
+    attempt: Callable[[Node, bool], tuple[S, int]],
+    tokens: tuple[int, int | None, int, int],
+) -> tuple[Told, S]:
+    """Drop more and more until the rest fits.
+
+    ``tokens`` are those that have to go by the plan, those the whole is over if it was tried, those
+    by which the cut of a conversation moves, and the limit.
+    """
+    need, over, step, limit = tokens
     if need <= step:
         need = 0  # turns that merge are less than each by itself: all of it may fit
+    saved = 0
     while True:
         # What is around the messages is only known when they are sent: before giving up, try.
-        if need or short is None:
+        if need or over is None:
             fitted = plan.fit(min(need, plan.spare), step)
             left, saved = still_cut(cut, fitted.tree), fitted.saved
-            sent = send(fitted.tree, bool(left or saved))
-            short = tokens(sent) - limit
-            if short <= 0:
+            sent, over = attempt(fitted.tree, bool(left or saved))
+            if over <= 0:
                 return partial(_all_dropped, left, fitted), sent
         if need >= plan.spare:
-            raise _too_much(plan, limit, short + limit, tools_frame_of(read, measure))
-        if not need and measure.facts.binds_reasoning:
-            short = 1  # as soon as anything goes, reasoning does
-        need = _more(plan, need, short, (saved, step))
+            raise _too_much(plan, limit, limit + over)
+        if not need and plan.measure.facts.binds_reasoning:
+            over = 1  # as soon as anything goes, reasoning does
+        need = _more(plan, need, over, (saved, step))
 
 
 CHARACTERS = 6
@@ -127,7 +154,8 @@ def _check_reserves(tree: Node, budget: Budget, total: int) -> None:
         )
 
 
-def _too_much(plan: Plan, limit: int, required: int, tools: int) -> BudgetError:
+def _too_much(plan: Plan, limit: int, required: int) -> BudgetError:
+    tools = tools_frame_of(plan.root, plan.measure)
     needed: list[Needed] = [*plan.needed()]
     if tools:
         needed.append(Needed("what the model is told of tools", tools, None))

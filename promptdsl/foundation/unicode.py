@@ -1,6 +1,7 @@
 """Characters: lone surrogates, control characters and invisible ones in a text."""
 
 from collections.abc import Iterable
+from typing import TypeVar, cast
 
 from promptdsl.foundation.pattern import pattern
 
@@ -11,12 +12,21 @@ _SURROGATE = pattern(r"[\ud800-\udfff]")
 _CONTROLS = pattern(rf"[{CONTROL}\r]{NOT_CRLF}")
 
 
-def exact_str(text: str) -> str:
-    """Return a text as an exact ``str``: a subclass may say another text when formatted."""
-    return text if type(text) is str else str.__str__(text)
+T = TypeVar("T")
 
 
-# What a text holds that a reader does not see.
+def exact(value: T) -> T:
+    """Return a string as an exact ``str``, as a subclass may say another text when formatted.
+
+    Any other value is returned as it is.
+    """
+    # Asked of the type: an object may pose as a string.
+    if type(value) is str or not issubclass(type(value), str):
+        return value
+    return cast("T", str.__str__(cast("str", value)))
+
+
+# Characters that a reader does not see.
 
 _EMOJI = (
     r"[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
@@ -58,7 +68,7 @@ def is_whole(text: str) -> bool:
 
 def whole(text: str) -> tuple[str, bool]:
     """Return a text with U+FFFD for every lone surrogate, and whether it held any."""
-    text = exact_str(text)
+    text = exact(text)
     if is_whole(text):
         return text, False
     return _SURROGATE.sub("\ufffd", text), True

@@ -1,22 +1,19 @@
-"""The targets there are: each adapter under the name of its provider, and which response is whose.
+"""The targets there are: each adapter under the name of its provider.
 
 It is written here and nowhere else. What an adapter is made of, ``docs/design.md`` says.
 """
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
-from promptdsl.foundation.json import plain
 from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message, read_responses_with
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.copy_payload import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
 
@@ -39,26 +36,26 @@ class Write(Protocol):
 
 
 class Adapter:
-    """The adapter in a folder of this one; each side of it is loaded when it is first used."""
+    """The adapter in a folder beside this file; its two sides are loaded when they are used."""
 
     def __init__(self, folder: str) -> None:
         self._folder = f"{__package__}.{folder}"
 
     @cached_property
     def write(self) -> Write:
-        """Write the payload of a prompt."""
+        """The function that writes the payload of a prompt."""
         write: Write = import_module(f"{self._folder}.write").write
         return write
 
     @cached_property
     def read(self) -> Callable[[object], Prompt]:
-        """Return the prompt of a payload, or of a list of messages."""
+        """The function that reads a payload, or a list of messages."""
         read: Callable[[object], Prompt] = import_module(f"{self._folder}.read").read
         return read
 
     @cached_property
     def read_response(self) -> Callable[[Mapping[str, Any]], Message]:
-        """Return the message of a response."""
+        """The function that reads a response."""
         module = import_module(f"{self._folder}.read")
         read: Callable[[Mapping[str, Any]], Message] = module.read_response
         return read
@@ -153,70 +150,3 @@ def read_payload(payload: object, provider: str) -> Prompt:
         return TARGETS[provider].adapter.read(payload)
     except DataError as error:
         raise error.located(author()) from None
-
-
-def read_response(response: object) -> Message:
-    """Return the assistant message of a response: an object of an SDK, or its dictionary form.
-
-    Raises :class:`DataError` for what is a response of none of the providers.
-    """
-    try:
-        entries = mapping(response)
-        provider = _whose(entries)
-        if provider is None:
-            raise DataError(f"a response of no provider, it has {', '.join(entries) or 'nothing'}")
-        message = TARGETS[provider].adapter.read_response(entries)
-        if message.role != "assistant":
-            raise DataError(f"a response is what the model said, not a {message.role} message")
-        parsed = plain(_as_data(_parsed(response)), "structured_output")
-    except DataError as error:
-        raise DataError(error.what, fix=error.fix or _WHOLE, at=(author(),)) from None
-    return message if parsed is None else message.replace(structured_output=parsed)
-
-
-_WHOLE = "give the object the client returned: Message.from_response(response)"
-
-
-def _whose(entries: Mapping[str, Any]) -> str | None:
-    """Return the provider whose response this is, ``None`` for what is none."""
-    if "choices" in entries:
-        return "openai"
-    if not entries.keys().isdisjoint(_OF_GEMINI):
-        return "gemini"
-    output = entries.get("output")
-    if "stopReason" in entries or isinstance(output, Mapping):
-        return "bedrock"
-    if entries.get("object") == "response" or isinstance(output, list):
-        return "openai_responses"
-    said = entries.get("type") == "message" or "stop_reason" in entries
-    return "anthropic" if said and "content" in entries else None
-
-
-_OF_GEMINI = (
-    *("candidates", "prompt_feedback", "promptFeedback"),
-    *("usage_metadata", "usageMetadata", "model_version", "modelVersion"),
-)
-
-
-def _parsed(response: Any) -> Any:
-    """Return what an SDK parsed the answer to, ``None`` where it did not."""
-    choice = next(iter(getattr(response, "choices", None) or ()), None)
-    message = getattr(choice, "message", None)
-    names = ("parsed", "output_parsed", "parsed_output")
-    found = (getattr(one, name, None) for one in (message, response) for name in names)
-    return next((one for one in found if one is not None), None)
-
-
-def _as_data(value: Any) -> Any:
-    """Return a value of a type of the user's own as data: models, enumerations, lists of them."""
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list | tuple):
-        return [_as_data(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
-
-
-read_responses_with(read_response)

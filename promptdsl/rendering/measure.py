@@ -6,8 +6,10 @@ from typing import Any
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.conversation_cache import SHORTEST
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.registry import Written
 from promptdsl.rendering.passes.expand import expand
 from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
 from promptdsl.rendering.sent import Sent
@@ -29,6 +31,7 @@ from promptdsl.tree.nodes import (
     Root,
     Tool,
 )
+from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.unwrap import dissolved_in_turn
 
@@ -41,11 +44,9 @@ ALONE = ("consolidate", "narrate", "place")
 
 
 def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:
-    """Return the tokens of what is sent; of a long conversation only what is new is counted."""
-    if sent.written is not None:
-        return sent.written.tally(tokens).total
-    counts = message_counts(sent.stages[-1][1], sent.messages, tokens, facts)
-    return sum(counts) + beside_tokens(sent.prompt, tokens, facts) + REPLY
+    """Return the tokens of a tree as it is sent."""
+    tree = sent.stages[-1][1]
+    return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
 
 
 class Measuring:
@@ -137,7 +138,7 @@ class Measuring:
         """Return the tokens of each message of a run, its frame included."""
         facts = self.facts
         key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
-        return _remembered(run, key, self._message)
+        return _counts(run, key, self._message)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
@@ -163,20 +164,36 @@ def _whole(node: Node) -> Node:
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
     key = ("sent", tokens, facts.image_tokens, facts.provider)
-    return _remembered(run, key, lambda said: message_tokens(said, tokens, facts))
+    return _counts(run, key, lambda said: message_tokens(said, tokens, facts))
 
 
-def _remembered(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
-    """Return what is counted of each message of a run; ``key`` says what, and by whom."""
-    items, known = run.items, getattr(run, "known", None)
-    if known is None:
-        return [*map(count, items)]
-    found: list[int] = known.found.get(key, [])
-    whole = known.items
-    if len(found) < len(whole):
-        found = [*found, *map(count, whole[len(found) :] if found else whole)]
-        known.found = {**known.found, key: found}
-    return found[run.start : run.start + len(items)]
+def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+    """Return the count of each message of a run; ``key`` says what is counted, and by whom."""
+    if len(run.items) < SHORTEST:
+        return [*map(count, run.items)]
+
+    def counted(messages: Sequence[Message], before: list[int] | None) -> list[int]:
+        known = before or []
+        if len(known) >= len(messages):
+            return known
+        return [*known, *map(count, messages[len(known) :])]
+
+    first = first_of(run)
+    return remember(run, key, counted)[first : first + len(run.items)]
+
+
+def total_tokens(
+    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
+) -> int:
+    """Return the tokens of what is sent: of the payload, or without a target of the messages.
+
+    ``written`` is what an adapter wrote of ``prompt``, ``tree`` what it was lowered from. Of a long
+    conversation only what is new is counted.
+    """
+    if written is not None:
+        return written.tally(tokens).total
+    counts = message_counts(tree, prompt.messages, tokens, facts)
+    return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 
 
 def message_counts(
@@ -188,7 +205,7 @@ def message_counts(
     """
     counts: list[int] = []
     for run in tree.content:
-        if isinstance(run, Recorded) and getattr(run, "known", None) is not None:
+        if isinstance(run, Recorded):
             place = _begin(run, said, len(counts))
             if place is not None:
                 before = said[len(counts) : place]

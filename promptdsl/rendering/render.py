@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
-from promptdsl.rendering.losses import located_losses, refuse_losses, surrogate_loss
+from promptdsl.rendering.losses import located_losses, surrogate_loss
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -203,7 +203,10 @@ def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]
         None if request.budget is None else request.budget.counter,
         request.roots,
     )
-    return refuse_losses(rendered) if request.strict else rendered
+    if request.strict:
+        fix = "write it another way for this target, or render without strict=True"
+        Loss.refuse(rendered.losses, "sent", fix=fix)
+    return rendered
 
 
 def _again(

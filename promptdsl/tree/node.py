@@ -15,8 +15,9 @@ import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, source_of
-from promptdsl.messages import EMPTY, Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
 
 
@@ -180,20 +181,6 @@ def make(
     for name in cls._fields:
         _set(node, name, fields[name])
     return node
-
-
-def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
-    """Return a copy of a node with another content and mask."""
-    cls = node._node
-    copy: Any = object.__new__(cls)
-    _set(copy, "content", content)
-    _set(copy, "mask", mask)
-    _set(copy, "code", node.code)
-    _set(copy, "offset", node.offset)
-    _set(copy, "options", node.options)
-    for name in cls._fields:
-        _set(copy, name, getattr(node, name))
-    return copy  # type: ignore[no-any-return]
 
 
 def walk(root: Node) -> Iterator[tuple[Node, int]]:

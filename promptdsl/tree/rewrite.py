@@ -17,7 +17,7 @@ from promptdsl.tree.masks import (
     SURFACE,
     TEXT,
 )
-from promptdsl.tree.node import DEFAULTS, Child, N, Node, copied, implied, label, make
+from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
 from promptdsl.tree.nodes import (
     Call,
     FirstFit,
@@ -28,13 +28,14 @@ from promptdsl.tree.nodes import (
     Media,
     Note,
     Reasoning,
-    Recorded,
     Reserve,
     Result,
     Table,
     Template,
     ToolTurn,
 )
+
+_set = object.__setattr__
 
 
 def replace(node: N, **changes: Any) -> N:
@@ -46,6 +47,20 @@ def replace(node: N, **changes: Any) -> N:
     return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
 
 
+def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
+    """Return a copy of a node with another content and mask."""
+    cls = node._node  # pyright: ignore[reportPrivateUsage]
+    copy: Any = object.__new__(cls)
+    _set(copy, "content", content)
+    _set(copy, "mask", mask)
+    _set(copy, "code", node.code)
+    _set(copy, "offset", node.offset)
+    _set(copy, "options", node.options)
+    for name in cls._fields:  # pyright: ignore[reportPrivateUsage]
+        _set(copy, name, getattr(node, name))
+    return copy  # type: ignore[no-any-return]
+
+
 def covering(content: tuple[Child, ...]) -> int:
     """Return the deep bits of what stands in a content."""
     mask = 0
@@ -53,19 +68,6 @@ def covering(content: tuple[Child, ...]) -> int:
         if not isinstance(child, str):
             mask |= child.mask
     return mask & DEEP
-
-
-def cut(
-    node: Recorded, start: int, stop: int | None = None, *, mask: int | None = None
-) -> Recorded:
-    """Return a part of a recording, which knows where in its history it begins."""
-    part = copied(node, node.content, node.mask if mask is None else mask)
-    object.__setattr__(part, "items", node.items[start:stop])
-    object.__setattr__(part, "start", node.start + start)
-    known = getattr(node, "known", None)
-    if known is not None:
-        object.__setattr__(part, "known", known)
-    return part
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.providers.bedrock.request import Converse, decoded, encoded
 from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param
 
 
@@ -16,10 +17,9 @@ def reasoning_param(request: Converse, block: ReasoningBlock) -> Param | None:
     value = _value(block) if mine and request.index >= request.stale else None
     if value is None:
         request.lose("hint", "reasoning", "not signed by this provider, or bound to other bytes")
-    elif not all(map(is_whole, (block.text, block.signature or ""))):
-        request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
         return None
-    return None if value is None else {"reasoningContent": value}
+    sendable = is_sendable(request, block.text, block.signature)
+    return {"reasoningContent": value} if sendable else None
 
 
 def _value(block: ReasoningBlock) -> Param | None:

@@ -7,7 +7,8 @@ comes or goes changes no token.
 from collections.abc import Iterator
 from typing import Any, cast
 
-from promptdsl.messages import Block, Cache, TextBlock
+from promptdsl.messages import Block, TextBlock
+from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.request import Mark, Param, Request
 
 MARK = "prompt_cache_breakpoint"

@@ -64,6 +64,14 @@ def _fit(request: Turns, id: str) -> str:
     return (request.dialect.misfit.sub("_", id) or "_")[: request.dialect.longest_id]
 
 
+def digested(id: str, longest: int) -> str:
+    """Return the beginning of an id with a digest of all of it, which keeps it unique."""
+    from hashlib import sha256
+
+    digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{utf8(id)[: longest - 33]}_{digest}"
+
+
 def tool_name(
     request: Request,
     name: str,
@@ -125,7 +133,6 @@ def arguments_of(request: Request, block: ToolUseBlock) -> dict[str, Any]:
     if ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
         clean = json_copy(cast("object", value))
         if clean != value:
-            what = f"a lone surrogate in arguments of {block.name}"
-            request.lose("hint", what, "it has no UTF-8 form: U+FFFD is sent")
+            request.lose_surrogate(f"arguments of {block.name}")
         return cast("dict[str, Any]", clean)
     return cast("dict[str, Any]", value)

@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from promptdsl.messages.details import ROLES
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import ROLES
 from promptdsl.providers.shared.request import Param, Request, new_dict, new_list
 
 SIDES: Mapping[str, str | None] = {

@@ -4,12 +4,13 @@ from typing import Any
 
 from promptdsl.foundation.escaping import json_text
 from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import LEADING
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.nodes import Code, Consolidated, Json, Media, Recorded, Turn, Verbatim
-from promptdsl.tree.rewrite import covering, cut, unique_ids, with_content
+from promptdsl.tree.recorded import cut
+from promptdsl.tree.rewrite import covering, unique_ids, with_content
 
 
 def consolidate(root: Node) -> Node:

@@ -88,6 +88,8 @@ def _values(block: EventBlock) -> Iterator[str]:
 
 def _text(value: Any) -> str:
     """Return the text of a field; recorded data may be nested, and is JSON then."""
+    if type(value) is str:
+        return value
     return json_text(value) if isinstance(value, _NESTED) else data_text(value)
 
 

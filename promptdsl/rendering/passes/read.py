@@ -18,8 +18,8 @@ from promptdsl.messages import (
     UserActionBlock,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message, place
+from promptdsl.messages.roles import LEADING
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
@@ -207,7 +207,8 @@ def _run(node: Recorded, known: Recording, start: int = 0, *, alone: bool = True
         form="messages",
         start=start,
     )
-    object.__setattr__(made, "known", known if alone else None)
+    if alone:
+        object.__setattr__(made, "known", known)
     return made
 
 

@@ -12,12 +12,11 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
-from promptdsl.rendering.measure import beside_tokens, message_counts
+from promptdsl.rendering.measure import message_counts, total_tokens
 from promptdsl.rendering.pipeline import FORMATS
 from promptdsl.rendering.reports.trace import Writing
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tokens import Tokens
-from promptdsl.tokens.frames import REPLY
 from promptdsl.tree.nodes import Root
 
 
@@ -51,9 +50,8 @@ class Outcome:
 
     def total(self) -> int:
         """Return the tokens of what is sent; of a long conversation only what is new is counted."""
-        if self.written_payload is not None:
-            return self.written_payload.tally(self.tokens).total
-        return sum(self.counts()) + beside_tokens(self.sent, self.tokens, self.facts) + REPLY
+        written = self.written_payload
+        return total_tokens(self.sent, written, self.tree, tokens=self.tokens, facts=self.facts)
 
     def written(self) -> Writing:
         """Return what became of every node, which is found by lowering the tree once more."""

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.budget.dropped import described
 from promptdsl.foundation.source import Source, source_of
-from promptdsl.messages import Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.trace import Entry, Sheet, Written

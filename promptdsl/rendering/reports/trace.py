@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.messages import Block, Cache
+from promptdsl.messages import Block
+from promptdsl.messages.field_checks import Cache
 from promptdsl.rendering.text.page import Page, Trace
 
 Said: TypeAlias = "list[str] | Block"

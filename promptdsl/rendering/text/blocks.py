@@ -20,9 +20,9 @@ from promptdsl.messages import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    text_block,
 )
 from promptdsl.messages.message import Message
+from promptdsl.messages.unchecked import text_block
 from promptdsl.tree.node import Node
 
 Roots = Iterable[str | os.PathLike[str]]

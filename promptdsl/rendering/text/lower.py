@@ -10,21 +10,17 @@ from typing import Any
 
 import attrs
 
-from promptdsl.config.transformation import Resolved, fences, literal_fences
+from promptdsl.config.delimiters import fence_literals, fence_names
+from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.guards import guard, guard_end, guard_prefixes
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import (
-    EMPTY,
-    Block,
-    Cache,
-    TextBlock,
-    ToolResultBlock,
-    text_block,
-    tool_result_block,
-)
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message, spoken
+from promptdsl.messages.unchecked import text_block, tool_result_block
 from promptdsl.rendering.text.blocks import formatted, worded
 from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.page import Trace, marked
@@ -143,8 +139,8 @@ class _Lowering:
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.path = ""
         guard = config.guard_conversation
-        self.fences = fences(config) if guard else frozenset[str]()
-        self.literals = literal_fences(config) if guard else frozenset[str]()
+        self.fences = fence_names(config.delimiters) if guard else frozenset[str]()
+        self.literals = fence_literals(config.delimiters) if guard else frozenset[str]()
         self.heard = (
             attrs.evolve(SPEECH, guards=self.fences, literals=self.literals) if guard else SPEECH
         )

@@ -7,7 +7,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from promptdsl.messages import CACHES, Block, Cache, text_block
+from promptdsl.messages import Block
+from promptdsl.messages.field_checks import CACHES, Cache
+from promptdsl.messages.unchecked import text_block
 
 WIDEST = 80
 """Deeper than this many characters nothing is indented: it would grow with the square of depth."""

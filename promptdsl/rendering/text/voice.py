@@ -124,11 +124,18 @@ UNTRUSTED_NOTICE = (
 """What an author may say of the fence of :class:`Untrusted` in the system text."""
 
 
+LONE_SURROGATE: tuple[LossKind, str, str] = (
+    *("content", "a lone surrogate"),
+    "it is no character, U+FFFD is sent",
+)
+"""The loss of a lone surrogate in a text: its kind, what, and why."""
+
+
 def written(text: str, note: Note) -> str:
     """Return text that goes out as it is; only a lone surrogate cannot."""
     text, changed = whole(text)
     if changed:
-        note("content", "a lone surrogate", "it is no character, U+FFFD is sent")
+        note(*LONE_SURROGATE)
     return text
 
 
