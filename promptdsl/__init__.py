@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
     from promptdsl.rendering.result import Rendered, Stage, prefix_report
-    from promptdsl.rendering.text.voice import UNTRUSTED_NOTICE
+    from promptdsl.rendering.text.strings import UNTRUSTED_NOTICE
     from promptdsl.templates import register_templates
     from promptdsl.tokens import split_text
     from promptdsl.tree.node import Node
@@ -141,7 +141,7 @@ else:
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
             "rendering.result": "Rendered Stage prefix_report",
-            "rendering.text.voice": "UNTRUSTED_NOTICE",
+            "rendering.text.strings": "UNTRUSTED_NOTICE",
             "templates": "register_templates",
             "tokens": "split_text",
             "tree.node": "Node",

@@ -126,6 +126,7 @@ from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
+from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,
@@ -134,6 +135,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_tokens,
 )
 from promptdsl.rendering.reports.outline import outline
+from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.page import (
     PLAIN,
@@ -141,11 +143,11 @@ from promptdsl.rendering.text.page import (
     Listed,
     Margin,
     Page,
-    Trace,
     deeper,
     margin,
     marked,
 )
+from promptdsl.rendering.text.traced import TracedPage, lower_traced
 from promptdsl.rendering.text.xml import XML
 from promptdsl.templates import (
     Inserted,
@@ -232,6 +234,7 @@ __all__ = [
     "SPOKEN",
     "TARGETS",
     "TESTS",
+    "TEXT_FORMATS",
     "TOOL",
     "WHOLE",
     "WIDEST",
@@ -276,7 +279,7 @@ __all__ = [
     "TemplateSource",
     "TokenFactors",
     "Tokens",
-    "Trace",
+    "TracedPage",
     "Trusted",
     "UsageError",
     "Waiting",
@@ -362,6 +365,8 @@ __all__ = [
     "last_cut",
     "located",
     "lost_marks",
+    "lower",
+    "lower_traced",
     "make",
     "mapping",
     "margin",

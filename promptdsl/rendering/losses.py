@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.voice import LONE_SURROGATE
+from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Recorded
 

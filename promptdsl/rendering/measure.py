@@ -14,7 +14,7 @@ from promptdsl.rendering.passes.expand import expand
 from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
 from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.lower import Roots, lower
-from promptdsl.rendering.text.page import Trace
+from promptdsl.rendering.text.traced import lower_traced
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
@@ -81,14 +81,28 @@ class Measuring:
         if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
             turn: Any = node
             return self.frame(turn.role) + self.tokens.of(turn.content[0]), {}
-        trace = Trace(wanted)
-        total = self._lowered(node, trace)
-        found = {id: self._blocks(blocks) for id, blocks in trace.found.items()}
-        if len(found) < len({*wanted}):
-            found |= self._apart(node, {*wanted} - {*found})
-        return total, found
+        if not wanted:
+            return self._lowered(node), {}
+        tree = self._finished(node)
+        messages, entries = lower_traced(tree, forms=FORMATS, config=self.config, roots=self.roots)
+        missing = {*wanted}
+        found: dict[int, int] = {}
+        for turn in (turn for entry in entries for turn in entry.turns):
+            for part in turn.parts:
+                if id(part.node) in missing:
+                    found[id(part.node)] = self._blocks(part.blocks())
+        missing -= found.keys()
+        if missing:
+            found |= self._apart(node, missing)
+        return self._total(node, messages), found
 
-    def _lowered(self, node: Node, trace: Trace) -> int:
+    def _lowered(self, node: Node) -> int:
+        tree = self._finished(node)
+        messages, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots)
+        return self._total(node, messages)
+
+    def _finished(self, node: Node) -> Node:
+        """Return a tree of one turn after the passes it runs through alone."""
         root: Node = make(Root, transformation=None, equipment=())
         tree = with_content(root, (_whole(node),))
         if isinstance(node, Note):
@@ -96,7 +110,9 @@ class Measuring:
         for _, mask, run in self.passes:
             if tree.mask & mask or mask == ANY:
                 tree = run(tree)
-        said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
+        return tree
+
+    def _total(self, node: Node, said: Sequence[Message]) -> int:
         if node.mask & (SYSTEM | SECTION):
             # All system content is one message, whose frame is nobody's: a part has a gap.
             return sum(self._blocks(message.content) + self.gap for message in said)
@@ -131,7 +147,7 @@ class Measuring:
         for one, _ in walk(turn):
             if id(one) in missing:
                 alone = with_content(turn, (one,))
-                found[id(one)] = max(self._lowered(alone, Trace(())) - self.frame("user"), 0)
+                found[id(one)] = max(self._lowered(alone) - self.frame("user"), 0)
         return dict.fromkeys(missing, 0) | found
 
     def messages(self, run: Recorded) -> Sequence[int]:

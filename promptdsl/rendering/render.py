@@ -162,7 +162,7 @@ def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
     if not tree.mask & CHANGING:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)), ())
     lost: list[tuple[Node, int]] = []
-    stages = [("written", tree)]
+    stages: list[tuple[str, Node]] = [("written", tree)]
     ready = partial(settle, roots=request.roots, lost=lost)
     for name, mask, run in before_target(audience=request.audience, ask=ask, settle=ready):
         if tree.mask & mask:

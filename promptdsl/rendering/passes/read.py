@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from promptdsl.foundation.errors import DataError, PromptError
-from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
@@ -20,6 +19,7 @@ from promptdsl.messages import (
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
+from promptdsl.rendering.text.data import data_node
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
@@ -38,10 +38,8 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.nodes import (
-    Code,
     Conversation,
     Happening,
-    Json,
     Media,
     Recorded,
     Request,
@@ -279,11 +277,8 @@ def _node(block: Block, node: Recorded) -> Node:
         return make(Happening, mask=bits(HAPPENING), at=node.at, block=block, trusted=frozenset())
     if isinstance(block, TextBlock):
         return make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
-    if isinstance(block, CodeBlock):
-        text = make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
-        return make(Code, (text,), mask=bits(TEXT), at=node.at, language=block.language)
-    if isinstance(block, JsonBlock):
-        return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
+    if isinstance(block, JsonBlock | CodeBlock):
+        return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type

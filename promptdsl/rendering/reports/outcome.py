@@ -1,4 +1,4 @@
-"""What a render came to, as reports need it: its tree, its messages and its payload."""
+"""The outcome of a render, as reports need it: its tree, its messages and its payload."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -14,15 +14,14 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.rendering.measure import message_counts, total_tokens
 from promptdsl.rendering.pipeline import FORMATS
-from promptdsl.rendering.reports.trace import Writing
-from promptdsl.rendering.text.lower import lower
+from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
 from promptdsl.tree.nodes import Root
 
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """What a render came to.
+    """The outcome of a render.
 
     ``tree`` is the tree after all passes, ``messages`` what it was lowered to. ``sent`` is the
     prompt with the marks that were placed, ``written_payload`` what was written of it, ``None``
@@ -53,11 +52,9 @@ class Outcome:
         written = self.written_payload
         return total_tokens(self.sent, written, self.tree, tokens=self.tokens, facts=self.facts)
 
-    def written(self) -> Writing:
-        """Return what became of every node, which is found by lowering the tree once more."""
-        writing = Writing()
-        lower(self.tree, forms=FORMATS, config=self.config, roots=self.roots, trace=writing)
-        return writing
+    def traced(self) -> list[TracedEntry]:
+        """Return which part of the tree came to which text; the tree is lowered once more."""
+        return lower_traced(self.tree, forms=FORMATS, config=self.config, roots=self.roots)[1]
 
 
 def on_one_line(text: str) -> str:
