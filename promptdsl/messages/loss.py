@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import LossError
-from promptdsl.foundation.source import Source
+from promptdsl.foundation.source import Source, source_of
 from promptdsl.messages.message import Message
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
@@ -50,7 +50,9 @@ class Loss:
 
 def loss_of(message: Message, kind: LossKind, what: str, why: str) -> Loss:
     """Return a loss that names the turn a message was made of."""
-    origin = message.sources[0] if message.origins else None
-    if origin is None:
+    origins = message.origins
+    if not origins:
         return Loss(kind, what, why, message=message)
-    return Loss(kind, what, why, origin.address, origin.source, message)
+    head, number, at, *_ = origins[0]
+    address = head if number < 0 else f"{head}[{number}]"
+    return Loss(kind, what, why, address, source_of(at) if isinstance(at, tuple) else at, message)

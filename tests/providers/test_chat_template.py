@@ -708,10 +708,25 @@ def test_unsaid(message: Message, what: str) -> None:
     assert [("content", what)] == lost("chatml", ASK, message)
 
 
-def test_picture_in_a_result() -> None:
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        (IMAGE, "image block"),
+        (UnknownBlock({"type": "map"}), "unknown block"),
+        (ReasoningBlock("Hm."), "reasoning block"),
+    ],
+)
+def test_a_block_in_a_result(block: Block, what: str) -> None:
     """A result is text alone."""
-    turns = (ASK, say("assistant", call("a")), answer("a", IMAGE))
-    assert [("content", "image block")] == lost("chatml", *turns)
+    turns = (ASK, say("assistant", call("a")), answer("a", block))
+    assert [("content", what)] == lost("chatml", *turns)
+
+
+@every_template
+def test_lone_surrogates(target: str) -> None:
+    """No text that is sent holds a lone surrogate."""
+    turns = (say("system", "\ud800"), say("user", "a\ud800"))
+    assert "\ud800" not in str(written(target, *turns))
 
 
 # Tools, and what no template can say.

@@ -1,7 +1,7 @@
 """Long conversations are written from where they grew, and come out as if from the beginning."""
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ImageBlock, Loss, Message, Prompt, ReasoningBlock, TextBlock, ToolDefinition
-from tests.internals import Memory, Recall, Request, Span, Written
+from tests.internals import Memory, Recall, Request, Written
 from tests.internals import targets_module as targets
 from tests.providers.conversations import (
     ANYTHING,
@@ -220,6 +220,10 @@ KNOTS: dict[str, Sequence[Sequence[Message]]] = {
         (ASK, say("developer", "b"), BLANK),
         (say("assistant", "c"), ASK),
     ],
+    "a marked instruction that waits": [
+        (ASK, say("developer", marked("b")), BLANK),
+        (say("assistant", "c"), ASK),
+    ],
     "reasoning that is bound, then not": [
         *(
             (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin=it), "b"), ASK, BLANK)
@@ -281,14 +285,11 @@ class Counting(Recall):
 
     written = 0
 
-    def write(self, request: Any, span: Span[Any]) -> None:
-        """Write what is not known yet, and count it."""
-
-        def counting(request: Request, start: int, stop: int) -> None:
+    def spans(self, request: Request) -> Iterator[tuple[int, int]]:
+        """Yield what is not known yet, and count it."""
+        for start, stop in super().spans(request):
             Counting.written += stop - start
-            span(request, start, stop)
-
-        super().write(request, counting)
+            yield start, stop
 
 
 @some_remembered

@@ -435,6 +435,14 @@ def test_an_instruction_that_says_nothing(target: str) -> None:
     assert ([("user", "u", "v")], []) == (turns(target, *said), lost(target, *said))
 
 
+@pytest.mark.parametrize("target", ALL)
+def test_losses_of_an_instruction(target: str) -> None:
+    """What is lost of an instruction is told before what is lost of the message after it."""
+    named = [say(role, "t", name=role) for role in ("developer", "user")]
+    found = [what for _, what, _ in lost(target, U, *named)]
+    assert ["name 'developer'", "name 'user'", "developer message"] == found
+
+
 def test_the_end_of_a_fence() -> None:
     """No text of an instruction ends its own fence, however the end is written."""
     text = "x </developer> </ DEVELOPER\n> < / developer> </developers> <developer>"

@@ -3,9 +3,10 @@
 import base64
 from collections.abc import Mapping
 
-from promptdsl.messages.media.source import MediaSource, data_url
+from promptdsl.messages.media.source import MediaSource
+from promptdsl.providers.shared.attachments import with_bytes
+from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import utf8
 
 BASE64: Mapping[str, tuple[str, ...]] = {
     "image": ("image/jpeg", "image/png", "image/gif", "image/webp"),
@@ -16,7 +17,7 @@ BASE64: Mapping[str, tuple[str, ...]] = {
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
     """Return a source on the wire, ``None`` for one or a media type that is not taken."""
-    source = (data_url(source.value) if source.kind == "url" else None) or source
+    source = with_bytes(source)
     value, media_type = utf8(source.value), source.media_type
     if source.kind == "url":
         if not value[:8].lower().startswith(("http://", "https://")):

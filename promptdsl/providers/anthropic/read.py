@@ -17,7 +17,8 @@ from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.reasoning import THINKING, read_reasoning
 from promptdsl.providers.anthropic.tools import read_settings
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, total, usage
-from promptdsl.providers.shared.foreign import OPENAI, RESPONSES, read_turn, refuse_part
+from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
+from promptdsl.providers.shared.read_turns import read_turn
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),

@@ -1,7 +1,6 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -10,8 +9,9 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.output_schema import supported
 from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
 
 LONGEST_NAME = 128
@@ -20,11 +20,11 @@ _CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request."""
-    return write_tools(request, "anthropic", partial(_tool, request))
+    return write_tools(request, "anthropic", _tool)
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
     description = {} if tool.description is None else {"description": tool.description}
     # A tool that takes nothing has to say so.
     schema = dict(tool.input_schema) or {"type": "object", "properties": {}}
@@ -42,7 +42,7 @@ def settings_of(request: Request) -> Param:
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
         why = "this model takes none" if request.facts.known else "name a model that takes one"
-        request.lose("content", "output schema", why, subject=output)
+        request.lose(output, "content", "output schema", why)
     elif output is not None:
         form = {"type": "json_schema", "schema": _form(request, output)}
         settings["output_config"] = {"format": form}
@@ -55,11 +55,11 @@ def _form(request: Request, output: OutputSchema) -> Param:
     said = {"name": output.name, "description": output.description, "strict": output.strict}
     for key, value in said.items():
         if value != getattr(default, key):
-            request.lose("hint", f"output {key} {value!r}", "there is none here", subject=output)
+            request.lose(output, "hint", f"output {key} {value!r}", "there is none here")
     schema, moved = supported(form_schema(request, output))
     for key in moved:
         why = "structured outputs refuse it: said in the description, or closed"
-        request.lose("hint", f"{key!r} in the output schema", why, subject=output)
+        request.lose(output, "hint", f"{key!r} in the output schema", why)
     return schema
 
 

@@ -14,21 +14,14 @@ from promptdsl.providers.anthropic.media import source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.reasoning import reasoning_param
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import write_blocks
-from promptdsl.providers.shared.conversation import write_turns
-from promptdsl.providers.shared.foreign import ITEM
+from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
+from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.other_providers import ITEM
 from promptdsl.providers.shared.reasoning import stale_before
-from promptdsl.providers.shared.request import Mark, Param
-from promptdsl.providers.shared.text import (
-    arguments_of,
-    call_id,
-    json_copy,
-    result_id,
-    tool_name,
-    utf8,
-)
-from promptdsl.providers.shared.turns import Dialect, Turns
+from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.turns import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from anthropic.types import (
@@ -40,92 +33,105 @@ if TYPE_CHECKING:
     )
 
 
-def params_of(request: Turns) -> list[Param]:
-    """Return the blocks of the message at hand."""
-    said = request.message
-    name, text = said.details.name, said.plain
-    if name is not None and said.role != "tool":
-        request.lose("hint", f"name {name!r}", "a message has no speaker's name")
+def _params(request: Turns, place: Place) -> list[Param]:
+    """Return the blocks of a message."""
+    message = place.message
+    name, text = message.details.name, message.plain
+    if name is not None and message.role != "tool":
+        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
     if text is None:
-        return _params(request, said.content, said.role)
+        return _blocks(request, place, message.content)
     if text and not text.isspace():
         return [{"type": "text", "text": text}]
     if text:
-        _lose_blank(request)
+        _lose_blank(request, place)
     return []
 
 
-def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
-    return write_blocks(
-        request, content, place, origin="anthropic", writers=_WRITERS[place], known=_known
-    )
+def _blocks(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
+    params: list[Param] = []
+    writers = _WRITERS[place.role]
+    for block in blocks_to_write(
+        request, place, content, kinds=writers, origin="anthropic", read=_read
+    ):
+        param = writers[block.type](request, place, block)
+        if param:
+            params.append(param)
+        else:
+            lose_mark(request, place, block)
+    return params
 
 
-def _known(block: b.UnknownBlock) -> b.Block:
+def _read(block: b.UnknownBlock) -> b.Block:
     return read_block(block.data)
 
 
-def _finished(request: Turns, param: Param, extra: Mapping[str, Any], cache: str | None) -> Param:
+def _finished(
+    request: Turns, place: Place, param: Param, *, extra: Mapping[str, Any], cache: str | None
+) -> Param:
     """Return a block with those of its further keys that are known here, and note its mark."""
     kind = param["type"]
     for key, value in extra.items():
-        cited = kind == "text" and request.message.role != "assistant"
+        cited = kind == "text" and place.message.role != "assistant"
         if value is not None and key in EXTRA[kind] and not cited:
             param[key] = json_copy(value)
         elif value is not None and key != ITEM:
-            request.lose("hint", f"key {key!r}", f"{kind} blocks have none here")
+            request.lose(place, "hint", f"key {key!r}", f"{kind} blocks have none here")
     if cache:
-        request.marks.append(Mark(param, cache, request.index, request.message))
+        request.mark(place, param, cache)
     return param
 
 
-def _text(request: Turns, block: TextBlock) -> Param | None:
+def _text(request: Turns, place: Place, block: TextBlock) -> Param | None:
     if block.text and not block.text.isspace():
-        return _finished(request, {"type": "text", "text": block.text}, block.extra, block.cache)
+        param = {"type": "text", "text": block.text}
+        return _finished(request, place, param, extra=block.extra, cache=block.cache)
     if block.text or block.cache:
-        _lose_blank(request)
+        _lose_blank(request, place)
     return None
 
 
-def _lose_blank(request: Turns) -> None:
-    request.lose("hint", "text block", "only white space, or empty under a cache mark")
+def _lose_blank(request: Turns, place: Place) -> None:
+    request.lose(place, "hint", "text block", "only white space, or empty under a cache mark")
 
 
-def _media(request: Turns, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
+def _media(request: Turns, place: Place, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
     if block.type not in request.facts.media:
-        request.lose("content", f"{block.type} block", "this model takes none")
+        request.lose(place, "content", f"{block.type} block", "this model takes none")
         return None
-    request.clean(block.source.value, f"the {block.source.kind} of the {block.type}")
+    request.clean(place, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose("content", what, "not a source or a media type that is taken")
+        request.lose(place, "content", what, "not a source or a media type that is taken")
         return None
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value and block.is_document and key == "title":
-            param["title"] = request.clean(value, "a title")
+            param["title"] = request.clean(place, value, "a title")
         elif value:
-            request.lose("hint", key, f"{block.type} blocks have none")
-    return _finished(request, param, block.extra, block.cache)
+            request.lose(place, "hint", key, f"{block.type} blocks have none")
+    return _finished(request, place, param, extra=block.extra, cache=block.cache)
 
 
-def _call(request: Turns, block: ToolUseBlock) -> Param:
+def _call(request: Turns, place: Place, block: ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, name, longest=LONGEST_NAME)
+        name = tool_name(request, place, name, longest=LONGEST_NAME)
     id = call_id(request, block.id)
     param: Param = {
         "type": "tool_use",
         "id": id,
         "name": name,
-        "input": arguments_of(request, block),
+        "input": arguments_of(request, place, block),
     }
     plain = block.cache is None and block.extra is EMPTY
-    return param if plain else _finished(request, param, block.extra, block.cache)
+    return (
+        param if plain else _finished(request, place, param, extra=block.extra, cache=block.cache)
+    )
 
 
-def _result(request: Turns, block: ToolResultBlock) -> Param:
+def _result(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     # An error has text and nothing else.
     id, content = result_id(request, block.tool_use_id), block.content
     inner = content[0] if len(content) == 1 and not block.is_error else None
@@ -136,7 +142,8 @@ def _result(request: Turns, block: ToolResultBlock) -> Param:
             return {"type": "tool_result", "tool_use_id": id, "content": said}
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
-    params = _params(request, content, "error result" if block.is_error else "result")
+    inside = place._replace(role="error result" if block.is_error else "result")
+    params = _blocks(request, inside, content)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
@@ -146,18 +153,19 @@ def _result(request: Turns, block: ToolResultBlock) -> Param:
     marks = [block.cache, *(mark.cache for mark in request.marks[before:])]
     del request.marks[before:]
     cache = "1h" if "1h" in marks else next(filter(None, marks), None)
-    return _finished(request, param, block.extra, cache)
+    return _finished(request, place, param, extra=block.extra, cache=cache)
 
 
-def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
+def _unknown(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
     answers = kind == "server_tool_use" or kind.endswith("_tool_result")
-    if (request.message.role == "assistant") != answers and (answers or kind in _GIVEN):
-        why = f"there is none in {request.message.role} content"
-        request.lose("content", f"{kind} block", why)
+    if (place.message.role == "assistant") != answers and (answers or kind in _GIVEN):
+        why = f"there is none in {place.message.role} content"
+        request.lose(place, "content", f"{kind} block", why)
         return None
     param = json_copy(dict(block.data))
-    return _finished(request, param, {}, read_mark(param.pop("cache_control", None)))
+    cache = read_mark(param.pop("cache_control", None))
+    return _finished(request, place, param, extra=EMPTY, cache=cache)
 
 
 _GIVEN = ("image", "document", "search_result", "container_upload")
@@ -188,11 +196,7 @@ class Payload(TypedDict):
     output_config: "NotRequired[OutputConfigParam]"
 
 
-def _is_result(param: Param) -> bool:
-    return bool(param["type"] == "tool_result")
-
-
-_DIALECT = Dialect(params_of, _is_result)
+_DIALECT = Dialect("tool_result")
 
 
 def write(
@@ -206,11 +210,14 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall)
+    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        for place in unwritten(request, start, stop):
+            add(request, place, _params(request, place))
+    finish(request)
     if request.called and not tools:
         why = "calls in the conversation need tools beside them: write them with Tool(...)"
         request.losses.append(Loss("hint", "there are no tools", why))
-    settings = settings_of(request)
+    settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}

@@ -43,7 +43,7 @@ def _lose_misplaced(request: Converse) -> None:
         pdf = claude and mark.param.get("document", {}).get("format") == "pdf"
         if "video" in mark.param or ("document" in mark.param and not pdf):
             why = "none may stand behind a video, or a document that is no PDF for Claude"
-            request.lose("hint", "cache mark", why, subject=mark.subject)
+            request.lose(mark.subject, "hint", "cache mark", why)
             request.marks.remove(mark)
 
 

@@ -6,10 +6,11 @@ from typing import Any, cast
 
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.media.image_size import image_size
-from promptdsl.messages.media.source import MediaSource, data_url
+from promptdsl.messages.media.source import MediaSource
 from promptdsl.providers.bedrock.request import Converse, decoded, encoded
+from promptdsl.providers.shared.attachments import with_bytes
+from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy, utf8
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 FORMATS: Mapping[str, Mapping[str, str]] = {
@@ -77,7 +78,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     source, kind = block.source, block.type
     if kind not in request.facts.media:
         return "this model takes none"
-    source = (data_url(source.value) if source.kind == "url" else None) or source
+    source = with_bytes(source)
     if source.kind not in ("base64", "s3"):
         return "it takes bytes and objects in S3 only"
     form = _format(kind, source) or block.extra.get("format")

@@ -19,7 +19,7 @@ from promptdsl.providers.bedrock.reasoning import read_reasoning
 from promptdsl.providers.bedrock.request import without_bytes
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
-from promptdsl.providers.shared.foreign import read_turn
+from promptdsl.providers.shared.read_turns import read_turn
 
 Reader: TypeAlias = Callable[[object], b.Block]
 

@@ -8,17 +8,18 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.providers.bedrock.request import Converse, decoded, encoded
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.reasoning import is_sendable
-from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.request import Param, Place
 
 
-def reasoning_param(request: Converse, block: ReasoningBlock) -> Param | None:
+def reasoning_param(request: Converse, place: Place, block: ReasoningBlock) -> Param | None:
     """Return reasoning as a block on the wire, ``None`` (a hint) where it cannot be replayed."""
-    mine = request.message.role == "assistant" and block.origin == "bedrock"
-    value = _value(block) if mine and request.index >= request.stale else None
+    mine = place.message.role == "assistant" and block.origin == "bedrock"
+    value = _value(block) if mine and place.number >= request.stale else None
     if value is None:
-        request.lose("hint", "reasoning", "not signed by this provider, or bound to other bytes")
+        why = "not signed by this provider, or bound to other bytes"
+        request.lose(place, "hint", "reasoning", why)
         return None
-    sendable = is_sendable(request, block.text, block.signature)
+    sendable = is_sendable(request, place, block.text, block.signature)
     return {"reasoningContent": value} if sendable else None
 
 

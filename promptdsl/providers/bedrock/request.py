@@ -8,6 +8,7 @@ import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, json_leaf, plain
+from promptdsl.providers.shared.request import Place
 from promptdsl.providers.shared.turns import Turns
 
 
@@ -93,7 +94,7 @@ LONGEST = 200
 _MISFIT = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 
 
-def document_name(request: Converse, title: str | None) -> str:
+def document_name(request: Converse, place: Place, title: str | None) -> str:
     """Return what a document is called, a hint where that is not its title.
 
     Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS).
@@ -109,7 +110,7 @@ def document_name(request: Converse, title: str | None) -> str:
     request.names[stem] = count
     if title and name != title:
         why = f"it has other characters, or is too long or taken: sent as {name!r}"
-        request.lose("hint", "title of a document", why)
+        request.lose(place, "hint", "title of a document", why)
     return name
 
 

@@ -13,8 +13,9 @@ from promptdsl.messages.schemas import is_closed
 from promptdsl.providers.bedrock.marks import marked_items
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.checks import entry, located, mapping
+from promptdsl.providers.shared.clean import json_copy, utf8
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy, tool_name, utf8
 from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
 
 LONGEST_NAME = 64
@@ -34,7 +35,7 @@ _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request."""
-    tools = write_tools(request, "bedrock", partial(_tool, request), inside=_specification)
+    tools = write_tools(request, "bedrock", _tool, inside=_specification)
     sent = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == "bedrock")
     for tool, param in zip(sent, tools, strict=True):
         if tool.raw is None:
@@ -50,7 +51,7 @@ def _settle_keys(request: Converse, tool: ToolDefinition, spec: Param) -> None:
         lost["strict"] = "its schema is not closed: not every object requires all it has"
     for key, why in lost.items():
         del spec[key]
-        request.lose("hint", f"key {key!r} of tool {spec['name']!r}", why, subject=tool)
+        request.lose(tool, "hint", f"key {key!r} of tool {spec['name']!r}", why)
 
 
 def _specification(tool: Param) -> Param:
@@ -59,11 +60,11 @@ def _specification(tool: Param) -> Param:
 
 
 def _tool(request: Converse, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
     said = (tool.description or "").strip()
     description = {"description": tool.description} if said else {}
     if tool.description and not said:
-        request.lose("hint", "description", "only white space", subject=tool)
+        request.lose(tool, "hint", "description", "only white space")
     # A schema that does not say it is of an object is refused.
     kind = {} if "type" in tool.input_schema else {"type": "object"}
     schema = {"json": {**kind, **tool.input_schema}}
@@ -83,12 +84,12 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         request.losses.append(Loss("hint", "there are no tools", why))
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
+        request.lose(output, "content", "output schema", "this model takes none")
     elif output is not None:
         settings["outputConfig"] = {"textFormat": _format(request, output)}
         if not output.strict:
             why = "Converse holds every answer to its schema"
-            request.lose("hint", "strict=False", why, subject=output)
+            request.lose(output, "hint", "strict=False", why)
     return settings
 
 

@@ -1,7 +1,7 @@
 """Writing: a prompt becomes the arguments of a request."""
 
 import re
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 import attrs
 
@@ -12,11 +12,9 @@ from promptdsl.providers.bedrock.marks import write_marks
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.bedrock.tools import settings_of, tools_of
 from promptdsl.providers.bedrock.write_blocks import params_of
-from promptdsl.providers.shared.conversation import write_turns
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.reasoning import stale_before
-from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.turns import Dialect
+from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime.type_defs import (
@@ -36,30 +34,7 @@ class Payload(TypedDict):
     outputConfig: "NotRequired[OutputConfigTypeDef]"
 
 
-def _is_result(param: Param) -> bool:
-    return "toolResult" in param
-
-
-def _lose_company(request: Converse, start: int, stop: int) -> None:
-    """Tell what stands beside results that the model refuses there (pydantic-ai, issue 6081)."""
-    alone = request.is_made_by("llama", "mistral")
-    refused = {"document", "video"} if request.is_made_by("claude", "anthropic.") else set[str]()
-    for turn in request.entries[start:stop] if alone or refused else ():
-        kinds = {kind for param in turn["content"] for kind in param}
-        beside = kinds - {"toolResult"} if alone else kinds & refused
-        if "toolResult" in kinds and beside:
-            what = f"{', '.join(sorted(beside))} beside a tool result"
-            request.late.append(Loss("hint", what, "this model may refuse it"))
-
-
-_DIALECT = Dialect(
-    cast("Any", params_of),
-    _is_result,
-    text={},
-    opens=True,
-    settle=_lose_company,
-    misfit=re.compile(r"[^a-zA-Z0-9_.:-]"),
-)
+_DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
 
 
 def write(
@@ -75,10 +50,33 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall)
-    settings = settings_of(request, tools)
+    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        for place in unwritten(request, start, stop):
+            add(request, place, params_of(request, place))
+        _settle(request, request.lasting())
+    finish(request)
+    _settle(request, len(request.entries))
+    request.losses += request.late
+    needed = tools or request.calls_tools or prompt.tool_choice or prompt.output
+    settings = settings_of(request, tools) if needed else {}
     if request.marks:
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     payload = {**system, "messages": request.entries, **settings}
     return cast("Payload", payload), request.told()
+
+
+def _settle(request: Converse, stop: int) -> None:
+    """Tell what stands beside results that the model refuses there (pydantic-ai, issue 6081).
+
+    ``stop`` is the index up to which nothing more is added to the turns.
+    """
+    alone = request.is_made_by("llama", "mistral")
+    refused = {"document", "video"} if request.is_made_by("claude", "anthropic.") else set[str]()
+    for turn in request.entries[request.settled : stop] if alone or refused else ():
+        kinds = {kind for param in turn["content"] for kind in param}
+        beside = kinds - {"toolResult"} if alone else kinds & refused
+        if "toolResult" in kinds and beside:
+            what = f"{', '.join(sorted(beside))} beside a tool result"
+            request.late.append(Loss("hint", what, "this model may refuse it"))
+    request.settled = max(request.settled, stop)

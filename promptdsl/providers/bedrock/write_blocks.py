@@ -15,17 +15,11 @@ from promptdsl.providers.bedrock.read import NOTHING, read_block
 from promptdsl.providers.bedrock.reasoning import reasoning_param
 from promptdsl.providers.bedrock.request import Converse, document_name, put_bytes
 from promptdsl.providers.bedrock.tools import LONGEST_NAME
-from promptdsl.providers.shared.blocks import write_blocks
-from promptdsl.providers.shared.foreign import ITEM
-from promptdsl.providers.shared.request import Mark, Param
-from promptdsl.providers.shared.text import (
-    arguments_of,
-    call_id,
-    json_copy,
-    result_id,
-    tool_name,
-    utf8,
-)
+from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
+from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.ids import call_id, result_id, tool_name
+from promptdsl.providers.shared.other_providers import ITEM
+from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.turns import OPENING
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
@@ -51,111 +45,122 @@ _GUARDED = frozenset({"guardContent"})
 """By place, the blocks that are sent as they came (botocore's unions)."""
 
 
-def params_of(request: Converse) -> list[Param]:
-    """Return the blocks of the message at hand."""
-    said = request.message
-    name, text = said.details.name, said.plain
-    if name is not None and said.role != "tool":
-        request.lose("hint", f"name {name!r}", "a message has no speaker's name")
+def params_of(request: Converse, place: Place) -> list[Param]:
+    """Return the blocks of a message."""
+    message = place.message
+    name, text = message.details.name, message.plain
+    if name is not None and message.role != "tool":
+        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
     if text is None:
-        params = _params(request, said.content, "leading" if request.index < 0 else said.role)
-        return _with_text(request, params)
+        inside = place._replace(role="leading") if place.number < 0 else place
+        return _with_text(request, place, _blocks(request, inside, message.content))
     if text and not text.isspace():
         return [{"text": text}]
     if text:
-        _lose_blank(request)
+        _lose_blank(request, place)
     return []
 
 
-def _params(request: Converse, content: Iterable[Any], place: str) -> list[Param]:
-    return write_blocks(
-        request, content, place, origin="bedrock", writers=_WRITERS[place], known=_known
-    )
+def _blocks(request: Converse, place: Place, content: Iterable[b.Block]) -> list[Param]:
+    params: list[Param] = []
+    writers = _WRITERS[place.role]
+    for block in blocks_to_write(
+        request, place, content, kinds=writers, origin="bedrock", read=_read
+    ):
+        param = writers[block.type](request, place, block)
+        if param:
+            params.append(param)
+        else:
+            lose_mark(request, place, block)
+    return params
 
 
-def _known(block: b.UnknownBlock) -> b.Block:
+def _read(block: b.UnknownBlock) -> b.Block:
     return read_block(block.data) if len(block.data) == 1 else block
 
 
-def _with_text(request: Converse, params: list[Param]) -> list[Param]:
+def _with_text(request: Converse, place: Place, params: list[Param]) -> list[Param]:
     """Return the params with a text where documents need one beside them (``Message`` of AWS)."""
     beside = [*params, *(request.content if request.role == "user" else [])]
     if any("document" in param for param in params) and not any("text" in p for p in beside):
         params.append({"text": OPENING})
         why = f"a text has to stand beside it: {OPENING!r} is sent"
-        request.lose("hint", "a document without a text", why)
+        request.lose(place, "hint", "a document without a text", why)
     return params
 
 
-def _finished(request: Converse, param: Param, block: Any, *, used: Collection[str] = ()) -> Param:
+def _finished(
+    request: Converse, place: Place, param: Param, block: Any, *, used: Collection[str] = ()
+) -> Param:
     """Return a block with those of its further keys that are known here, and note its mark."""
     ((kind, value),) = param.items()
     for key, given in block.extra.items():
         if key in EXTRA.get(kind, ()) and given is not None:
             value[key] = json_copy(given)
         elif key not in (*used, ITEM) and given is not None:
-            request.lose("hint", f"key {key!r}", f"a {kind} block has none here")
+            request.lose(place, "hint", f"key {key!r}", f"a {kind} block has none here")
     if block.cache:
-        request.marks.append(Mark(param, block.cache, request.index, request.message))
+        request.mark(place, param, block.cache)
     return param
 
 
-def _text(request: Converse, block: TextBlock) -> Param | None:
+def _text(request: Converse, place: Place, block: TextBlock) -> Param | None:
     said = [] if not block.text or block.text.isspace() else [{"text": block.text}]
-    answers = request.message.role == "assistant"
+    answers = place.message.role == "assistant"
     cited = block.extra.get("citationsContent") if answers else None
     if block.text and not said:
-        _lose_blank(request)
+        _lose_blank(request, place)
     if cited or (said and cited is not None):
         content = {"content": said} if said else {}
         param: Param = {"citationsContent": {**content, "citations": json_copy(cited)}}
-        return _finished(request, param, block, used=("citationsContent",))
-    return _finished(request, said[0], block) if said else None
+        return _finished(request, place, param, block, used=("citationsContent",))
+    return _finished(request, place, said[0], block) if said else None
 
 
-def _text_of_result(request: Converse, block: TextBlock) -> Param | None:
+def _text_of_result(request: Converse, place: Place, block: TextBlock) -> Param | None:
     if block.extra.get("json") is True:
         value = read_json(block.text)
         if isinstance(value, dict):
             param = {"json": json_copy(cast("object", value))}
-            return _finished(request, param, block, used=("json",))
-    return _text(request, block)
+            return _finished(request, place, param, block, used=("json",))
+    return _text(request, place, block)
 
 
-def _lose_blank(request: Converse) -> None:
-    request.lose("hint", "text block", "only white space")
+def _lose_blank(request: Converse, place: Place) -> None:
+    request.lose(place, "hint", "text block", "only white space")
 
 
-def _media(request: Converse, block: b.MediaBlock) -> Param | None:
+def _media(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
     value = media_param(request, block)
     if isinstance(value, str):
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose("content", what, value)
+        request.lose(place, "content", what, value)
         return None
     if block.is_document:
-        value = {"name": document_name(request, block.title), **value}
+        value = {"name": document_name(request, place, block.title), **value}
     elif block.title:
-        request.lose("hint", "title", f"a {block.type} block has none")
+        request.lose(place, "hint", "title", f"a {block.type} block has none")
     if block.detail:
-        request.lose("hint", "detail", f"a {block.type} block has none")
+        request.lose(place, "hint", "detail", f"a {block.type} block has none")
     taken = _TAKEN_AS_TEXT if block.is_document else _TAKEN
-    return _finished(request, {block.type: value}, block, used=taken)
+    return _finished(request, place, {block.type: value}, block, used=taken)
 
 
-def _call(request: Converse, block: ToolUseBlock) -> Param:
+def _call(request: Converse, place: Place, block: ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, name, longest=LONGEST_NAME)
+        name = tool_name(request, place, name, longest=LONGEST_NAME)
     id = call_id(request, block.id, name)
     request.calls_tools = True
-    call = {"toolUseId": id, "name": name, "input": arguments_of(request, block)}
-    return _finished(request, {"toolUse": call}, block)
+    call = {"toolUseId": id, "name": name, "input": arguments_of(request, place, block)}
+    return _finished(request, place, {"toolUse": call}, block)
 
 
-def _result(request: Converse, block: ToolResultBlock) -> Param:
+def _result(request: Converse, place: Place, block: ToolResultBlock) -> Param:
     id, before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
-    params = _params(request, block.content, "error result" if block.is_error else "result")
+    inside = place._replace(role="error result" if block.is_error else "result")
+    params = _blocks(request, inside, block.content)
     status = {"status": "error"} if block.is_error else {}
     if not params:
         params = [_nothing(block)]
@@ -166,7 +171,7 @@ def _result(request: Converse, block: ToolResultBlock) -> Param:
     if marks:
         longest: Any = "1h" if "1h" in marks else block.cache or marks[0]
         block = attrs.evolve(block, cache=longest)
-    return _finished(request, param, block)
+    return _finished(request, place, param, block)
 
 
 def _nothing(block: ToolResultBlock) -> Param:
@@ -175,17 +180,20 @@ def _nothing(block: ToolResultBlock) -> Param:
     return {"text": error} if block.is_error else json_copy(NOTHING)
 
 
-def _unknown(request: Converse, block: b.UnknownBlock, *, kinds: Collection[str]) -> Param | None:
+def _unknown(
+    request: Converse, place: Place, block: b.UnknownBlock, *, kinds: Collection[str]
+) -> Param | None:
     param: Param = json_copy(dict(block.data))
     point = param.pop(POINT, None)
     kind, value = next(iter(param.items()), ("", cast("object", None)))
     if len(param) != 1 or not isinstance(value, dict) or kind not in kinds:
-        request.lose("content", "unknown block", "not a block that Converse has in this place")
+        why = "not a block that Converse has in this place"
+        request.lose(place, "content", "unknown block", why)
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
     put_bytes(param)
     if point:
-        request.marks.append(Mark(param, read_mark(point), request.index, request.message))
+        request.mark(place, param, read_mark(point))
     return param
 
 

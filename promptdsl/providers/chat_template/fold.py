@@ -56,7 +56,7 @@ def folded(request: Templated) -> list[Param]:
 def _lose_system(request: Templated) -> None:
     first = next(said for said in request.messages if said.role in ("system", "developer"))
     why = "the template has no such role: it stands before what the user says first"
-    request.lose("role", "system message", why, subject=first)
+    request.lose(first, "role", "system message", why)
 
 
 def _paired(request: Templated, said: list[Param], results: list[Param]) -> list[Param]:

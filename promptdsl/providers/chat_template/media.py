@@ -7,8 +7,8 @@ from typing import Any
 from promptdsl import messages as b
 from promptdsl.foundation.frozen import thawed
 from promptdsl.messages.media.source import SHORTHANDS, MediaSource, SourceKind, data_url
+from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import utf8
 
 CLASSES: Mapping[str, Callable[..., b.Block]] = {
     "image": b.ImageBlock,

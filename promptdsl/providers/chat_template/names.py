@@ -8,8 +8,8 @@ from typing import Any
 
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.request import Templated
-from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import tool_name
+from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.request import Param, Place
 
 _NINE = re.compile("[a-zA-Z0-9]{9}")
 
@@ -62,14 +62,14 @@ _MISFIT = re.compile(r"[^\w.-]")
 _LONGEST = 1_000
 
 
-def mended_name(request: Templated, name: str, *, definition: ToolDefinition | None = None) -> str:
+def mended_name(request: Templated, subject: Place | ToolDefinition, name: str) -> str:
     """Return the name a tool is sent with: mended where a template prints it in a tag."""
     if not request.abilities.tag_names:
         return name
-    return tool_name(request, name, longest=_LONGEST, misfit=_MISFIT, definition=definition)
+    return tool_name(request, subject, name, longest=_LONGEST, misfit=_MISFIT)
 
 
-def mended_keys(request: Templated, arguments: Param) -> Param:
+def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
     """Return arguments whose keys can be tags, however deep; a hint when one was mended."""
     held, mended = {"": arguments}, False
     waiting: list[Any] = [held[""]]
@@ -80,7 +80,8 @@ def mended_keys(request: Templated, arguments: Param) -> Param:
         inner = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         waiting += [one for one in inner if isinstance(one, dict | list)]  # pyright: ignore[reportUnknownVariableType]
     if mended:
-        request.lose("hint", "names of arguments", "the template prints them in tags: mended")
+        why = "the template prints them in tags: mended"
+        request.lose(place, "hint", "names of arguments", why)
     return arguments
 
 

@@ -24,7 +24,7 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
     subjects: list[Subject] = [*request.prompt.tools, *request.messages]
     for subject in subjects:
         if any(map(request.tokens.search, _texts(subject))):
-            request.lose("hint", "control token", _WHY, subject=subject)
+            request.lose(subject, "hint", "control token", _WHY)
 
 
 def _parts(messages: list[Param]) -> Iterator[Param]:

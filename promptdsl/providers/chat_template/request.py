@@ -6,6 +6,7 @@ import attrs
 
 from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
 from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
+from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.turns import Turns
 
 ORIGIN = "chat_template"
@@ -21,5 +22,5 @@ class Templated(Turns):
     """By the id of a call here, the one it was given."""
 
     def harmless(self, text: str) -> str:
-        """Return a text whose control tokens are broken."""
-        return neutralised(text, self.tokens)
+        """Return a text whose control tokens are broken, with U+FFFD for lone surrogates."""
+        return neutralised(utf8(text), self.tokens)

@@ -8,8 +8,8 @@ from typing import Any
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.foundation.frozen import thawed
+from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import utf8
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (

@@ -1,7 +1,6 @@
 """Tools, and what a template cannot say of them and of the answer's form."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from promptdsl.foundation.frozen import thawed
@@ -11,8 +10,8 @@ from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy
 from promptdsl.providers.shared.tools import write_tools
 
 _FUNCTION = ("name", "description", "parameters")
@@ -23,11 +22,11 @@ def tools_of(request: Templated) -> list[Param]:
     if not request.abilities.tools:
         for tool in request.prompt.tools:
             why = "the template shows no tools"
-            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+            request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, partial(_tool, request), inside=_function)
+    tools = write_tools(request, ORIGIN, _tool, inside=_function)
     for mark in request.marks:
-        request.lose("hint", "cache mark", "a template has none", subject=mark.subject)
+        request.lose(mark.subject, "hint", "cache mark", "a template has none")
     request.marks.clear()
     return tools
 
@@ -39,7 +38,7 @@ def _function(param: Param) -> Param:
 def _tool(request: Templated, tool: ToolDefinition) -> Param:
     # Templates walk through these keys without asking whether they are there.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
-    name = mended_name(request, tool.name, definition=tool)
+    name = mended_name(request, tool, tool.name)
     said: Param = {"name": name, "description": tool.description or "", "parameters": schema}
     param: Param = json_copy({"type": "function", "function": thawed(said)})
     if request.abilities.described:
@@ -62,7 +61,7 @@ def lose_settings(request: Templated) -> None:
         request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
     if output is not None:
         why = "a template cannot say it: the program that runs the model may hold it to a grammar"
-        request.lose("content", "output schema", why, subject=output)
+        request.lose(output, "content", "output schema", why)
 
 
 def read_tool(data: object) -> ToolDefinition:

@@ -22,153 +22,149 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
-from promptdsl.providers.shared.conversation import write_turns
-from promptdsl.providers.shared.foreign import lose_keys
+from promptdsl.providers.shared.clean import arguments_of, utf8
+from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import arguments_of, call_id, result_id, utf8
-from promptdsl.providers.shared.turns import Dialect
+from promptdsl.providers.shared.other_providers import lose_keys
+from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
 
 _SPEAKERS = ("user", "assistant")
 
 
-def params_of(request: Templated) -> list[Param]:
-    """Return the params of the message at hand."""
-    said = request.message
-    params = [
-        param
-        for block in said.content
-        if (param := _WRITERS.get(type(block), _unsaid)(request, block)) is not None
-    ]
-    name = said.details.name
-    if name is not None and said.role != "tool":
-        _say_name(request, utf8(name), params)
+def _params(request: Templated, place: Place) -> list[Param]:
+    """Return what a message says."""
+    message = place.message
+    params: list[Param] = []
+    for block in message.content:
+        param = _WRITERS.get(type(block), _unsaid)(request, place, block)
+        params += [] if param is None else [param]
+    name = message.details.name
+    if name is not None and message.role != "tool":
+        name = utf8(name)
+        spoken = [param for param in params if param["type"] == "text"]
+        why = "there is no text of a speaker that it could stand in"
+        if message.role in _SPEAKERS and spoken:
+            spoken[0]["text"] = f"{title(name)}: {spoken[0]['text']}"
+            why = "templates drop it: the text begins with it"
+        request.lose(place, "hint", f"name {name!r}", why)
     return params
 
 
-def _say_name(request: Templated, name: str, params: list[Param]) -> None:
-    """Put the speaker's name before the first text."""
-    spoken = [param for param in params if param["type"] == "text"]
-    if request.message.role in _SPEAKERS and spoken:
-        spoken[0]["text"] = f"{title(name)}: {spoken[0]['text']}"
-        request.lose("hint", f"name {name!r}", "templates drop it: the text begins with it")
-    else:
-        request.lose(
-            "hint", f"name {name!r}", "there is no text of a speaker that it could stand in"
-        )
-
-
-def _unsaid(request: Templated, block: Any) -> None:
+def _unsaid(request: Templated, place: Place, block: Any) -> None:
     kind: LossKind = "hint" if type(block) is b.ReasoningBlock else "content"
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    request.lose(
-        kind, f"{what} block", f"the template has no form for it in a {request.message.role} turn"
-    )
+    why = f"the template has no form for it in a {place.role} turn"
+    request.lose(place, kind, f"{what} block", why)
 
 
-def _text(request: Templated, block: TextBlock) -> Param | None:
-    _lose_hints(request, block)
+def _text(request: Templated, place: Place, block: TextBlock) -> Param | None:
+    _lose_hints(request, place, block)
     return {"type": "text", "text": utf8(block.text)} if block.text else None
 
 
-def _lose_mark(request: Templated, block: Any) -> None:
-    if block.cache is not None:
-        request.lose("hint", "cache mark", "a template has none")
+def _lose_mark(request: Templated, place: Place, block: Any) -> None:
+    if getattr(block, "cache", None) is not None:
+        request.lose(place, "hint", "cache mark", "a template has none")
 
 
-def _lose_hints(request: Templated, block: Any) -> None:
-    _lose_mark(request, block)
-    lose_keys(request, block, "a template")
+def _lose_hints(request: Templated, place: Place, block: Any) -> None:
+    _lose_mark(request, place, block)
+    lose_keys(request, place, block, service="a template")
 
 
-def _media(request: Templated, block: b.MediaBlock) -> Param | None:
-    _lose_mark(request, block)
-    role = request.message.role
+def _media(request: Templated, place: Place, block: b.MediaBlock) -> Param | None:
+    _lose_mark(request, place, block)
+    role = place.role
     part = media_part(block, request.abilities.media) if role == "user" else None
     if part is None:
-        _unsaid(request, block)
+        _unsaid(request, place, block)
         return None
     if request.tokens.search(address_of(part)):
-        request.lose("content", f"{block.type} block", "its address holds a token of the template")
+        why = "its address holds a token of the template"
+        request.lose(place, "content", f"{block.type} block", why)
         return None
-    lose_keys(request, block, "a template", set(part) - OWN)
+    lose_keys(request, place, block, service="a template", known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
-            request.lose("hint", f"{key} {value!r}", "a part has none")
+            request.lose(place, "hint", f"{key} {value!r}", "a part has none")
     return part
 
 
-def _unknown(request: Templated, block: b.UnknownBlock) -> Param | None:
+def _unknown(request: Templated, place: Place, block: b.UnknownBlock) -> Param | None:
     # A place for what the program holds; whatever else it says could be a file of the machine.
     kind, mine = block.data.get("type"), block.origin in (None, ORIGIN)
-    user = request.message.role == "user" and isinstance(kind, str)
+    user = place.role == "user" and isinstance(kind, str)
     shown = user and kind in request.abilities.media
     if shown and mine and len(block.data) == 1 and kind in CLASSES:
         return {"type": kind}
-    _unsaid(request, block)
+    _unsaid(request, place, block)
     return None
 
 
-def _reasoning(request: Templated, block: b.ReasoningBlock) -> Param | None:
-    mine = request.message.role == "assistant" and block.origin in (None, ORIGIN)
+def _reasoning(request: Templated, place: Place, block: b.ReasoningBlock) -> Param | None:
+    mine = place.role == "assistant" and block.origin in (None, ORIGIN)
     if not mine or not block.text or not request.abilities.reasoning:
         why = "of another provider, or the template shows none"
-        request.lose("hint", "reasoning", why)
+        request.lose(place, "hint", "reasoning", why)
         return None
     return {"type": "reasoning", "thought": utf8(block.text)}
 
 
-def _call(request: Templated, block: ToolUseBlock) -> Param | None:
-    if request.message.role != "assistant":
-        _unsaid(request, block)
+def _call(request: Templated, place: Place, block: ToolUseBlock) -> Param | None:
+    if place.role != "assistant":
+        _unsaid(request, place, block)
         return None
-    _lose_hints(request, block)
-    name = mended_name(request, utf8(block.name))
+    _lose_hints(request, place, block)
+    name = mended_name(request, place, utf8(block.name))
     if not request.abilities.calls:
-        return _fenced(request, "tool_use", name, utf8(block.arguments))
+        return _fenced(request, place, "tool_use", name=name, text=utf8(block.arguments))
     mapping = request.abilities.mapping
-    arguments = arguments_of(request, block) if mapping else utf8(block.arguments)
+    arguments = arguments_of(request, place, block) if mapping else utf8(block.arguments)
     if request.abilities.tag_keys and not isinstance(arguments, str):
-        arguments = mended_keys(request, arguments)
+        arguments = mended_keys(request, place, arguments)
     id = call_id(request, block.id, name)
     request.given[id] = utf8(block.id)
     return {"type": "call", "id": id, "name": name, "arguments": arguments}
 
 
-def _result(request: Templated, block: ToolResultBlock) -> Param | None:
-    if request.message.role not in ("tool", "user"):
-        _unsaid(request, block)
+def _result(request: Templated, place: Place, block: ToolResultBlock) -> Param | None:
+    if place.role not in ("tool", "user"):
+        _unsaid(request, place, block)
         return None
-    _lose_hints(request, block)
-    text = _result_text(request, block)
+    _lose_hints(request, place, block)
+    text = _result_text(request, place, block)
     if not request.abilities.calls or block.tool_use_id not in request.calls:
-        return _fenced(request, "tool_result", utf8(block.name or ""), text)
+        name = utf8(block.name or "")
+        return _fenced(request, place, "tool_result", name=name, text=text)
     id = result_id(request, block.tool_use_id)
     return {"type": "result", "id": id, "name": request.called[id], "text": text}
 
 
-def _result_text(request: Templated, block: ToolResultBlock) -> str:
+def _result_text(request: Templated, place: Place, block: ToolResultBlock) -> str:
     texts: list[str] = []
     for inner in block.content:
         if type(inner) is TextBlock:
-            _lose_hints(request, inner)
+            _lose_hints(request, place, inner)
             texts += [utf8(inner.text)] if inner.text else []
         else:
-            request.lose("content", f"{inner.type} block", "a template's result is text alone")
-            _lose_mark(request, inner)
+            why = "a template's result is text alone"
+            request.lose(place, "content", f"{inner.type} block", why)
+            _lose_mark(request, place, inner)
     if not block.is_error:
         return "\n\n".join(texts)
-    request.lose("hint", "the error flag of a result", "a template has none: the text says it")
+    why = "a template has none: the text says it"
+    request.lose(place, "hint", "the error flag of a result", why)
     text = "\n\n".join(texts) or utf8(block.error_type or "unknown")
     return text if text.lower().startswith("error:") else f"Error: {text}"
 
 
-def _fenced(request: Templated, tag: str, name: str, text: str) -> Param:
-    request.lose("role", f"{tag} block", NO_FORM)
+def _fenced(request: Templated, place: Place, tag: str, *, name: str, text: str) -> Param:
+    request.lose(place, "role", f"{tag} block", NO_FORM)
     return fenced(tag, name, text)
 
 
-_WRITERS: Mapping[type, Callable[[Templated, Any], Param | None]] = {
+_WRITERS: Mapping[type, Callable[[Templated, Place, Any], Param | None]] = {
     TextBlock: _text,
     ToolUseBlock: _call,
     ToolResultBlock: _result,
@@ -207,7 +203,9 @@ def write(
         template = template.with_tools()
         facts = attrs.evolve(facts, template=template)
     request = _request(prompt, facts)
-    write_turns(request)
+    for place in unwritten(request, 0, len(prompt.messages)):
+        add(request, place, _params(request, place))
+    finish(request)
     tools = tools_of(request)
     messages = folded(request)
     lose_settings(request)
@@ -224,8 +222,7 @@ def _request(prompt: Prompt, facts: ModelFacts) -> Templated:
     template = facts.template
     abilities = CAREFUL if template is None else probed(template)
     dialect = Dialect(
-        params=params_of,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        is_result=lambda param: param["type"] == "result",
+        "result",
         apart=True,
         trims=False,
         opens=bool(prompt.tools) or not (abilities.assistant_first and abilities.system),

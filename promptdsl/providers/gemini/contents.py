@@ -14,6 +14,7 @@ from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.read_parts import PARTS, read_part, read_parts
 from promptdsl.providers.gemini.spelling import entries_of, several
 from promptdsl.providers.shared.checks import located
+from promptdsl.providers.shared.read_turns import user_messages
 
 _MESSAGE = "a message of another provider: History.from_openai, from_anthropic, from_bedrock"
 _LOOKS = {
@@ -86,13 +87,9 @@ def _joined(said: list[_Said]) -> Iterator[_Said]:
 
 
 def _messages(said: _Said) -> list[Message]:
-    """Return the messages of a content: results at the head of a user's stand alone."""
     if said.role == "model":
         return [message("assistant", said.content, kind="recorded")]
-    heads = [*takewhile(lambda block: block.type == "tool_result", said.content)]
-    rest = said.content[len(heads) :]
-    found = [message("tool", (block,), kind="recorded") for block in heads]
-    return [*found, message("user", rest, kind="recorded")] if rest or not heads else found
+    return user_messages(said.content)
 
 
 def paired(messages: Iterable[Message]) -> Iterator[Message]:

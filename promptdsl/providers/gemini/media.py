@@ -6,10 +6,11 @@ from typing import Any
 
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import optional, string
-from promptdsl.messages.media.source import MediaSource, SourceKind, data_url
+from promptdsl.messages.media.source import MediaSource, SourceKind
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard
+from promptdsl.providers.shared.attachments import with_bytes
+from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import utf8
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "image": ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"),
@@ -47,7 +48,7 @@ _CLASSES: Mapping[str, Any] = {"image": b.ImageBlock, "audio": b.AudioBlock, "vi
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
     """Return a source on the wire, ``None`` for one or a media type that is not taken."""
-    source = (data_url(source.value) if source.kind == "url" else None) or source
+    source = with_bytes(source)
     value = utf8(source.value)
     media_type = _media_type(kind, source.media_type or _told(kind, value))
     if source.kind == "base64":

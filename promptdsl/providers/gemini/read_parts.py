@@ -13,8 +13,8 @@ from promptdsl.providers.gemini.media import read_media
 from promptdsl.providers.gemini.reasoning import SIGNATURE, SUBSTITUTES, read_thought
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, several
 from promptdsl.providers.shared.checks import entry, items, located, mapping
+from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import json_copy
 
 MARK = "json"
 """The further key of a text that is the JSON of what was recorded."""

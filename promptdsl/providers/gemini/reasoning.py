@@ -9,7 +9,7 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.shared.checks import entry
-from promptdsl.providers.shared.request import Param, loss_about
+from promptdsl.providers.shared.request import Param, Place, loss_about
 from promptdsl.providers.shared.turns import Turns
 
 SIGNATURE = "thought_signature"
@@ -24,12 +24,13 @@ SUBSTITUTES = frozenset(
 """All that is documented to stand for one, as text and as bytes."""
 
 
-def thought_param(request: Turns, block: ReasoningBlock) -> Param | None:
+def thought_param(request: Turns, place: Place, block: ReasoningBlock) -> Param | None:
     """Return a thought as a part, ``None`` (a hint) where it cannot be replayed."""
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
-    mine = request.message.role == "assistant" and block.origin == "gemini"
+    mine = place.message.role == "assistant" and block.origin == "gemini"
     if not (mine and is_whole(block.text) and is_base64(signature)):
-        request.lose("hint", "reasoning", "not of this provider, or it cannot be sent as it came")
+        why = "not of this provider, or it cannot be sent as it came"
+        request.lose(place, "hint", "reasoning", why)
         return None
     if not (block.text or signature):
         return None
@@ -44,10 +45,10 @@ def read_thought(entries: dict[str, Any]) -> ReasoningBlock:
     return ReasoningBlock(text, signature, origin="gemini")
 
 
-def ask_signature(request: Turns, param: Param) -> None:
+def ask_signature(request: Turns, place: Place, param: Param) -> None:
     """Note the message of a call without a signature, where it stands for one until all is said."""
     if request.facts.signatures and SIGNATURE not in param:
-        param[SIGNATURE] = request.message
+        param[SIGNATURE] = place.message
 
 
 def signed(request: Turns, parts: list[Param]) -> list[Param]:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from promptdsl.providers.gemini.spelling import camel
 from promptdsl.providers.shared.checks import mapping
-from promptdsl.providers.shared.text import json_copy
+from promptdsl.providers.shared.clean import json_copy
 
 _BY_NAME = ("properties", "$defs", "patternProperties")
 _IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")

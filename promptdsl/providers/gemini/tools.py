@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -13,8 +12,9 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.gemini.schemas import json_schema
 from promptdsl.providers.gemini.spelling import entries_of
 from promptdsl.providers.shared.checks import entry, items, located, mapping
-from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.request import Param, Place, Request
 from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
 
 NO_MARKS = "a request has none: caching is implicit, or an object of its own"
@@ -22,9 +22,9 @@ NO_MARKS = "a request has none: caching is implicit, or an object of its own"
 _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 
-def sent_name(request: Request, name: str, definition: ToolDefinition | None = None) -> str:
+def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> str:
     """Return the name a tool is sent with, which starts with a letter or an underscore."""
-    return tool_name(request, name, longest=128, misfit=_MISFIT, definition=definition)
+    return tool_name(request, subject, name, longest=128, misfit=_MISFIT)
 
 
 def tools_of(request: Request) -> list[Param]:
@@ -32,9 +32,9 @@ def tools_of(request: Request) -> list[Param]:
 
     That is the order in which the client sends them. No mark stands behind one.
     """
-    params = write_tools(request, "gemini", partial(_tool, request))
+    params = write_tools(request, "gemini", _tool)
     for mark in request.marks:
-        request.lose("hint", "cache mark", NO_MARKS, subject=mark.subject)
+        request.lose(mark.subject, "hint", "cache mark", NO_MARKS)
     request.marks.clear()
     functions = [param for param in params if "name" in param]
     own = [param for param in params if "name" not in param]
@@ -42,7 +42,7 @@ def tools_of(request: Request) -> list[Param]:
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
-    param: Param = {"name": sent_name(request, tool.name, tool)}
+    param: Param = {"name": sent_name(request, tool, tool.name)}
     if tool.description is not None:
         param["description"] = tool.description
     own = tool.origin in (None, "gemini")
@@ -102,7 +102,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
         request.losses.append(Loss("hint", what, "there is no such function to call"))
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
+        request.lose(output, "content", "output schema", "this model takes none")
     elif output is not None:
         settings["response_mime_type"] = _JSON
         settings["response_json_schema"] = _form(request, output)
@@ -115,7 +115,7 @@ def _form(request: Request, output: OutputSchema) -> Param:
     for key in ("name", "description", "strict"):
         value = getattr(output, key)
         if value != getattr(default, key):
-            request.lose("hint", f"output {key} {value!r}", "there is none here", subject=output)
+            request.lose(output, "hint", f"output {key} {value!r}", "there is none here")
     return form_schema(request, output)
 
 

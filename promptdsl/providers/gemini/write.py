@@ -28,13 +28,13 @@ from promptdsl.providers.gemini.reasoning import (
     thought_param,
 )
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
-from promptdsl.providers.shared.blocks import write_blocks
-from promptdsl.providers.shared.conversation import write_turns
-from promptdsl.providers.shared.foreign import ITEM
+from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
+from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.text import arguments_of, call_id, json_copy, result_id, utf8
-from promptdsl.providers.shared.turns import Dialect, Turns
+from promptdsl.providers.shared.other_providers import ITEM
+from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.turns import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from google.genai.types import ContentDict, GenerateContentConfigDict
@@ -49,87 +49,101 @@ _MEDIAL = (
 _RESULT = ("will_continue", "scheduling")
 
 
-def params_of(request: Turns) -> list[Param]:
-    """Return the parts of the message at hand."""
-    said = request.message
-    name = said.details.name
-    if name is not None and said.role != "tool":
-        request.lose("hint", f"name {name!r}", "a content has no speaker's name")
-    if said.plain is not None:
-        return [{"text": said.plain}] if said.plain else []
-    return _params(request, said.content, said.role)
+def _params(request: Turns, place: Place) -> list[Param]:
+    """Return the parts of a message."""
+    message = place.message
+    name = message.details.name
+    if name is not None and message.role != "tool":
+        request.lose(place, "hint", f"name {name!r}", "a content has no speaker's name")
+    if message.plain is not None:
+        return [{"text": message.plain}] if message.plain else []
+    return _parts(request, place, message.content)
 
 
-def _params(request: Turns, content: Iterable[Any], place: str) -> list[Param]:
-    return write_blocks(
-        request, content, place, origin="gemini", writers=_WRITERS[place], known=_known
-    )
+def _parts(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
+    params: list[Param] = []
+    writers = _WRITERS[place.role]
+    for block in blocks_to_write(
+        request, place, content, kinds=writers, origin="gemini", read=_read
+    ):
+        param = writers[block.type](request, place, block)
+        if param:
+            params.append(param)
+        else:
+            lose_mark(request, place, block)
+    return params
 
 
-def _known(block: b.UnknownBlock) -> b.Block:
+def _read(block: b.UnknownBlock) -> b.Block:
     return read_part(block.data)
 
 
-def _finished(request: Turns, param: Param, block: Any, keys: tuple[str, ...]) -> Param:
+def _finished(
+    request: Turns, place: Place, param: Param, block: Any, *, keys: tuple[str, ...]
+) -> Param:
     """Return a part with those of its block's further keys that it may have; a mark is lost."""
     for key, given in block.extra.items():
         value = kept_signature(given) if key == SIGNATURE else given
         if value is not None and key in keys:
             param[key] = json_copy(value)
         elif given is not None and key != ITEM:
-            request.lose("hint", f"key {key!r}", f"there is none in {block.type} parts here")
+            request.lose(place, "hint", f"key {key!r}", f"there is none in {block.type} parts here")
     if block.cache:
-        request.lose("hint", "cache mark", NO_MARKS)
+        request.lose(place, "hint", "cache mark", NO_MARKS)
     return param
 
 
-def _text(request: Turns, block: b.TextBlock, keys: tuple[str, ...]) -> Param | None:
+def _text(
+    request: Turns, place: Place, block: b.TextBlock, *, keys: tuple[str, ...]
+) -> Param | None:
     # An empty text is taken only to carry a signature.
     signed = SIGNATURE in keys and kept_signature(block.extra.get(SIGNATURE))
     if not (block.text or signed):
         return None
-    return _finished(request, {"text": block.text}, block, keys)
+    return _finished(request, place, {"text": block.text}, block, keys=keys)
 
 
-def _media(request: Turns, block: b.MediaBlock, keys: tuple[str, ...]) -> Param | None:
+def _media(
+    request: Turns, place: Place, block: b.MediaBlock, *, keys: tuple[str, ...]
+) -> Param | None:
     source = source_param(block.type, block.source)
     # What a model made it sent as bytes, never as an address.
-    if source is None or ("file_data" in source and request.message.role == "assistant"):
+    if source is None or ("file_data" in source and place.message.role == "assistant"):
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
         why = "not a source or a media type that is taken; an address has to tell its type"
-        request.lose("content", what, why)
+        request.lose(place, "content", what, why)
         return None
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value:
-            request.lose("hint", key, f"there is none in {block.type} parts")
-    return _finished(request, source, block, keys)
+            request.lose(place, "hint", key, f"there is none in {block.type} parts")
+    return _finished(request, place, source, block, keys=keys)
 
 
-def _call(request: Turns, block: b.ToolUseBlock) -> Param:
+def _call(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = sent_name(request, name)
+        name = sent_name(request, place, name)
     id = call_id(request, block.id, name)
-    call = {"id": id, "name": name, "args": arguments_of(request, block)}
-    param = _finished(request, {"function_call": call}, block, (*_ANY, SIGNATURE))
-    ask_signature(request, param)
+    call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
+    param = _finished(request, place, {"function_call": call}, block, keys=(*_ANY, SIGNATURE))
+    ask_signature(request, place, param)
     return param
 
 
-def _result(request: Turns, block: b.ToolResultBlock) -> Param:
+def _result(request: Turns, place: Place, block: b.ToolResultBlock) -> Param:
     id = result_id(request, block.tool_use_id)
-    name = request.called.get(id) or sent_name(request, block.name or "_")
-    place = "media result" if request.facts.result_media else "result"
-    params = _params(request, block.content, place)
+    name = request.called.get(id) or sent_name(request, place, block.name or "_")
+    role = "media result" if request.facts.result_media else "result"
+    params = _parts(request, place._replace(role=role), block.content)
     media = [param for param in params if "text" not in param]
-    answer: Param = {"id": id, "name": name, "response": _response(request, block, params)}
+    answer: Param = {"id": id, "name": name, "response": _response(request, place, block, params)}
     answer |= {"parts": media} if media else {}
-    param = _finished(request, {"function_response": answer}, block, (*_ANY, *_RESULT))
+    param = _finished(request, place, {"function_response": answer}, block, keys=(*_ANY, *_RESULT))
     answer |= {key: param.pop(key) for key in _RESULT if key in param}
     return param
 
 
-def _response(request: Turns, block: b.ToolResultBlock, params: list[Param]) -> Param:
+def _response(request: Turns, place: Place, block: b.ToolResultBlock, params: list[Param]) -> Param:
     """Return what a result says: an object that was recorded as one, otherwise one text."""
     texts = [param for param in params if "text" in param]
     named = [source.get("display_name") for param in params for source in _sources(param)]
@@ -138,7 +152,7 @@ def _response(request: Turns, block: b.ToolResultBlock, params: list[Param]) -> 
         return response_param(value, is_error=block.is_error)
     if value is not ABSENT:
         why = "its key '$ref' would be taken for the name of an attachment: sent as text"
-        request.lose("hint", "a result as an object", why)
+        request.lose(place, "hint", "a result as an object", why)
     text = "\n\n".join(param["text"] for param in texts)
     return {"error": _error(block, text)} if block.is_error else {"output": text}
 
@@ -151,25 +165,25 @@ def _error(block: b.ToolResultBlock, text: str) -> str:
     return text if text.strip() else utf8((block.error_type or "").strip()) or "error"
 
 
-def _result_media(request: Turns, block: b.MediaBlock) -> Param | None:
-    param = _media(request, attrs.evolve(block, title=None, cache=None), ())
+def _result_media(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
+    param = _media(request, place, attrs.evolve(block, title=None, cache=None), keys=())
     sources = _sources(param or {})
     if any(source.get("mime_type") not in RESULT_TYPES for source in sources):
         what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose("content", what, "not a media type that a result may hold")
+        request.lose(place, "content", what, "not a media type that a result may hold")
         return None
     if block.cache and param:
-        request.lose("hint", "cache mark", NO_MARKS)
+        request.lose(place, "hint", "cache mark", NO_MARKS)
     for source in sources if block.title else ():
         source["display_name"] = utf8(block.title or "")
     return param
 
 
-def _unknown(request: Turns, block: b.UnknownBlock) -> Param | None:
+def _unknown(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
     kinds = [key for key in block.data if key in OPAQUE]
     if len(kinds) == 1 and set(block.data) <= {*OPAQUE, *_ANY, "thought", SIGNATURE}:
         return cast("Param", json_copy(dict(block.data)))
-    request.lose("content", "unknown block", "no part that is known here")
+    request.lose(place, "content", "unknown block", "no part that is known here")
     return None
 
 
@@ -208,41 +222,7 @@ class Payload(TypedDict):
     config: "GenerateContentConfigDict"
 
 
-def _is_result(param: Param) -> bool:
-    return "function_response" in param
-
-
-_CALL = "function_call"
-_ROLES = {"user": "user", "assistant": "model"}
-
-
-def _settle(request: Turns, start: int, stop: int) -> None:
-    """Make contents of turns: calls are signed, and results in the order of the calls."""
-    entries = request.entries
-    for place in range(start, stop):
-        turn = entries[place]
-        parts: list[Param] = turn["content"]
-        if turn["role"] == "assistant":
-            parts = signed(request, parts)
-        elif len(parts) > 1 and place and _is_result(parts[0]):
-            parts = _ordered(parts, entries[place - 1]["parts"])
-        entries[place] = {"role": _ROLES[turn["role"]], "parts": parts}
-
-
-def _ordered(results: list[Param], before: list[Param]) -> list[Param]:
-    """Return the results of a batch in the order of its calls."""
-    calls = [part[_CALL]["id"] for part in before if _CALL in part]
-    order = {id: place for place, id in enumerate(calls)}
-    return sorted(results, key=partial(_place, order))
-
-
-def _place(order: Mapping[str, int], param: Param) -> int:
-    return order.get(param["function_response"]["id"], -1)
-
-
-_DIALECT = Dialect(
-    params_of, _is_result, text={}, apart=True, opens=True, trims=False, settle=_settle
-)
+_DIALECT = Dialect("function_response", text={}, apart=True, opens=True, trims=False)
 
 
 def write(
@@ -255,8 +235,47 @@ def write(
     """
     request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall)
+    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        for place in unwritten(request, start, stop):
+            add(request, place, _params(request, place))
+        _settle(request, request.lasting())
+    finish(request)
+    _settle(request, len(request.entries))
+    request.losses += request.late
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
-    config = {**system, **({"tools": tools} if tools else {}), **settings_of(request, tools)}
+    settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
+    config = {**system, **({"tools": tools} if tools else {}), **settings}
     payload = {"contents": request.entries, "config": config}
     return cast("Payload", payload), request.told()
+
+
+_CALL = "function_call"
+_ROLES = {"user": "user", "assistant": "model"}
+
+
+def _settle(request: Turns, stop: int) -> None:
+    """Make contents of turns: calls are signed, and results in the order of the calls.
+
+    ``stop`` is the index up to which nothing more is added to the turns.
+    """
+    entries = request.entries
+    for index in range(request.settled, stop):
+        turn = entries[index]
+        parts: list[Param] = turn["content"]
+        if turn["role"] == "assistant":
+            parts = signed(request, parts)
+        elif len(parts) > 1 and index and _DIALECT.is_result(parts[0]):
+            parts = _ordered(parts, entries[index - 1]["parts"])
+        entries[index] = {"role": _ROLES[turn["role"]], "parts": parts}
+    request.settled = max(request.settled, stop)
+
+
+def _ordered(results: list[Param], before: list[Param]) -> list[Param]:
+    """Return the results of a batch in the order of its calls."""
+    calls = [part[_CALL]["id"] for part in before if _CALL in part]
+    order = {id: place for place, id in enumerate(calls)}
+    return sorted(results, key=partial(_place, order))
+
+
+def _place(order: Mapping[str, int], param: Param) -> int:
+    return order.get(param["function_response"]["id"], -1)

@@ -6,7 +6,7 @@ from typing import Any
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
-from promptdsl.providers.shared.blocks import file_name, held
+from promptdsl.providers.shared.attachments import file_name, with_bytes
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.request import Param
 
@@ -28,7 +28,7 @@ def media_part(block: b.MediaBlock) -> Param | None:
 
 
 def _image(block: b.MediaBlock) -> Param | None:
-    source = held(block.source)
+    source = with_bytes(block.source)
     kind, url = plain_type(source.media_type), source.value
     if source.kind == "base64" and kind in _IMAGE_TYPES:
         url = f"data:{kind};base64,{url}"
@@ -41,7 +41,7 @@ def _image(block: b.MediaBlock) -> Param | None:
 
 
 def _audio(block: b.MediaBlock) -> Param | None:
-    source = held(block.source)
+    source = with_bytes(block.source)
     format = _AUDIO_FORMATS.get(plain_type(source.media_type) or "")
     if source.kind != "base64" or format is None:
         return None
@@ -49,7 +49,7 @@ def _audio(block: b.MediaBlock) -> Param | None:
 
 
 def _document(block: b.MediaBlock) -> Param | None:
-    source = held(block.source)
+    source = with_bytes(block.source)
     if source.kind == "file_id":
         return {"type": "file", "file": {"file_id": source.value}}
     kind = plain_type(source.media_type) or "application/pdf"

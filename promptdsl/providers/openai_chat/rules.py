@@ -8,10 +8,16 @@ import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.providers.shared.foreign import ANTHROPIC, RESPONSES, Owners, looks_like, owner_of
-from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
-from promptdsl.providers.shared.request import Request
-from promptdsl.providers.shared.text import digested
+from promptdsl.providers.shared.ids import digested
+from promptdsl.providers.shared.other_providers import (
+    ANTHROPIC,
+    RESPONSES,
+    Owners,
+    looks_like,
+    owner_of,
+)
+from promptdsl.providers.shared.other_providers import lose_keys as lose_foreign_keys
+from promptdsl.providers.shared.request import Place, Request
 
 ORIGIN = "openai"
 AUDIO = "chat_audio"
@@ -55,9 +61,9 @@ def refuse_payload(payload: Mapping[str, Any]) -> None:
 _PAYLOADS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
 
 
-def lose_keys(request: Request, block: Any, known: Iterable[str] = ()) -> None:
+def lose_keys(request: Request, place: Place, block: Any, known: Iterable[str] = ()) -> None:
     """Record the further keys of a block that Chat has not."""
-    lose_foreign_keys(request, block, "Chat", known)
+    lose_foreign_keys(request, place, block, service="Chat", known=known)
 
 
 LONGEST_ID = 40

@@ -1,7 +1,6 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from functools import partial
 from operator import itemgetter
 from typing import Any, cast
 
@@ -10,8 +9,9 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.openai_chat.rules import ORIGIN
 from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
@@ -28,16 +28,16 @@ def tools_of(request: Request) -> list[Param]:
     if not request.facts.chat_tools:
         why = "this model takes tools in Responses only: render for openai_responses"
         for tool in request.prompt.tools:
-            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+            request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, partial(_tool, request), inside=itemgetter("function"))
+    tools = write_tools(request, ORIGIN, _tool, inside=itemgetter("function"))
     loosen(request, ORIGIN, tools, inside=itemgetter("function"))
     lose_tool_marks(request)
     return tools
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
     said = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
     function: Param = json_copy({"name": name, **said, **schema})
@@ -55,7 +55,7 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = choice
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this target takes none", subject=output)
+        request.lose(output, "content", "output schema", "this target takes none")
     elif output is not None:
         form = form_param(request, output)
         settings["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -1,4 +1,4 @@
-"""Cache marks: each on the part it stands behind, at most four in a request."""
+"""Writing: a prompt becomes the arguments of a request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -11,7 +11,6 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
-from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.media import media_part
 from promptdsl.providers.openai_chat.rules import (
@@ -25,8 +24,11 @@ from promptdsl.providers.openai_chat.rules import (
     lose_keys,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.shared.blocks import lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.memory import Recall, write_messages
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
     is_marked,
@@ -35,8 +37,7 @@ from promptdsl.providers.shared.openai_parts import (
     settled,
     tell_error,
 )
-from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
+from promptdsl.providers.shared.request import Param, Place, Request
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -58,113 +59,115 @@ def write_marks(request: Request) -> None:
         entries[place] = {**entry, "content": settled(entry["content"], kept)}
 
 
-def parts_of(request: Chat) -> list[Param]:
-    """Return the parts and calls of the message at hand; its results become messages at once."""
-    said = request.message
-    if said.plain is None:
-        return _parts(request, said.role, said.content)
-    return [{"type": "text", "text": said.plain}] if said.plain else []
-
-
-def _parts(request: Chat, role: str, blocks: Sequence[Block]) -> list[Param]:
-    written = [_WRITERS.get(type(block), _unsaid)(request, role, block) for block in blocks]
+def _parts(request: Chat, place: Place, blocks: Sequence[Block]) -> list[Param]:
+    """Return parts and calls; results become messages at once."""
+    written = [_WRITERS.get(type(block), _unsaid)(request, place, block) for block in blocks]
     return [part for part in written if part is not None]
 
 
-def _unsaid(request: Chat, role: str, block: Block, why: str = "") -> None:
+def _unsaid(request: Chat, place: Place, block: Block, why: str = "") -> None:
     kind: LossKind = "hint" if type(block) is b.ReasoningBlock else "content"
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    why = why or f"a Chat {role} message has no word for it"
-    request.lose(kind, f"a block of type {what!r}", why)
-    if getattr(block, "cache", None):
-        request.lose("hint", "cache mark", "what it stands behind is not sent")
+    why = why or f"a Chat {place.role} message has no word for it"
+    request.lose(place, kind, f"a block of type {what!r}", why)
+    lose_mark(request, place, block)
 
 
-def _text(request: Chat, role: str, block: TextBlock) -> Param | None:
+def _text(request: Chat, place: Place, block: TextBlock) -> Param | None:
     spoken = block.extra.get("audio")
-    part = _audio(request, role, spoken) if spoken else None
+    part = _audio(request, place, spoken) if spoken else None
     if part is None:
-        key = "refusal" if role == "assistant" and block.extra.get("refusal") is True else "text"
+        key = (
+            "refusal"
+            if place.role == "assistant" and block.extra.get("refusal") is True
+            else "text"
+        )
         part = {"type": key, key: block.text} if block.text else None
-    lose_keys(request, block, ("refusal", "audio") if part and part["type"] == AUDIO else _REFUSAL)
-    return marked(request, block.cache, part)
+    lose_keys(
+        request, place, block, ("refusal", "audio") if part and part["type"] == AUDIO else _REFUSAL
+    )
+    return marked(request, place, block.cache, part)
 
 
 _REFUSAL = ("refusal",)
 
 
-def _audio(request: Chat, role: str, said: object) -> Param | None:
+def _audio(request: Chat, place: Place, said: object) -> Param | None:
     """Return a spoken answer as the id of its recording, one in a message and only where it is."""
     facts = request.facts
-    able = "audio" in facts.media and facts.provider != "openai_compatible" and role == "assistant"
+    able = (
+        "audio" in facts.media
+        and facts.provider != "openai_compatible"
+        and place.role == "assistant"
+    )
     id = cast("Mapping[str, Any]", said).get("id") if isinstance(said, Mapping) else None
-    if not able or not isinstance(id, str) or request.spoken == request.index:
+    if not able or not isinstance(id, str) or request.spoken == place.number:
         return None
-    request.spoken = request.index
-    return {"type": AUDIO, "audio": {"id": request.clean(id, "an id")}}
+    request.spoken = place.number
+    return {"type": AUDIO, "audio": {"id": request.clean(place, id, "an id")}}
 
 
-def _unknown(request: Chat, role: str, block: b.UnknownBlock) -> Param | None:
+def _unknown(request: Chat, place: Place, block: b.UnknownBlock) -> Param | None:
     if block.origin not in (None, ORIGIN):
-        _unsaid(request, role, block, f"only {block.origin} knows it")
+        _unsaid(request, place, block, f"only {block.origin} knows it")
         return None
     if block.data.get("type") == AUDIO:
-        part = _audio(request, role, block.data.get("audio"))
+        part = _audio(request, place, block.data.get("audio"))
     else:
         part = json_copy(dict(block.data)) if is_own_part(block.data) else None
     if part is None:
-        _unsaid(request, role, block)
+        _unsaid(request, place, block)
         return None
-    return marked(request, "default" if part.pop(MARK, None) else None, part)
+    return marked(request, place, "default" if part.pop(MARK, None) else None, part)
 
 
-def _call(request: Chat, role: str, block: ToolUseBlock) -> Param | None:
-    if role != "assistant":
-        _unsaid(request, role, block)
+def _call(request: Chat, place: Place, block: ToolUseBlock) -> Param | None:
+    if place.role != "assistant":
+        _unsaid(request, place, block)
         return None
-    name = tool_name(request, block.name, longest=LONGEST_NAME)
+    name = tool_name(request, place, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
-    made = {"name": name, key: request.clean(block.arguments, key)}
+    made = {"name": name, key: request.clean(place, block.arguments, key)}
     call = {"id": fitting_id(block.id), "type": kind, kind: made}
-    lose_keys(request, block, ("custom",))
-    return marked(request, block.cache, call)
+    lose_keys(request, place, block, ("custom",))
+    return marked(request, place, block.cache, call)
 
 
-def _result(request: Chat, role: str, block: ToolResultBlock) -> None:
-    if role not in ("tool", "user"):
-        _unsaid(request, role, block)
+def _result(request: Chat, place: Place, block: ToolResultBlock) -> None:
+    if place.role not in ("tool", "user"):
+        _unsaid(request, place, block)
         return
-    parts = _parts(request, "result", block.content)
+    parts = _parts(request, place._replace(role="result"), block.content)
     if block.is_error:
-        request.lose("hint", "the error flag of a result", "Chat has none: the text says it")
+        request.lose(place, "hint", "the error flag of a result", "Chat has none: the text says it")
         tell_error(parts, block.error_type or "unknown", kind="text")
-    marked(request, block.cache, parts[-1] if parts else None)
-    lose_keys(request, block)
+    marked(request, place, block.cache, parts[-1] if parts else None)
+    lose_keys(request, place, block)
     id = fitting_id(block.tool_use_id)
     request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 
-def _media(request: Chat, role: str, block: b.MediaBlock) -> Param | None:
+def _media(request: Chat, place: Place, block: b.MediaBlock) -> Param | None:
     able = block.type in request.facts.media
-    part = media_part(block) if able and role == "user" else None
+    part = media_part(block) if able and place.role == "user" else None
     if part is None:
-        why = "" if able or role != "user" else "this model takes none"
-        _unsaid(request, role, block, why)
+        why = "" if able or place.role != "user" else "this model takes none"
+        _unsaid(request, place, block, why)
         return None
-    lose_keys(request, block)
+    lose_keys(request, place, block)
     said = cast("dict[str, str]", part[part["type"]])
     for key, value in said.items():
-        said[key] = request.clean(value, key)
+        said[key] = request.clean(place, value, key)
     why = f"Chat has no word for it on a part of type {part['type']!r}"
     if block.title is not None and "filename" not in said:
-        request.lose("hint", f"the title {block.title!r}", why)
+        request.lose(place, "hint", f"the title {block.title!r}", why)
     if block.detail is not None and "detail" not in said:
-        request.lose("hint", f"the detail {block.detail!r}", why)
-    return marked(request, block.cache, part)
+        request.lose(place, "hint", f"the detail {block.detail!r}", why)
+    return marked(request, place, block.cache, part)
 
 
-_WRITERS: dict[type, Callable[[Chat, str, Any], Param | None]] = {
+_WRITERS: dict[type, Callable[[Chat, Place, Any], Param | None]] = {
     TextBlock: _text,
     ToolUseBlock: _call,
     ToolResultBlock: _result,
@@ -197,7 +200,8 @@ def write(
     """
     request = Chat(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
-    write_messages(request, _write_span, recall)
+    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        _write_messages(request, start, stop)
     if not request.entries:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     if request.marks:
@@ -208,7 +212,7 @@ def write(
     return cast("Payload", payload), request.told()
 
 
-def _write_span(request: Chat, start: int, stop: int) -> None:
+def _write_messages(request: Chat, start: int, stop: int) -> None:
     facts = request.facts
     out, fitting = request.entries, request.legal_names
     roles = _ROLES if facts.system else _ROLES - {"system"}
@@ -236,16 +240,19 @@ def _write_span(request: Chat, start: int, stop: int) -> None:
                 call = {"id": id, "type": "function", "function": function}
                 out.append({"role": "assistant", "content": None, "tool_calls": [call]})
                 continue
-        request.index, request.message = index, said
-        _add(request)
+        _write_message(request, Place(index, said, role))
 
 
-def _add(request: Chat) -> None:
-    said, parts = request.message, parts_of(request)
+def _write_message(request: Chat, place: Place) -> None:
+    said = place.message
+    if said.plain is None:
+        parts = _parts(request, place, said.content)
+    else:
+        parts = [{"type": "text", "text": said.plain}] if said.plain else []
     if not parts:
         return
     texts = [part for part in parts if part["type"] not in _BESIDE]
-    entry = {"role": _role(request, said), "content": joined(texts) if texts else None}
+    entry = {"role": _role(request, place), "content": joined(texts) if texts else None}
     if calls := [part for part in parts if part["type"] in _CALLS]:
         entry["tool_calls"] = calls
     for part in parts:
@@ -255,17 +262,19 @@ def _add(request: Chat) -> None:
     if name and request.facts.names and is_speaker(name):
         entry["name"] = name
     elif name:
-        request.lose("hint", f"the name {name!r}", "the target takes no such speaker's name")
+        why = "the target takes no such speaker's name"
+        request.lose(place, "hint", f"the name {name!r}", why)
     request.entries.append(entry)
 
 
-def _role(request: Chat, said: Message) -> str:
+def _role(request: Chat, place: Place) -> str:
     """Return the wire's role; what was recorded as a system message is one again, in its place."""
+    said = place.message
     if said.role in ("user", "assistant"):
         return said.role
     if not request.facts.system:
         why = "this model takes neither system nor developer messages: sent as a user's"
-        request.lose("role", f"{said.role} message", why)
+        request.lose(place, "role", f"{said.role} message", why)
         return "user"
     system = said.role == "system" or said.kind == "recorded_system" or not request.facts.developer
     return "system" if system else "developer"

@@ -6,7 +6,7 @@ from typing import Any
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
-from promptdsl.providers.shared.blocks import file_name, held
+from promptdsl.providers.shared.attachments import file_name, with_bytes
 from promptdsl.providers.shared.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
@@ -22,7 +22,7 @@ def media_part(block: b.MediaBlock) -> Param | None:
 
 
 def _image(block: b.MediaBlock) -> Param | None:
-    source = held(block.source)
+    source = with_bytes(block.source)
     detail = block.detail if block.detail in _IMAGE_DETAILS else "auto"
     if source.kind == "file_id":
         return {"type": "input_image", "file_id": source.value, "detail": detail}
@@ -33,7 +33,7 @@ def _image(block: b.MediaBlock) -> Param | None:
 
 
 def _document(block: b.MediaBlock) -> Param | None:
-    source = held(block.source)
+    source = with_bytes(block.source)
     detail = {"detail": block.detail} if block.detail in _FILE_DETAILS else {}
     if source.kind == "file_id":
         return {"type": "input_file", "file_id": source.value, **detail}
@@ -71,8 +71,8 @@ def read_file(part: Mapping[str, Any], cache: Cache | None) -> b.Block | None:
     if key is None:
         return None
     value = found[key] or ""
-    held = data_url(value) if key == "file_data" else None
-    source = held or _source(_KINDS[key], value)
+    inside = data_url(value) if key == "file_data" else None
+    source = inside or _source(_KINDS[key], value)
     title, detail = (optional(part.get(key), key) for key in ("filename", "detail"))
     return b.DocumentBlock(source, title, detail, cache)
 

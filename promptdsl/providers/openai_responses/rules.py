@@ -9,10 +9,17 @@ import attrs
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.providers.shared.foreign import ANTHROPIC, OPENAI, Owners, looks_like, owner_of
-from promptdsl.providers.shared.foreign import lose_keys as lose_foreign_keys
-from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import digested, json_copy
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import digested
+from promptdsl.providers.shared.other_providers import (
+    ANTHROPIC,
+    OPENAI,
+    Owners,
+    looks_like,
+    owner_of,
+)
+from promptdsl.providers.shared.other_providers import lose_keys as lose_foreign_keys
+from promptdsl.providers.shared.request import Param, Place, Request, new_list
 
 ORIGIN = "openai_responses"
 
@@ -78,26 +85,33 @@ def refuse_payload(payload: Mapping[str, Any]) -> None:
             raise DataError("'input' is needed", fix=looks_like(owner))
 
 
-def lose_keys(request: Request, block: Any, known: Iterable[str] = ()) -> None:
+def lose_keys(request: Request, place: Place, block: Any, known: Iterable[str] = ()) -> None:
     """Record the further keys of a block that Responses has not."""
-    lose_foreign_keys(request, block, "Responses", known)
+    lose_foreign_keys(request, place, block, service="Responses", known=known)
 
 
 @attrs.define(eq=False)
 class Items(Request):
-    """What has been written so far: the entries are items.
+    """What has been written so far: the entries are items."""
 
-    Of the message at hand, ``parts`` wait to be an item, which came as ``origin`` says, and
-    ``thoughts`` are reasoning that waits for the item it produced.
-    """
-
-    parts: list[Param] = attrs.field(factory=list[Param])
-    origin: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
-    thoughts: list[Param] = attrs.field(factory=list[Param])
     ids: set[str] = attrs.field(factory=set[str])
     """The ids of items that were sent."""
     customs: set[str] = attrs.field(factory=set[str])
     """The ids of calls whose tool takes free text, which has results of another type."""
+
+
+@attrs.define(eq=False)
+class Draft:
+    """A message while it is being written, or what is in one of its results.
+
+    ``parts`` wait to be an item, which came as ``origin`` says, and ``thoughts`` are reasoning that
+    waits for the item it produced.
+    """
+
+    place: Place
+    parts: list[Param] = attrs.field(factory=new_list)
+    origin: Mapping[str, Any] = EMPTY
+    thoughts: list[Param] = attrs.field(factory=new_list)
 
 
 LONGEST_ID = 64

@@ -1,7 +1,6 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
@@ -9,8 +8,9 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.openai_responses.rules import ORIGIN
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.text import json_copy, tool_name
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
@@ -24,14 +24,14 @@ LONGEST_NAME = 64
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; no mark stands behind one here."""
-    tools = write_tools(request, ORIGIN, partial(_tool, request))
+    tools = write_tools(request, ORIGIN, _tool)
     loosen(request, ORIGIN, tools)
     lose_tool_marks(request)
     return tools
 
 
 def _tool(request: Request, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool.name, longest=LONGEST_NAME, definition=tool)
+    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
     said = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema) or None}
     # Left out it would be true, and a schema that is not written for it is refused.
@@ -50,7 +50,7 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = choice
     output = request.prompt.output
     if output is not None and not request.facts.schema_output:
-        request.lose("content", "output schema", "this model takes none", subject=output)
+        request.lose(output, "content", "output schema", "this model takes none")
     elif output is not None:
         settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
     return settings

@@ -1,4 +1,4 @@
-"""Cache marks: each on the part it stands behind, at most four in a request."""
+"""Writing: a prompt becomes the arguments of a request."""
 
 from itertools import chain
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
@@ -11,9 +11,9 @@ from promptdsl.providers.openai_responses.rules import Items
 from promptdsl.providers.openai_responses.tools import settings_of, tools_of
 from promptdsl.providers.openai_responses.write_blocks import write_message
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.memory import Recall, write_messages
+from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import is_marked, settled
-from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -69,17 +69,18 @@ def write(
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
-    write_messages(request, _write_span, recall)
+    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        _write_messages(request, start, stop)
     if not request.entries:
         request.losses.append(Loss("hint", "input", "there is none, a request needs one"))
-    settings = settings_of(request)
+    settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         write_marks(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
     return cast("Payload", payload), request.told()
 
 
-def _write_span(request: Items, start: int, stop: int) -> None:
+def _write_messages(request: Items, start: int, stop: int) -> None:
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
     for index, said in enumerate(request.messages[start:stop], start):
         role, text = said.role, said.plain
@@ -87,5 +88,4 @@ def _write_span(request: Items, start: int, stop: int) -> None:
         if text and said.details is NO_DETAILS and role in roles:
             request.entries.append({"role": role, "content": text})
             continue
-        request.index, request.message = index, said
-        write_message(request)
+        write_message(request, Place(index, said, role))

@@ -22,7 +22,9 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     They stand, as long as there are less than four, behind the last turn that will be there the
     next time, behind the system text and behind the tools. A target without marks gets none.
     """
-    free = MOST - _count(prompt)
+    held = [said for said in prompt.messages if said.plain is None]
+    placed = sum(len(_marked_in(said)) for said in held)
+    free = MOST - placed - sum(tool.cache is not None for tool in prompt.tools)
     if not facts.cache_marks or free <= 0:
         return prompt
     messages, tools = list(prompt.messages), list(prompt.tools)
@@ -40,13 +42,6 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
 
 
 MEDIA = ("image", "audio", "document", "video")
-
-
-def _count(prompt: Prompt) -> int:
-    """Return how many marks an author placed."""
-    held = (message for message in prompt.messages if message.plain is None)
-    marked = [block for message in held for block in _marked_in(message)]
-    return len(marked) + sum(tool.cache is not None for tool in prompt.tools)
 
 
 def _marked_in(message: Message) -> list[Any]:
@@ -67,21 +62,12 @@ def _last_hour(prompt: Prompt) -> int:
 
 def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
     """Return the place of the last turn before what is not there the next time, -1 for none."""
-    backwards = range(len(messages) - 1, -1, -1)
-    answered = next((n for n in backwards if messages[n].role == "assistant"), -1)
-    behind = range(answered + 1, len(messages))
-    end = next((n for n in behind if messages[n].kind in FLEETING), len(messages))
-    for place in range(end - 1, -1, -1):
-        said = messages[place]
-        if _stays(said, facts) and _markable(said, facts) >= 0:
-            return place
+    for index in range(_passing(messages) - 1, -1, -1):
+        said = messages[index]
+        able = said.role != "system" and (said.role != "assistant" or facts.answer_marks)
+        if able and said.kind not in FLEETING and _markable(said, facts) >= 0:
+            return index
     return -1
-
-
-def _stays(said: Message, facts: ModelFacts) -> bool:
-    """Return whether a turn is there the next time, and may carry a mark."""
-    able = said.role != "assistant" or facts.answer_marks
-    return able and said.role != "system" and said.kind not in FLEETING
 
 
 def _last_system(messages: Sequence[Message], facts: ModelFacts) -> int:
@@ -139,18 +125,20 @@ def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> lis
             lost[id(mark)] = "this model takes none"
         elif id(mark.param) not in order:
             lost[id(mark)] = "what it stands behind is not sent"
-        elif mark.place >= end or _is_fleeting(mark):
+        elif mark.number >= end or getattr(mark.subject, "kind", None) in FLEETING:
             lost[id(mark)] = "behind request-only content, which is not there the next time"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
     if ordered:
-        lost |= {id(mark): "five minutes may not stand before an hour" for mark in _early(marks)}
+        hours = [number for number, mark in enumerate(marks) if mark.cache == "1h"]
+        early = [mark for mark in marks[: max(hours, default=0)] if mark.cache != "1h"]
+        lost |= {id(mark): "five minutes may not stand before an hour" for mark in early}
         marks = [mark for mark in marks if id(mark) not in lost]
     latest = sorted([*reversed(marks)], key=lambda mark: ordered and mark.cache != "1h")
     lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
     for mark in request.marks:
         if id(mark) in lost:
-            request.lose("hint", "cache mark", lost[id(mark)], subject=mark.subject)
+            request.lose(mark.subject, "hint", "cache mark", lost[id(mark)])
     return [mark for mark in marks if id(mark) not in lost]
 
 
@@ -161,16 +149,6 @@ def places_of(turns: Sequence[Param], marked: Container[int]) -> list[int]:
         for place, turn in enumerate(turns)
         if any(map(marked.__contains__, map(id, turn["content"])))
     ]
-
-
-def _is_fleeting(mark: Mark) -> bool:
-    return isinstance(mark.subject, Message) and mark.subject.kind in FLEETING
-
-
-def _early(marks: list[Mark]) -> list[Mark]:
-    """Return the marks of five minutes that stand before one of an hour."""
-    hours = [place for place, mark in enumerate(marks) if mark.cache == "1h"]
-    return [mark for mark in marks[: hours[-1]] if mark.cache != "1h"] if hours else []
 
 
 def _passing(messages: Sequence[Message]) -> int:

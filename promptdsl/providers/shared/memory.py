@@ -12,10 +12,10 @@ when the conversation has become so long that there are two longer ones.
 # What a block is told by its exact type, which tells a checker less than isinstance.
 # pyright: reportUnknownVariableType=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import attrgetter, is_not
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 from weakref import ref
 
 import attrs
@@ -25,10 +25,6 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Mark, Param, Request
-
-R = TypeVar("R", bound=Request)
-Span = Callable[[R, int, int], None]
-"""Writes the messages of a request from one index up to another."""
 
 _REACH = 16
 """How far before where it would be best a passage may end."""
@@ -100,12 +96,16 @@ class Memory:
         """
         passages = sorted(self.passages.copy().values(), key=_length, reverse=True)
         for passage in passages:
-            if _may_go_on(request, passage, opening):
-                equal = equal_ones(passage.messages, request.messages)
-                if equal is not None:
-                    if self.passages.pop(id(passage), None):
-                        self.passages[id(passage)] = passage
-                    return passage, equal
+            stop = len(passage.messages)
+            if stop >= len(request.messages) or passage.anchor() is not request.messages[stop]:
+                continue
+            if request.depends(stop) != passage.depends or opening != passage.opening:
+                continue
+            equal = _equal_ones(passage.messages, request.messages)
+            if equal is not None:
+                if self.passages.pop(id(passage), None):
+                    self.passages[id(passage)] = passage
+                return passage, equal
         return None
 
     def keep(self, passage: Passage) -> None:
@@ -117,11 +117,8 @@ class Memory:
         for key in [*self.passages.copy()][: -self.most]:
             self.passages.pop(key, None)
 
-    def weakly(self, message: Message) -> "ref[Message]":
-        """Return a reference to a message with which the passage that holds it goes."""
-        return ref(message, self._forget)
-
-    def _forget(self, anchor: "ref[Message]") -> None:
+    def forget(self, anchor: "ref[Message]") -> None:
+        """Forget the passage that hangs on a message, which is gone."""
         for key, passage in self.passages.copy().items():
             if passage.anchor is anchor:
                 self.passages.pop(key, None)
@@ -153,14 +150,7 @@ def _length(passage: Passage) -> int:
     return len(passage.messages)
 
 
-def _may_go_on(request: Request, passage: Passage, opening: dict[str, Any]) -> bool:
-    stop = len(passage.messages)
-    if stop >= len(request.messages) or passage.anchor() is not request.messages[stop]:
-        return False
-    return request.depends(stop) == passage.depends and opening == passage.opening
-
-
-def equal_ones(known: Sequence[Message], given: Sequence[Message]) -> dict[int, Message] | None:
+def _equal_ones(known: Sequence[Message], given: Sequence[Message]) -> dict[int, Message] | None:
     """Return by the id of a known message the equal one in its place, ``None`` for another one.
 
     What is the same object is left out.
@@ -210,8 +200,12 @@ class Recall:
     memory: Memory
     passage: Passage | None = None
 
-    def write(self, request: R, span: Span[R]) -> None:
-        """Write the messages of a request that are not known yet."""
+    def spans(self, request: Request) -> Iterator[tuple[int, int]]:
+        """Yield the indices from which and up to which the messages are not known yet.
+
+        What the first of two spans came to is kept when the second is asked for: what is written
+        then is known the next time.
+        """
         opening = request.state()
         before = (len(request.losses), len(request.marks))
         found = self.memory.found(request, opening)
@@ -222,30 +216,30 @@ class Recall:
             _go_on(request, self.passage)
         stop = self.memory.end(request.messages, start)
         if stop:
-            span(request, start, stop)
+            yield start, stop
             self._keep(request, stop, opening, before)
-        span(request, max(start, stop), len(request.messages))
+        yield max(start, stop), len(request.messages)
 
     def _keep(
         self, request: Request, stop: int, opening: dict[str, Any], before: tuple[int, int]
     ) -> None:
-        known, settled = self.passage, request.settle()
+        known, lasting = self.passage, request.lasting()
         # Losses and marks are of the messages that were written, not of those equal to them.
         written = known.messages if known else ()
         passage = Passage(
             messages=(*written, *request.messages[len(written) : stop]),
-            anchor=self.memory.weakly(request.messages[stop]),
+            anchor=ref(request.messages[stop], self.memory.forget),
             depends=request.depends(stop),
             opening=opening,
             state=request.state(),
             entries=request.entries.copy(),
-            settled=settled,
+            settled=lasting,
             losses=tuple(request.losses[before[0] :]),
             marks=tuple(request.marks[before[1] :]),
             counted=Counted(known.counted.results if known else ()),
             before=ref(known) if known else None,
         )
-        request.part(settled)
+        request.part(lasting)
         self.memory.keep(passage)
         self.passage = passage
 
@@ -263,11 +257,3 @@ def _go_on(request: Request, passage: Passage) -> None:
 def _set_all(request: Request, state: dict[str, Any]) -> None:
     for name, value in state.items():
         setattr(request, name, value)
-
-
-def write_messages(request: R, span: Span[R], recall: Recall | None) -> None:
-    """Write all messages of a request with ``span``, those that are known from memory."""
-    if recall is None:
-        span(request, 0, len(request.messages))
-    else:
-        recall.write(request, span)

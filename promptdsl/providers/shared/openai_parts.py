@@ -5,11 +5,12 @@ comes or goes changes no token.
 """
 
 from collections.abc import Iterator
-from typing import Any, cast
+from itertools import pairwise
+from typing import Any, TypeGuard, cast
 
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
-from promptdsl.providers.shared.request import Mark, Param, Request
+from promptdsl.providers.shared.request import Mark, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
 JOINT = "\n\n"
@@ -18,18 +19,18 @@ JOINT = "\n\n"
 _TEXTS = ("text", "input_text", "output_text")
 
 
-def marked(request: Request, cache: Cache | None, part: Param | None) -> Param | None:
+def marked(request: Request, place: Place, cache: Cache | None, part: Param | None) -> Param | None:
     """Return the part with its block's cache mark, where there may be one (never on an answer)."""
     if cache is None:
         return part
-    if part is None or request.message.role == "assistant" or not request.facts.cache_marks:
-        request.lose("hint", "cache mark", "the target takes none here")
+    if part is None or place.message.role == "assistant" or not request.facts.cache_marks:
+        request.lose(place, "hint", "cache mark", "the target takes none here")
         return part
     if cache == "1h":
-        request.lose("hint", "an hour to live", "a mark lives as long as the request says")
+        request.lose(place, "hint", "an hour to live", "a mark lives as long as the request says")
     if MARK not in part:
         part[MARK] = {"mode": "explicit"}
-        request.marks.append(Mark(part, cache, request.index, request.message))
+        request.mark(place, part, cache)
     return part
 
 
@@ -73,20 +74,16 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
 
 def unjoined(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return blocks that were read, texts behind a marked one without the blank line."""
-    return tuple(
-        _unjoined(block) if number and _ends_marked(blocks[number - 1]) else block
-        for number, block in enumerate(blocks)
-    )
+    found = list(blocks)
+    for number, (before, block) in enumerate(pairwise(blocks), 1):
+        if _is_joined(before) and _is_joined(block) and before.cache:
+            text = block.text.removeprefix(JOINT) or block.text
+            found[number] = TextBlock(text, block.cache, block.extra)
+    return tuple(found)
 
 
-def _unjoined(block: Block) -> Block:
-    if not isinstance(block, TextBlock) or "refusal" in block.extra:
-        return block
-    return TextBlock(block.text.removeprefix(JOINT) or block.text, block.cache, block.extra)
-
-
-def _ends_marked(block: Any) -> bool:
-    return isinstance(block, TextBlock) and bool(block.cache) and "refusal" not in block.extra
+def _is_joined(block: Block) -> TypeGuard[TextBlock]:
+    return isinstance(block, TextBlock) and "refusal" not in block.extra
 
 
 def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
@@ -109,8 +106,8 @@ def is_marked(parts: Any) -> bool:
 def settled(parts: list[Param], kept: list[Mark]) -> str | list[Param]:
     """Return parts as they are sent, with the marks that they may carry."""
     held = {id(mark.param) for mark in kept}
-    return finished([part if id(part) in held else _unmarked(part) for part in parts])
-
-
-def _unmarked(part: Param) -> Param:
-    return {key: value for key, value in part.items() if key != MARK} if MARK in part else part
+    sent: list[Param] = []
+    for part in parts:
+        lost = MARK in part and id(part) not in held
+        sent.append({k: v for k, v in part.items() if k != MARK} if lost else part)
+    return finished(sent)

@@ -6,15 +6,15 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
-from promptdsl.providers.shared.request import Request
+from promptdsl.providers.shared.request import Place, Request
 from promptdsl.providers.shared.turns import SPOKEN
 
 
-def is_sendable(request: Request, *texts: str | None) -> bool:
+def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
     """Return whether reasoning can be replayed to the byte; a hint for a lone surrogate in it."""
     if all(is_whole(text) for text in texts if text):
         return True
-    request.lose("hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+    request.lose(place, "hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
     return False
 
 
@@ -30,7 +30,9 @@ def stale_before(prompt: Prompt) -> int:
     if _FLEETING.isdisjoint(map(_kind, messages)):
         return 0
     requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
-    asked = max((n for n, m in enumerate(messages) if _asks(m)), default=-1)
+    # The last question: a user's turn of the conversation that answers no calls.
+    users = (n for n, m in enumerate(messages) if m.role == "user" and m.kind in SPOKEN)
+    asked = max((n for n in users if not _holds_result(messages[n])), default=-1)
     behind = requests[-1] > asked or messages[asked].kind == "trailed"
     return len(messages) if behind else asked
 
@@ -39,7 +41,5 @@ _kind = attrgetter("kind")
 _FLEETING = frozenset(FLEETING)
 
 
-def _asks(said: Message) -> bool:
-    if said.role != "user" or said.kind not in SPOKEN:
-        return False
-    return said.plain is not None or all(block.type != "tool_result" for block in said.content)
+def _holds_result(said: Message) -> bool:
+    return said.plain is None and any(block.type == "tool_result" for block in said.content)

@@ -1,6 +1,6 @@
 """A request while it is being written: what it is made of, and what it cannot say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,7 +15,20 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 Param: TypeAlias = dict[str, Any]
 """One block, part, item or call on the wire."""
 
-Subject: TypeAlias = Message | ToolDefinition | OutputSchema
+
+class Place(NamedTuple):
+    """Where a block stands: in which message, and in whose content there.
+
+    ``number`` is that of the message, -1 for one of the system text. ``role`` is the role of the
+    message, or says more: ``result`` in what a tool returned.
+    """
+
+    number: int
+    message: Message
+    role: str
+
+
+Subject: TypeAlias = Place | Message | ToolDefinition | OutputSchema
 """What a loss is of."""
 
 
@@ -26,14 +39,14 @@ new_set: Any = set
 
 
 class Mark(NamedTuple):
-    """A cache mark that is asked for: behind what, for how long, and what it is of.
+    """A cache mark that is asked for: after which param, for how long, and whose it is.
 
-    ``place`` is the index of its message, -1 for tools and system text, which come first.
+    ``number`` is that of its message, -1 for tools and system text, which come first.
     """
 
     param: Param
     cache: str
-    place: int
+    number: int
     subject: Subject
 
 
@@ -41,9 +54,8 @@ class Mark(NamedTuple):
 class Request:
     """What has been written so far, and what it could not say.
 
-    ``index`` and ``message`` are the message at hand. ``entries`` are the messages, items or turns
-    as they go out. What is in them may be remembered (``memory``), so whoever
-    changes an entry, or a param in one, puts another in its place.
+    ``entries`` are the messages, items or turns as they go out. What is in them may be remembered
+    (``memory``), so whoever changes an entry, or a param in one, puts another in its place.
 
     What a field is given is a keyword, and what has been written has a default: a request that
     goes on from another one has its own of the former and takes over the latter.
@@ -52,9 +64,7 @@ class Request:
     prompt: Prompt
     facts: ModelFacts
     messages: Sequence[Message] = attrs.field(init=False)
-    message: Message = attrs.field(init=False)
     entries: list[Param] = attrs.field(factory=new_list)
-    index: int = -1
     losses: list[Loss] = attrs.field(factory=new_list)
     marks: list[Mark] = attrs.field(factory=new_list)
     tool_names: dict[str, str] = attrs.field(factory=new_dict)
@@ -80,43 +90,51 @@ class Request:
     def state(self) -> dict[str, Any]:
         """Return a copy of what is known so far, beside entries, losses and marks."""
         kind: Any = type(self)
-        return {name: _copy(getattr(self, name)) for name in _written(kind)}
+        found = {name: getattr(self, name) for name in _written(kind)}
+        return {
+            name: value.copy() if type(value) in _CONTAINERS else value
+            for name, value in found.items()
+        }
 
-    def settle(self) -> int:
-        """Return how many entries can no longer change, whatever is written behind them."""
+    def lasting(self) -> int:
+        """Return how many entries no later message changes."""
         return len(self.entries)
 
-    def part(self, settled: int) -> None:
-        """Share no list with others any more, but in the first ``settled`` entries."""
+    def part(self, lasting: int) -> None:
+        """Share no list with others any more, but in the first ``lasting`` entries."""
 
-    def lose(self, kind: LossKind, what: str, why: str, *, subject: Subject | None = None) -> None:
-        """Record what the message at hand, or another subject, could not say."""
-        self.losses.append(loss_about(subject or self.message, kind, what, why))
+    def lose(self, subject: Subject, kind: LossKind, what: str, why: str) -> None:
+        """Record what a message, a tool or the form of the answer could not say."""
+        self.losses.append(loss_about(subject, kind, what, why))
+
+    def mark(self, place: Place, param: Param, cache: str) -> None:
+        """Note the cache mark that a message asks for after a param."""
+        self.marks.append(Mark(param, cache, place.number, place.message))
 
     def told(self) -> tuple[Loss, ...]:
         """Return what could not be said, each loss with the message that stands there now."""
-        equal = self.equal
-        return tuple(_of(loss, equal) for loss in self.losses) if equal else tuple(self.losses)
+        if not self.equal:
+            return tuple(self.losses)
+        now = [self.equal.get(id(loss.message)) for loss in self.losses]
+        return tuple(
+            loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
+            for loss, message in zip(self.losses, now, strict=True)
+        )
 
-    def clean(self, text: str, what: str) -> str:
+    def clean(self, place: Place, text: str, what: str) -> str:
         """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
         clean, replaced = whole(text)
         if replaced:
-            self.lose_surrogate(what)
+            self.lose_surrogate(place, what)
         return clean
 
-    def lose_surrogate(self, what: str, *, subject: Subject | None = None) -> None:
+    def lose_surrogate(self, subject: Subject, what: str) -> None:
         """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
         why = "it has no UTF-8 form: U+FFFD is sent"
-        self.lose("hint", f"a lone surrogate in {what}", why, subject=subject)
+        self.lose(subject, "hint", f"a lone surrogate in {what}", why)
 
 
 _APART = frozenset({"entries", "losses", "marks", "equal"})
-
-
-def _of(loss: Loss, equal: Mapping[int, Message]) -> Loss:
-    message = equal.get(id(loss.message))
-    return loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
 
 
 @cache
@@ -128,15 +146,13 @@ def _written(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields if field.name not in apart)
 
 
-def _copy(value: Any) -> Any:
-    return value.copy() if type(value) in _CONTAINERS else value
-
-
 _CONTAINERS = frozenset({list, dict, set})
 
 
 def loss_about(subject: Subject, kind: LossKind, what: str, why: str) -> Loss:
     """Return a loss that names where its subject was written."""
+    if isinstance(subject, Place):
+        subject = subject.message
     if isinstance(subject, Message):
         return loss_of(subject, kind, what, why)
     path = f"tools/{subject.name}" if isinstance(subject, ToolDefinition) else "output"

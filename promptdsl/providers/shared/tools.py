@@ -1,16 +1,19 @@
-"""The form of an answer: its schema, and how OpenAI's two targets name and describe it."""
+"""Tools, the choice of one and the form of the answer: what providers write alike."""
 
 import json
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import is_closed
+from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
-from promptdsl.providers.shared.text import json_copy, utf8
+
+R = TypeVar("R", bound=Request)
 
 
 def _itself(param: Param) -> Param:
@@ -18,9 +21,9 @@ def _itself(param: Param) -> Param:
 
 
 def write_tools(
-    request: Request,
+    request: R,
     origin: str,
-    write: Callable[[ToolDefinition], Param],
+    write: Callable[[R, ToolDefinition], Param],
     *,
     inside: Callable[[Param], Param] = _itself,
 ) -> list[Param]:
@@ -34,12 +37,12 @@ def write_tools(
     for tool in request.prompt.tools:
         if tool.raw is not None and tool.origin != origin:
             why = f"a tool of {tool.origin}, which no other provider has"
-            request.lose("content", f"tool {tool.name!r}", why, subject=tool)
+            request.lose(tool, "content", f"tool {tool.name!r}", why)
             continue
         if tool.raw is None:
-            param = write(tool)
+            param = write(request, tool)
             said = (tool.description, thawed(tool.input_schema))
-            _note_surrogates(request, f"tool {tool.name!r}", tool, *said)
+            _note_surrogates(request, tool, f"tool {tool.name!r}", *said)
             inside(param).update(_own_keys(request, tool, origin))
         else:
             param = json_copy(dict(tool.raw))
@@ -66,7 +69,7 @@ def loosen(
         own = inside(param) if tool.raw is None else {}
         if own.get("strict") is True and not is_closed(thawed(tool.input_schema)):
             own["strict"] = False
-            request.lose("hint", "strict", OPEN, subject=tool)
+            request.lose(tool, "hint", "strict", OPEN)
 
 
 OPEN = "the schema is not closed, as strict asks: sent without it"
@@ -75,16 +78,16 @@ OPEN = "the schema is not closed, as strict asks: sent without it"
 def lose_tool_marks(request: Request) -> None:
     """Lose the marks behind tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
-        request.lose("hint", "cache mark", "there is none behind a tool", subject=mark.subject)
+        request.lose(mark.subject, "hint", "cache mark", "there is none behind a tool")
     request.marks.clear()
 
 
 def _note_surrogates(
-    request: Request, what: str, subject: ToolDefinition | OutputSchema, *data: object
+    request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
 ) -> None:
     """Note a hint where plain data holds a lone surrogate."""
     if not is_whole(json.dumps(data, ensure_ascii=False)):
-        request.lose_surrogate(what, subject=subject)
+        request.lose_surrogate(subject, what)
 
 
 def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
@@ -92,7 +95,7 @@ def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
     own, known = dict(tool.extra), tool.origin in (None, origin)
     for key in () if known else tool.extra:
         if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
-            request.lose("hint", f"key {key!r}", f"{origin} has none", subject=tool)
+            request.lose(tool, "hint", f"key {key!r}", f"{origin} has none")
             del own[key]
     found: Param = json_copy(own)
     return found
@@ -135,7 +138,7 @@ def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Pa
     :class:`DataError` for a schema too deep to be sent.
     """
     schema: Param = json_copy(dict(output.schema))
-    _note_surrogates(request, "the output", output, thawed(output.schema), *said)
+    _note_surrogates(request, output, "the output", thawed(output.schema), *said)
     return schema
 
 
@@ -148,10 +151,10 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     name = (_MISFIT.sub("_", output.name) or "_")[:_LONGEST_NAME]
     if name != output.name:
         why = f"it has other letters, or is too long: sent as {name}"
-        request.lose("hint", f"output name {output.name!r}", why, subject=output)
+        request.lose(output, "hint", f"output name {output.name!r}", why)
     strict = output.strict and is_closed(thawed(output.schema))
     if strict != output.strict:
-        request.lose("hint", "strict", OPEN, subject=output)
+        request.lose(output, "hint", "strict", OPEN)
     form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
     form |= {} if output.description is None else {"description": utf8(output.description)}
     return {**form, "strict": True} if strict else form

@@ -1,20 +1,22 @@
 """Turns: neighbours on one side of the wire are one turn, results at its head.
 
 This is how the wires of two sides are written (Anthropic, Gemini, Bedrock, chat templates): system
-text apart, a user's turns and a model's in alternation, later instructions in place.
+text apart, a user's turns and a model's in alternation, later instructions in place. An adapter
+goes through the messages of ``unwritten``, adds what each says with ``add``, and then calls
+``finish``.
 """
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
+from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message
 from promptdsl.messages.roles import ROLES
-from promptdsl.providers.shared.request import Param, Request, new_dict, new_list
+from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
 SIDES: Mapping[str, str | None] = {
     **dict.fromkeys(ROLES),
@@ -33,22 +35,24 @@ OPENING = "."
 class Dialect:
     """What differs between the wires of two sides.
 
-    ``params`` returns the params of the message at hand. ``text`` are the keys of a text beside
-    ``text`` itself, ``is_result`` tells a result. ``apart``: results are a turn of their own.
-    ``opens``: a user has to speak first. ``trims``: what is to be continued may not end in white
-    space. ``settle`` finishes the turns from one to another, by number, when nothing more is added
-    to them. ``misfit`` matches what an id may not hold, and no id is longer than ``longest_id``.
+    ``text`` are the keys of a text beside ``text`` itself. ``result`` names a result: it is the
+    ``type`` of its param or, where params have none, a key of it. ``apart``: results are a turn of
+    their own. ``opens``: a user has to speak first. ``trims``: what is to be continued may not end
+    in white space. ``misfit`` matches what an id may not hold, and no id is longer than
+    ``longest_id``.
     """
 
-    params: "Callable[[Turns], list[Param]]"
-    is_result: Callable[[Param], bool]
+    result: str
     text: Mapping[str, str] = {"type": "text"}
     apart: bool = False
     opens: bool = False
     trims: bool = True
-    settle: "Callable[[Any, int, int], None] | None" = None
     misfit: re.Pattern[str] = re.compile(r"[^a-zA-Z0-9_-]")
     longest_id: int = 64
+
+    def is_result(self, param: Param) -> bool:
+        """Return whether a param is a result."""
+        return bool(param["type"] == self.result) if self.text else self.result in param
 
 
 @attrs.define(eq=False)
@@ -56,14 +60,15 @@ class Turns(Request):
     """A request of two sides: ``system`` text, and turns of a ``role`` and a ``content``."""
 
     dialect: Dialect = attrs.field(kw_only=True)
-    head: int = attrs.field(init=False)  # where the conversation begins
-    # Where reasoning begins that can be replayed.
+    head: int = attrs.field(init=False)
+    """Where the conversation begins."""
     stale: int = attrs.field(default=0, kw_only=True)
+    """Where reasoning begins that can be replayed."""
     system: list[Param] = attrs.field(factory=new_list)
     settled: int = 0
-    """How many turns are settled."""
+    """How many turns an adapter has settled: nothing more is added to them."""
     late: list[Loss] = attrs.field(factory=new_list)
-    """What they lost: told behind all that messages lose."""
+    """What settled turns lost: told after all that messages lose."""
     # Of the last turn: its role, its content, and how many results it starts with.
     role: str = ""
     content: list[Param] = attrs.field(factory=new_list)
@@ -76,8 +81,10 @@ class Turns(Request):
     """By what several ids were mended to, the last number one of them got."""
     called: dict[str, str] = attrs.field(factory=new_dict)
     """By the id a call was sent with, the name of its tool as it was sent."""
-    pending: list[tuple[int, Message]] = attrs.field(factory=new_list)
-    open: bool = False  # whether the pending instructions stand in an unanswered batch
+    pending: list[tuple[Place, list[Param]]] = attrs.field(factory=new_list)
+    """Instructions, and what they say, that wait until it is known what follows them."""
+    open: bool = False
+    """Whether these stand between calls and their results."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
@@ -94,37 +101,82 @@ class Turns(Request):
         again = {id: waiting.copy() for id, waiting in self.again.items()}
         return {**Request.state(self), "again": again}
 
-    def settle(self) -> int:
-        """Settle the turns that can no longer change, all but the last two: how many these are."""
-        stop = max(len(self.entries) - 2, 0)
-        settle_turns(self, stop)
-        return stop
+    def lasting(self) -> int:
+        """Return how many turns no later message changes: all but the last two."""
+        return max(len(self.entries) - 2, 0)
 
-    def part(self, settled: int) -> None:
-        """Share no list with others any more, but in the first ``settled`` turns."""
-        for place in range(settled, len(self.entries)):
-            turn = self.entries[place]
+    def part(self, lasting: int) -> None:
+        """Share no list with others any more, but in the first ``lasting`` turns."""
+        for index in range(lasting, len(self.entries)):
+            turn = self.entries[index]
             self.content = [*turn["content"]]
-            self.entries[place] = {**turn, "content": self.content}
+            self.entries[index] = {**turn, "content": self.content}
 
 
-def settle_turns(request: Turns, stop: int) -> None:
-    """Settle the turns before ``stop`` that are not settled yet."""
-    settle, start = request.dialect.settle, request.settled
-    if settle is not None and start < stop:
-        settle(request, start, stop)
-    request.settled = max(start, stop)
+def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
+    """Yield the messages from ``start`` to ``stop`` that an adapter has to write and to add.
+
+    What conversations mostly consist of, one text, is added here.
+    """
+    text_keys = request.dialect.text
+    for index, message in enumerate(request.messages[start:stop], start):
+        role, text = SIDES[message.role], message.plain
+        is_leading = role is None and index < request.head and message.kind in SPOKEN
+        calls, again = request.calls, request.again
+        if calls and role == "assistant" != request.role:
+            # A new turn of the model: no result will come for the calls before it.
+            request.calls, request.again = {}, {}
+        if text and message.details is NO_DETAILS and not text.isspace():
+            param = {**text_keys, "text": text}
+            if is_leading:
+                request.system.append(param)
+            elif role is None:
+                _wait(request, Place(index, message, message.role), [param])
+            else:
+                if request.pending:
+                    _settle_instructions(request, role)
+                _add(request, role, param, is_result=False)
+        else:
+            yield Place(-1 if is_leading else index, message, message.role)
+            if calls and role == "assistant" != request.role:
+                # It said nothing, so there is no new turn.
+                request.calls, request.again = calls, again
 
 
-def add(request: Turns, role: str, param: Param) -> None:
+def add(request: Turns, place: Place, params: list[Param]) -> None:
+    """Add what a message says: to the system text, or to the turns.
+
+    Instructions within the conversation wait until it is known what follows them.
+    """
+    role = SIDES[place.message.role]
+    if place.number < 0:
+        request.system += params
+    elif role is None:
+        _wait(request, place, params)
+    else:
+        for param in params:
+            if request.pending:
+                _settle_instructions(request, role)
+            is_result = role == "user" and request.dialect.is_result(param)
+            _add(request, role, param, is_result=is_result)
+
+
+def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
     """Add a param to the last turn when it has this role, to a new turn otherwise."""
-    is_result = role == "user" and request.dialect.is_result(param)
-    apart = request.dialect.apart and is_result != bool(request.results)
+    dialect = request.dialect
+    apart = dialect.apart and is_result != bool(request.results)
     if apart and is_result and role == request.role:
-        _add_before(request, param)
+        # What was said since the call stays after the result.
+        before = request.entries[-2:-1]
+        if before and before[0]["role"] == "user":
+            before[0]["content"].append(param)
+        else:
+            request.entries.insert(-1, {"role": "user", "content": [param]})
     elif role != request.role or apart:
-        if not request.entries and role != "user" and request.dialect.opens:
-            _open(request)
+        if not request.entries and role != "user" and dialect.opens:
+            request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
+            why = f"a user has to speak first: {OPENING!r} is sent before it"
+            request.losses.append(Loss("hint", "the model speaks first", why))
         content = [param]
         request.entries.append({"role": role, "content": content})
         request.role, request.content = role, content
@@ -136,17 +188,79 @@ def add(request: Turns, role: str, param: Param) -> None:
         request.content.append(param)
 
 
-def _add_before(request: Turns, param: Param) -> None:
-    """Add a result that stands apart before what was said since the call."""
-    before = request.entries[-2:-1]
-    if before and before[0]["role"] == "user":
-        before[0]["content"].append(param)
-    else:
-        request.entries.insert(-1, {"role": "user", "content": [param]})
+def finish(request: Turns) -> None:
+    """Place the last instructions, and prepare a last turn of the model to be continued."""
+    if request.pending:
+        _settle_instructions(request, "")
+    if not request.entries:
+        request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
+    elif request.role == "assistant" and not request.calls:
+        param = request.content[-1]
+        message = next(m for m in reversed(request.messages) if m.role == "assistant")
+        text: Any = param.get("text", "")
+        if not request.facts.prefill:
+            why = "this model refuses to continue one"
+            request.lose(message, "hint", "trailing assistant turn", why)
+        elif request.dialect.trims and text != text.rstrip():
+            request.content[-1] = trimmed = {**param, "text": text.rstrip()}
+            _move_marks(request, 0, param, trimmed)
+            why = "refused at the end of an assistant turn"
+            request.lose(message, "hint", "trailing white space", why)
 
 
-def _open(request: Turns) -> None:
-    content = [{**request.dialect.text, "text": OPENING}]
-    request.entries.append({"role": "user", "content": content})
-    why = f"a user has to speak first: {OPENING!r} is sent before it"
-    request.losses.append(Loss("hint", "the model speaks first", why))
+# Instructions within the conversation.
+
+
+def _wait(request: Turns, place: Place, params: list[Param]) -> None:
+    request.pending.append((place, params))
+    request.open = bool(request.calls)
+
+
+def _settle_instructions(request: Turns, following: str) -> None:
+    """Place the instructions that wait; ``following`` is the next turn's role, or empty.
+
+    They are messages of their own where the model takes these, otherwise text of a user's turn.
+    """
+    waiting, request.pending = request.pending, []
+    legal = request.role == "user" and following != "user" and not request.open
+    if legal and not request.facts.result_instructions:
+        legal = not request.dialect.is_result(request.content[-1])
+    native = legal and request.facts.instructions and waiting[0][0].number >= request.head
+    for place, params in waiting:
+        sent = params if native or not params else _fenced(request, place, params)
+        for param in sent:
+            _add(request, "system" if native else "user", param, is_result=False)
+
+
+_CLOSING = re.compile(r"<(?=\s*/\s*developer\b)", re.IGNORECASE)
+_MISPLACED = (
+    "not at this place: it needs a user turn with every call answered before it, and an answer or "
+    "nothing next"
+)
+
+
+def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
+    """Return an instruction as text of a user turn; what is fenced already stays as it is."""
+    message = place.message
+    why = _MISPLACED if request.facts.instructions else "this model takes none here"
+    why = f"{why}: sent in the user turn"
+    if message.kind not in SPOKEN:
+        request.lose(message, "hint", f"{message.kind} turn as an instruction", why)
+        return params
+    request.lose(message, "role", f"{message.role} message", why)
+    fenced: list[Param] = []
+    for param in params:
+        text = _CLOSING.sub("&lt;", param["text"])
+        fenced.append({**param, "text": f"<developer>\n{text}\n</developer>"})
+        _move_marks(request, place.number, param, fenced[-1])
+    return fenced
+
+
+def _move_marks(request: Turns, first: int, param: Param, changed: Param) -> None:
+    """Move the marks of messages from ``first`` on from a param to what it was changed to."""
+    for number in range(len(request.marks) - 1, -1, -1):
+        mark = request.marks[number]
+        if mark.number < first:
+            break
+        if mark.param is param:
+            request.marks[number] = mark._replace(param=changed)

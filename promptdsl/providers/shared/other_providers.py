@@ -1,14 +1,10 @@
 """What belongs to another provider: told from what is a target's own, and refused or lost."""
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import Block
-from promptdsl.messages.message import Message, message
-from promptdsl.providers.shared.checks import entry, mapping
-from promptdsl.providers.shared.request import Request
+from promptdsl.providers.shared.request import Place, Request
 
 ITEM = "item"
 """The key of a block's extra that holds the ids it was recorded with, which are no loss."""
@@ -70,29 +66,11 @@ def looks_like(owner: str) -> str:
     return f"this looks like {owner}: History.from_{owner}"
 
 
-def lose_keys(request: Request, block: Any, service: str, known: Iterable[str] = ()) -> None:
+def lose_keys(
+    request: Request, place: Place, block: Any, *, service: str, known: Iterable[str] = ()
+) -> None:
     """Record the further keys of a block that are not sent; ids are none of them."""
     for key, value in block.extra.items():
         if value and key != ITEM and key not in known:
-            request.lose("hint", f"key {key!r}", f"{service} has none on a {block.type} block")
-
-
-def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:
-    """Return the messages of a turn: a user's has the results at its head as messages of their own.
-
-    Raises :class:`DataError` for a role that is none.
-    """
-    entries = mapping(data)
-    refuse_keys(entries)
-    role = entry(entries, "role", str)
-    content = read_content(entry(entries, "content"))
-    if role == "system":
-        return [message("developer", content, kind="recorded_system")]
-    if role == "assistant":
-        return [message("assistant", content, kind="recorded")]
-    if role != "user":
-        raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
-    heads = list(takewhile(lambda block: block.type == "tool_result", content))
-    said = [message("tool", (block,), kind="recorded") for block in heads]
-    rest = content[len(heads) :]
-    return [*said, message("user", rest, kind="recorded")] if rest or not heads else said
+            why = f"{service} has none on a {block.type} block"
+            request.lose(place, "hint", f"key {key!r}", why)

@@ -1,16 +1,11 @@
 """Ids and tool names, as a service takes them: mended on both sides, and never two the same."""
 
-import json
 import re
 from collections import deque
-from typing import Any, cast
 
-from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import read_json, write_json
-from promptdsl.foundation.unicode import whole
-from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.prompt import ToolDefinition
-from promptdsl.providers.shared.request import Request
+from promptdsl.providers.shared.clean import utf8
+from promptdsl.providers.shared.request import Place, Request
 from promptdsl.providers.shared.turns import Turns
 
 _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
@@ -74,11 +69,11 @@ def digested(id: str, longest: int) -> str:
 
 def tool_name(
     request: Request,
+    subject: Place | ToolDefinition,
     name: str,
     *,
     longest: int,
     misfit: re.Pattern[str] = _MISFIT,
-    definition: ToolDefinition | None = None,
 ) -> str:
     """Return the name a tool is sent with: ``_`` for what it may not hold, cut, unlike all others.
 
@@ -98,41 +93,5 @@ def tool_name(
             request.legal_names.add(name)
     if sent != name:
         why = f"it has other letters, or is too long or taken: sent as {sent}"
-        request.lose("hint", f"tool name {name!r}", why, subject=definition)
+        request.lose(subject, "hint", f"tool name {name!r}", why)
     return sent
-
-
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-
-
-def utf8(text: str) -> str:
-    """Return a text with U+FFFD for lone surrogates."""
-    return whole(text)[0]
-
-
-def json_copy(value: object) -> Any:
-    """Return a copy of a JSON value, with U+FFFD for lone surrogates in its strings.
-
-    Raises :class:`DataError` for what is no JSON value.
-    """
-    write_json(value)
-    try:
-        return read_json(utf8(json.dumps(value, ensure_ascii=False)))
-    except RecursionError:
-        raise DataError("JSON is nested too deep to be sent", fix="Python's own limit") from None
-
-
-def arguments_of(request: Request, block: ToolUseBlock) -> dict[str, Any]:
-    """Return the arguments of a call as an object; text that is none stands in one, a hint."""
-    text = block.arguments
-    value: Any = read_json(text) if text.strip() else {}
-    if not isinstance(value, dict):
-        why = "not a JSON object that can be sent: sent as text in one"
-        request.lose("hint", f"arguments of {block.name}", why)
-        return {"arguments": utf8(text)}
-    if ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
-        clean = json_copy(cast("object", value))
-        if clean != value:
-            request.lose_surrogate(f"arguments of {block.name}")
-        return cast("dict[str, Any]", clean)
-    return cast("dict[str, Any]", value)
