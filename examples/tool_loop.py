@@ -17,6 +17,7 @@ from promptdsl import (
     Tool,
     ToolUseBlock,
     include,
+    read_response,
     render,
 )
 
@@ -66,7 +67,7 @@ def answer(call: ToolUseBlock) -> Message:
 
 def demo(question: str = "Why was I charged twice?") -> Timeline:
     """Return the second request of the loop: a question, a call, and what the tool said."""
-    said = Message.from_response(REPLY)
+    said = read_response(REPLY)
     return billing([Message("user", question), said, *map(answer, said.calls)])
 
 

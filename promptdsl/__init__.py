@@ -77,11 +77,12 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.providers.read_response import read_response
 from promptdsl.providers.registry import read_payload
 from promptdsl.rendering.render import arender, render
 from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
 from promptdsl.rendering.result import Rendered, Stage, prefix_report
-from promptdsl.rendering.text.voice import UNTRUSTED_NOTICE
+from promptdsl.rendering.text.strings import UNTRUSTED_NOTICE
 from promptdsl.templates import register_templates
 from promptdsl.tokens import split_text
 from promptdsl.tree.node import Node
@@ -196,6 +197,7 @@ __all__ = [
     "override",
     "prefix_report",
     "read_payload",
+    "read_response",
     "register_model",
     "register_templates",
     "render",

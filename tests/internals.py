@@ -20,10 +20,12 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
+    fence_literals,
+    fence_names,
 )
 from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.config.transformation import LIBRARY, Resolved, fences, literal_fences, resolve
+from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
@@ -44,7 +46,8 @@ from promptdsl.foundation.escaping import (
     title,
 )
 from promptdsl.foundation.files import read_file
-from promptdsl.foundation.frozen import FrozenDict, FrozenList, frozen, thawed
+from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, thawed
+from promptdsl.foundation.frozen import plain as json_plain
 from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
 from promptdsl.foundation.json import (
@@ -56,16 +59,14 @@ from promptdsl.foundation.json import (
     write_deep,
     write_json,
 )
-from promptdsl.foundation.json import plain as json_plain
 from promptdsl.foundation.tables import FORMATS, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.integrations.losses import Crossing
-from promptdsl.messages import CACHES, EMPTY, ERROR_TYPES, Cache, contents
 from promptdsl.messages import conversation_cache as recordings_module
 from promptdsl.messages.blocks import CLASSES, AnyBlock, is_ambiguous
 from promptdsl.messages.conversation_cache import Recording, recorded_before
-from promptdsl.messages.details import KINDS, ROLES, Kind, Role
+from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
 from promptdsl.messages.media.attachment import (
     MAX_BYTES,
     check_url,
@@ -80,6 +81,8 @@ from promptdsl.messages.media.image_size import HEADER, described, image_size
 from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
 from promptdsl.messages.media.source import SOURCE_KEYS
 from promptdsl.messages.message import recalled
+from promptdsl.messages.read_blocks import contents
+from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 from promptdsl.messages.schemas import check_shape, closed, is_closed
 from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
 from promptdsl.providers import registry as targets_module
@@ -115,12 +118,13 @@ from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.turns import OPENING
 from promptdsl.rendering.passes import read as read_module
+from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Waiting, fill
 from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
-from promptdsl.rendering.passes.tools import equip, equipment_of, lost_marks
+from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,
@@ -129,6 +133,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_tokens,
 )
 from promptdsl.rendering.reports.outline import outline
+from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.page import (
     PLAIN,
@@ -136,11 +141,11 @@ from promptdsl.rendering.text.page import (
     Listed,
     Margin,
     Page,
-    Trace,
     deeper,
     margin,
     marked,
 )
+from promptdsl.rendering.text.traced import TracedPage, lower_traced
 from promptdsl.rendering.text.xml import XML
 from promptdsl.templates import (
     Inserted,
@@ -227,6 +232,7 @@ __all__ = [
     "SPOKEN",
     "TARGETS",
     "TESTS",
+    "TEXT_FORMATS",
     "TOOL",
     "WHOLE",
     "WIDEST",
@@ -270,7 +276,7 @@ __all__ = [
     "TemplateSource",
     "TokenFactors",
     "Tokens",
-    "Trace",
+    "TracedPage",
     "Trusted",
     "UsageError",
     "Waiting",
@@ -327,7 +333,8 @@ __all__ = [
     "event_environment",
     "event_text",
     "facts_for",
-    "fences",
+    "fence_literals",
+    "fence_names",
     "field",
     "files_module",
     "fill",
@@ -353,9 +360,10 @@ __all__ = [
     "label",
     "label_of",
     "last_cut",
-    "literal_fences",
     "located",
     "lost_marks",
+    "lower",
+    "lower_traced",
     "make",
     "mapping",
     "margin",

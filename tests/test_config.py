@@ -29,8 +29,8 @@ from tests.internals import (
     Delimiter,
     Delimiters,
     Resolved,
-    fences,
-    literal_fences,
+    fence_literals,
+    fence_names,
     resolve,
 )
 
@@ -652,12 +652,12 @@ OWN = frozenset({"developer", "event", "context", "untrusted", "grounding"})
 def test_fences(options: Any, names: frozenset[str], literals: frozenset[str]) -> None:
     """The fences are the library's own tags and those a configuration sets, literal ones apart."""
     found = resolve([("render", {"delimiters": options})])
-    assert (names, literals) == (fences(found), literal_fences(found))
+    assert (names, literals) == (fence_names(found.delimiters), fence_literals(found.delimiters))
 
 
 def test_fences_of_an_unhashable_configuration() -> None:
     """The fences do not depend on whether a format function can be hashed."""
-    assert OWN == fences(resolve([("render", {"format_block": Unhashable()})]))
+    assert OWN == fence_names(resolve([("render", {"format_block": Unhashable()})]).delimiters)
 
 
 # Errors.

@@ -1,13 +1,19 @@
 """The examples of the documentation: each runs by itself, with what it says it uses."""
 
 import ast
+import doctest
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+import promptdsl
+
 pytest_plugins = ["pytester"]
+
+SHOWN = [name for name in promptdsl.__all__ if ">>>" in (getattr(promptdsl, name).__doc__ or "")]
+"""The public names whose docstrings have an example."""
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -161,3 +167,10 @@ def loaded(code: str) -> set[str]:
     """Return the names that a piece of code reads."""
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
     return {node.id for node in names if isinstance(node.ctx, ast.Load)}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_example_of_a_docstring(name: str) -> None:
+    """The example in the docstring of a public name runs, by itself."""
+    (example,) = doctest.DocTestFinder(recurse=False).find(getattr(promptdsl, name), name, globs={})
+    assert 0 == doctest.DocTestRunner().run(example).failed

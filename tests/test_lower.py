@@ -1,5 +1,6 @@
 """Lower: the finished tree becomes messages."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Block,
     CodeBlock,
+    ContentError,
     Developer,
     Ephemeral,
     Event,
@@ -17,6 +20,7 @@ from promptdsl import (
     History,
     Image,
     ImageBlock,
+    Json,
     JsonBlock,
     Loss,
     MediaError,
@@ -40,8 +44,12 @@ from promptdsl import (
     Value,
     render,
 )
-from tests.errors import this_line
-from tests.renders import comes_to, timeline_of
+from tests.budget.descriptions import Part, built
+from tests.budget.trees import trees
+from tests.errors import raised, this_line
+from tests.internals import TEXT_FORMATS, lower, lower_traced, make, nodes_module
+from tests.renders import comes_to, only_text, timeline_of
+from tests.searching import examples
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -275,6 +283,54 @@ def test_a_lone_surrogate_in_a_recorded_block(
     assert (Loss("content", "a lone surrogate", why, "history", source),) == found.losses
 
 
+# JSON.
+
+
+def deep(levels: int) -> list[Any]:
+    """Return lists in lists."""
+    value: list[Any] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("format", ["markdown", "xml"])
+def test_deep_json_is_text(format: str) -> None:
+    """A value of any depth is written as it is: nothing reads its text back."""
+    found = only_text(System(Json(deep(5_000))), transformation={"format": format})
+    assert "[" * 5_000 + "]" * 5_000 == found.removeprefix("<json>\n").removesuffix("\n</json>")
+
+
+def test_json_is_read_for_who_asks() -> None:
+    """The text of a Json is read back only for a function that is given its value."""
+    broken = make(nodes_module.Json, mask=System(Json(1)).content[0].mask, text="{")
+    assert "{" == only_text(System(broken))
+    error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
+    assert "format_block cannot be given this Json" in error.what
+
+
+def test_json_too_deep_for_a_function() -> None:
+    """A value too deep to be read back is an error with the line of the Json."""
+    value = Json(deep(20_000))
+    line = this_line() - 1
+    error = raised(ContentError, lambda: render(System(value), transformation=ASKED))
+    assert (f"{__file__}:{line}",) == error.at
+    assert "nested too deep" in error.what
+
+
+def test_json_for_a_function() -> None:
+    """A function is given the value that was written, and what it returns is sent."""
+    assert "json [1, null]" == only_text(System(Json([1, None])), transformation=ASKED)
+
+
+def told(block: Block) -> str | None:
+    """Return a JSON block in other words."""
+    return f"json {json.dumps([*block.value])}" if isinstance(block, JsonBlock) else None
+
+
+ASKED = {"format_block": told}
+
+
 # Attachments.
 
 
@@ -318,6 +374,46 @@ def test_the_fast_path_and_the_slow_one() -> None:
         ToolMessage("c", "x", tags=("t",)),
     ]
     assert messages(*plain) == messages(*slow)
+
+
+TITLED = Section("rules", "Be kind.", title="Rules of \u00e9\nhouse")
+PLAIN_TURNS: list[tuple[Any, ...]] = [
+    ("",),
+    ("a",),
+    ("a", "", "\u00e9"),
+    ("\n  a\n  b",),
+    ("\ud800",),
+    (Text("a"), Text("b")),
+    (Text(Value("a")),),
+    (Section("role", "You help."), TITLED, "Bye."),
+    (Section("role", "a\ud800"),),
+    (Section("role", "a", title="\ud800"),),
+    (Section("role", "a", title=Value("b")),),
+    (Section("role", "a", cache=True),),
+    (Section("empty", ""), "a"),
+]
+
+
+@pytest.mark.parametrize("turn", [System, Developer, User, Assistant, Event])
+@pytest.mark.parametrize("content", PLAIN_TURNS)
+def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None:
+    """The fast path says the same of any turn as the walk, and knows as well where it is from."""
+    rendered = render(timeline_of(User("a"), turn(*content), User("b")))
+    tree, config = rendered.stages()[-1].tree, rendered.config
+    fast, _ = lower(tree, forms=TEXT_FORMATS, config=config)
+    walked, _ = lower_traced(tree, forms=TEXT_FORMATS, config=config)
+    assert walked == fast
+    assert [message.sources for message in walked] == [message.sources for message in fast]
+
+
+@examples(100, fast=10)
+@given(trees())
+def test_the_fast_path_and_the_walk_of_any_tree(tree: Part) -> None:
+    """Messages are the same, whether it is noted which part came to which text or not."""
+    rendered = render(built(tree))
+    final, config = rendered.stages()[-1].tree, rendered.config
+    walked, entries = lower_traced(final, forms=TEXT_FORMATS, config=config)
+    assert (rendered.messages, len(walked)) == (walked, entries[-1].messages if entries else 0)
 
 
 @pytest.mark.parametrize("part", [Text, lambda text: Text(Value(text))])

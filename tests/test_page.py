@@ -2,8 +2,8 @@
 
 import pytest
 
-from promptdsl import ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
-from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, Trace, deeper, margin, marked
+from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
+from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, TracedPage, deeper, margin, marked
 from tests.renders import only_text
 
 ITEM = margin("  ", "\n\n")
@@ -189,14 +189,36 @@ def test_a_part_deeper_than_the_widest_margin(wrap: type[List | Quote], mark: st
     assert (mark * 100 + "a", WIDEST + 1, "b") == (first, len(second), second[-1])
 
 
-def test_a_result_is_what_stands_on_the_page_around_it() -> None:
-    """What a result holds is written on a page of its own, and its end there is not its own."""
-    result, image = object(), ImageBlock(MediaSource("url", "https://example.com/a.png"))
-    trace, around, inside = Trace({id(result)}), Page(), Page()
-    around.block(image)
-    trace.begin(result, around, plain=False)
-    inside.put("Held.", PLAIN)
-    trace.end(result, inside)
-    around.block(image)
-    trace.end(result, around)
-    assert {id(result): [image]} == trace.found
+PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (0, 5, [TextBlock("a\n\nb"), PICTURE, TextBlock("c")]),
+        (0, 1, [TextBlock("a")]),
+        (1, 3, [TextBlock("\n\nb")]),
+        (1, 4, [TextBlock("\n\nb"), PICTURE]),
+        (3, 4, [PICTURE]),
+        (4, 5, [TextBlock("c")]),
+        (4, 9, [TextBlock("c")]),
+        (2, 2, []),
+        (3, 3, []),
+        (4, 3, []),
+        (5, 9, []),
+    ],
+)
+def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> None:
+    """A part came to the blocks, and the pieces of them, that it wrote."""
+    page = TracedPage()
+    page.put("a", PLAIN)
+    page.put("b", PLAIN)
+    page.block(PICTURE)
+    page.put("c", PLAIN)
+    page.flush()
+    assert expected == page.between(start, end)
+
+
+def test_a_part_of_an_empty_page() -> None:
+    """A part of a page on which nothing is written came to nothing."""
+    assert [] == TracedPage().between(0, 0)

@@ -23,8 +23,10 @@ from promptdsl import (
     ToolUseBlock,
     User,
     read_payload,
+    read_response,
     render,
 )
+from tests.errors import lines_of, raised
 from tests.internals import TARGETS
 from tests.providers.recorder import (
     CHAT_REPLY,
@@ -168,7 +170,7 @@ def block(message: Message, kind: type) -> Any:
 @every_reply
 def test_a_call(provider: str, form: Any) -> None:
     """A call comes back with its name, its input and its id, whoever's object it is in."""
-    said = Message.from_response(form(provider, REPLIES[provider]))
+    said = read_response(form(provider, REPLIES[provider]))
     call = block(said, ToolUseBlock)
     assert ("assistant", "recorded", "find", {"q": "x"}) == (
         said.role,
@@ -184,15 +186,15 @@ def test_a_call(provider: str, form: Any) -> None:
 def test_the_dictionary_form(provider: str) -> None:
     """The dictionary of a response, and its body, say the same as the object."""
     reply = as_object(provider, REPLIES[provider])
-    said = Message.from_response(reply)
+    said = read_response(reply)
     data = reply.model_dump(mode="json", exclude_none=True)
-    assert [said, said] == [*map(Message.from_response, (data, REPLIES[provider]))]
+    assert [said, said] == [*map(read_response, (data, REPLIES[provider]))]
 
 
 @every_reply
 def test_it_goes_back(provider: str, form: Any) -> None:
     """A reply goes back into the conversation in one call, with its reasoning."""
-    said = Message.from_response(form(provider, REPLIES[provider]))
+    said = read_response(form(provider, REPLIES[provider]))
     call = block(said, ToolUseBlock)
     prompt = Timeline(
         Tool(name="find"), User("Hi."), History([said]), ToolMessage(call.id, "r"), User("So?")
@@ -213,7 +215,7 @@ COUNTS = {
 @pytest.mark.parametrize("provider", COUNTS)
 def test_what_was_counted(provider: str) -> None:
     """The counts have the same names everywhere, and input is all that was read."""
-    usage = Message.from_response(REPLIES[provider]).token_usage
+    usage = read_response(REPLIES[provider]).token_usage
     assert COUNTS[provider] == dict(usage or {})
 
 
@@ -232,7 +234,7 @@ def test_what_was_counted(provider: str) -> None:
 )
 def test_why_a_model_stopped(provider: str, reply: Any, reason: str, form: Any) -> None:
     """The reasons have the same names everywhere."""
-    assert reason == Message.from_response(form(provider, reply)).finish_reason
+    assert reason == read_response(form(provider, reply)).finish_reason
 
 
 @pytest.mark.parametrize(
@@ -247,12 +249,12 @@ def test_why_a_model_stopped(provider: str, reply: Any, reason: str, form: Any) 
 )
 def test_why_a_model_stopped_elsewhere(reply: object, reason: str) -> None:
     """So have those of other bodies; an unknown reason is the provider's own."""
-    assert reason == Message.from_response(reply).finish_reason
+    assert reason == read_response(reply).finish_reason
 
 
 def test_reasoning_comes_back_signed() -> None:
     """Reasoning keeps its signature and whose it is."""
-    thought = block(Message.from_response(REPLIES["anthropic"]), ReasoningBlock)
+    thought = block(read_response(REPLIES["anthropic"]), ReasoningBlock)
     assert ("Hm.", "c2ln", "anthropic") == (thought.text, thought.signature, thought.origin)
 
 
@@ -268,7 +270,7 @@ def test_what_the_sdk_parsed() -> None:
     from openai.types.chat import ParsedChatCompletion
 
     data = chat(content='{"name": "Oslo"}', parsed=City(name="Oslo"))
-    said = Message.from_response(ParsedChatCompletion[City].model_validate(data))
+    said = read_response(ParsedChatCompletion[City].model_validate(data))
     assert {"name": "Oslo"} == said.structured_output
 
 
@@ -276,7 +278,7 @@ def test_what_the_sdk_parsed() -> None:
 def test_an_answer_of_a_client_in_a_form(form: Any) -> None:
     """Where the SDK parsed no answer, its text is read as JSON."""
     reply = form("openai", chat(content='{"name": "Oslo"}'))
-    assert {"name": "Oslo"} == Message.from_response(reply, structured=True).structured_output
+    assert {"name": "Oslo"} == read_response(reply, structured=True).structured_output
 
 
 @pytest.mark.parametrize(
@@ -291,14 +293,14 @@ def test_an_answer_of_a_client_in_a_form(form: Any) -> None:
 )
 def test_an_answer_in_a_form(reply: object) -> None:
     """Where no SDK parsed an answer, its text is read as JSON."""
-    said = Message.from_response(reply, structured=True)
+    said = read_response(reply, structured=True)
     assert {"name": "Oslo"} == said.structured_output
 
 
 @every_form
 def test_no_answer_yet(form: Any) -> None:
     """A message that only calls tools has no answer to read."""
-    said = Message.from_response(form("openai", REPLIES["openai"]), structured=True)
+    said = read_response(form("openai", REPLIES["openai"]), structured=True)
     assert (None, 1) == (said.structured_output, len(said.calls))
 
 
@@ -307,7 +309,17 @@ def test_an_answer_in_no_form(form: Any) -> None:
     """An answer that is no JSON is refused, with why the model stopped."""
     reply = form("openai", chat("length", content='{"name'))
     with pytest.raises(DataError, match=r"no JSON \(finish_reason 'length'\): '\{\"name'"):
-        Message.from_response(reply, structured=True)
+        read_response(reply, structured=True)
+
+
+@pytest.mark.parametrize("reply", [chat(content="Rain."), {"id": "x"}, None])
+def test_a_refused_reply_names_the_line(reply: object) -> None:
+    """An answer that is no JSON, and what is no response, are refused with the author's line."""
+
+    def read() -> Message:
+        return read_response(reply, structured=True)
+
+    assert lines_of(read, 1) == raised(DataError, read).at
 
 
 def test_only_the_first_choice() -> None:
@@ -315,7 +327,7 @@ def test_only_the_first_choice() -> None:
     data = chat()
     other = {"role": "assistant", "content": "Sun."}
     data["choices"].append({**data["choices"][0], "index": 1, "message": other})
-    assert (TextBlock("Rain."),) == Message.from_response(data).content
+    assert (TextBlock("Rain."),) == read_response(data).content
 
 
 @pytest.mark.parametrize(
@@ -325,14 +337,14 @@ def test_only_the_first_choice() -> None:
 def test_no_response(data: dict[str, Any]) -> None:
     """What is no response is refused by name."""
     with pytest.raises(DataError):
-        Message.from_response(data)
+        read_response(data)
 
 
 @pytest.mark.parametrize("value", [None, "x", 1, ["x"], object()])
 def test_no_object(value: object) -> None:
     """What is no mapping, nor an object of an SDK, is refused by name."""
     with pytest.raises(DataError, match="dictionary"):
-        Message.from_response(value)
+        read_response(value)
 
 
 JSON = st.recursive(
@@ -363,7 +375,7 @@ def test_any_data_is_read_or_refused(data: dict[str, Any]) -> None:
 
 def _read(data: object) -> str:
     try:
-        return Message.from_response(data).role
+        return read_response(data).role
     except DataError:
         return "refused"
 

@@ -3,67 +3,120 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
-from promptdsl.budget.limits import limited, still_cut
+from promptdsl.budget.limits import Cut, limited, still_cut
 from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
 from promptdsl.budget.places import hollow, reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
-from promptdsl.foundation.errors import BudgetError
-from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Reserve
+from promptdsl.foundation.errors import BudgetError, PromptError
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.nodes import Recorded, Reserve, among_turns
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""
 
 
-class Sent(Protocol):
-    """What a tree came to."""
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens it is, as it is sent."""
-        ...
+S = TypeVar("S")
 
 
-S = TypeVar("S", bound=Sent)
+Told = Callable[[], tuple[Dropped, ...]]
+"""A function that lists what had to be dropped, in the order it was written."""
 
 
 def fit(
-    tree: Node, budget: Budget, measure: Measure, send: Callable[[Node, bool], S]
-) -> tuple[Callable[[], tuple[Dropped, ...]], S]:
-    """Return what tells what had to be dropped for a tree to fit, and what the rest came to.
+    tree: Node,
+    budget: Budget,
+    measure: Measure,
+    send: Callable[[Node, bool], S],
+    *,
+    tokens: Callable[[S], int],
+) -> tuple[Told, S]:
+    """Return what lists the parts that had to go for a tree to fit, and the rest as it is sent.
 
-    ``send`` runs a tree through the passes and its adapter; it is told whether anything is missing.
-    Raises :class:`BudgetError` when what has to stay is too much.
+    ``send`` takes a tree and whether anything is missing in it; ``tokens`` counts what it returned.
+    The whole is tried first; what may go is planned only when that is too long. Raises
+    :class:`BudgetError` when what has to stay is too much.
     """
     read, cut = limited(tree, measure)
+    whole = settled(read)
+    left = still_cut(cut, whole)
     total = budget.of(measure.facts.window, measure.facts.model)
     if total is None:
-        whole = settled(read)
-        left = still_cut(cut, whole)
         return (lambda: left), send(whole, bool(left))
     limit = total - budget.reserve - reserved(read)
     _check_reserves(read, budget, total)
+
+    def attempt(part: Node, missing: bool) -> tuple[S, int]:
+        """Send a part; return it, and how many tokens it is over the limit."""
+        sent = send(part, missing)
+        return sent, tokens(sent) - limit
+
+    over = None
+    if may_fit(whole, limit):
+        try:
+            sent, over = attempt(whole, bool(left))
+        except PromptError:
+            pass  # what is wrong may be in what has to go
+        else:
+            if over <= 0:
+                return (lambda: left), sent
     plan = Plan(read, measure)
     need = plan.total + frame_tokens(read, measure) - limit
-    if need <= total // STEPS:
+    return _dropping(plan, cut, attempt, (need, over, total // STEPS, limit))
+
+
+def _dropping(
+    plan: Plan,
+    cut: Cut,
+    attempt: Callable[[Node, bool], tuple[S, int]],
+    tokens: tuple[int, int | None, int, int],
+) -> tuple[Told, S]:
+    """Drop more and more until the rest fits.
+
+    ``tokens`` are those that have to go by the plan, those the whole is over if it was tried, those
+    by which the cut of a conversation moves, and the limit.
+    """
+    need, over, step, limit = tokens
+    if need <= step:
         need = 0  # turns that merge are less than each by itself: all of it may fit
+    saved = 0
     while True:
         # What is around the messages is only known when they are sent: before giving up, try.
-        fitted = plan.fit(min(need, plan.spare), total // STEPS)
-        left = still_cut(cut, fitted.tree)
-        sent = send(fitted.tree, bool(left or fitted.saved))
-        short = sent.tokens - limit
-        if short <= 0:
-            return partial(_all_dropped, left, fitted), sent
+        if need or over is None:
+            fitted = plan.fit(min(need, plan.spare), step)
+            left, saved = still_cut(cut, fitted.tree), fitted.saved
+            sent, over = attempt(fitted.tree, bool(left or saved))
+            if over <= 0:
+                return partial(_all_dropped, left, fitted), sent
         if need >= plan.spare:
-            raise _too_much(plan, limit, sent.tokens, tools_frame_of(read, measure))
-        if not need and measure.facts.binds_reasoning:
-            short = 1  # as soon as anything goes, reasoning does
-        need = _more(plan, need, short, (fitted.saved, total // STEPS))
+            raise _too_much(plan, limit, limit + over)
+        if not need and plan.measure.facts.binds_reasoning:
+            over = 1  # as soon as anything goes, reasoning does
+        need = _more(plan, need, over, (saved, step))
+
+
+CHARACTERS = 6
+"""How many characters a token has at most, on average: ordinary text has about four."""
+
+
+def may_fit(tree: Node, limit: int) -> bool:
+    """Return whether a tree is worth trying whole: not where it has far too many characters.
+
+    It is a guess that saves time, and nothing depends on it: what is planned is tried, too.
+    """
+    room = limit * CHARACTERS
+    for one in among_turns(tree):
+        if isinstance(one, Recorded):
+            room -= sum(len(said.plain or "") for said in one.items)
+        elif not isinstance(one, str):
+            texts = [child for node, _ in walk(one) for child in node.content if type(child) is str]
+            room -= sum(map(len, texts))
+        if room < 0:
+            return False
+    return True
 
 
 PATIENCE = 50
@@ -100,7 +153,8 @@ def _check_reserves(tree: Node, budget: Budget, total: int) -> None:
         )
 
 
-def _too_much(plan: Plan, limit: int, required: int, tools: int) -> BudgetError:
+def _too_much(plan: Plan, limit: int, required: int) -> BudgetError:
+    tools = tools_frame_of(plan.root, plan.measure)
     needed: list[Needed] = [*plan.needed()]
     if tools:
         needed.append(Needed("what the model is told of tools", tools, None))

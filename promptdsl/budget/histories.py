@@ -12,12 +12,13 @@ from typing import Any
 import attrs
 
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, calls_in
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Conversation, Recorded
-from promptdsl.tree.rewrite import cut, with_content
+from promptdsl.tree.recorded import cut
+from promptdsl.tree.rewrite import with_content
 
 
 @attrs.frozen
@@ -45,12 +46,14 @@ class Spoken:
         return min((*self.starts[:1], *self.answers[:1], self.count))
 
 
-def heard(messages: Sequence[Message], before: Spoken) -> Spoken:
+def heard(messages: Sequence[Message], before: Spoken | None = None) -> Spoken:
     """Return where messages begin anew, going on from what is known of the first of them.
 
     An exchange starts at a user turn that holds no result, has no call open before it and does not
     follow another user turn.
     """
+    if before is None or before.count > len(messages):
+        before = Spoken()
     starts: list[int] = []
     answers: list[int] = []
     waiting: frozenset[str] | set[str] = before.open

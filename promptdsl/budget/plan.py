@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
-from promptdsl.budget.histories import Cuts, Spoken, cuts_of, heard
+from promptdsl.budget.histories import Cuts, cuts_of, heard
 from promptdsl.budget.measure import Measure
 from promptdsl.budget.pairs import last_question, pair_units
 from promptdsl.budget.places import Place, changed, settled
@@ -16,6 +16,7 @@ from promptdsl.budget.units import Past
 from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Conversation, Group, Recorded
+from promptdsl.tree.recorded import remember
 
 
 @attrs.frozen(eq=False)
@@ -39,6 +40,8 @@ class Plan:
     """
 
     def __init__(self, root: Node, measure: Measure) -> None:
+        self.root = root
+        self.measure = measure
         self._scan = scan(root, measure)
         self.total = sum(entry.tokens for entry in self._scan.entries)
         _cut_histories(self._scan)
@@ -97,23 +100,11 @@ def _cuts(entry: Entry, measure: Measure, *, required: bool, answers: bool) -> C
     node: Conversation = entry.place.node
     if len(node.content) == 1 and isinstance(node.content[0], Recorded):
         tokens: Sequence[int] = measure.messages(node.content[0])
-        known = _heard(node.content[0])
+        known = remember(node.content[0], heard, heard)
     else:
         tokens = [*chain.from_iterable(_tokens(one, measure) for one in node.content)]
-        known = heard([*chain.from_iterable(map(_said, node.content))], Spoken())
+        known = heard([*chain.from_iterable(map(_said, node.content))])
     return cuts_of(node, tokens, known, required=required, answers=answers)
-
-
-def _heard(run: Recorded) -> Spoken:
-    """Return where a run begins anew, going on from what was found the last time."""
-    known = getattr(run, "known", None)
-    before = Spoken() if known is None else known.found.get(heard, Spoken())
-    if before.count > len(run.items):
-        before = Spoken()
-    found = heard(run.items, before)
-    if known is not None:
-        known.found = {**known.found, heard: found}
-    return found
 
 
 def _tokens(one: Node, measure: Measure) -> Sequence[int]:

@@ -9,7 +9,8 @@ from promptdsl.components.scope import OPENED, check_owner, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages import CLASSES, UnknownBlock
+from promptdsl.messages import UnknownBlock
+from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Node, label, make, named_label

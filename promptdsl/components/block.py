@@ -19,6 +19,7 @@ from promptdsl.tree.masks import (
     CALL,
     CLOSED,
     DEEP,
+    FAILED,
     FRAGMENT,
     HAPPENING,
     HOLLOW,
@@ -53,6 +54,7 @@ TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
 """What stands in no part that is one text."""
 
 NOT_OPEN = ~OPEN
+UNFINISHED = OPEN | FAILED | BARE
 UNSETTLED = BUSY | BARE | TEXT
 SHOWN = SURFACE | DEEP
 
@@ -286,7 +288,8 @@ def _shows_others(node: Node) -> bool:
 def finish(component: Any) -> Node:
     """Return the node of a component, freezing it at its first use."""
     if component._node is not type(component):
-        check_finished(component, component)
+        if component.mask & UNFINISHED:
+            check_finished(component, component)
         component.__class__ = component._node
     return cast("Node", component)
 

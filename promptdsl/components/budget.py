@@ -9,7 +9,7 @@ from promptdsl.components.block import TEXT_FORBIDS, Block, Written, advice_for,
 from promptdsl.components.options import check_count, check_priority, refuse_options
 from promptdsl.components.scope import misplaced, place
 from promptdsl.foundation.errors import OptionError, PromptError, nearest
-from promptdsl.foundation.json import exact
+from promptdsl.foundation.unicode import exact
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import BARE, BUSY, CACHE, FRAGMENT, HOLLOW, NAMED, SECTION, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label

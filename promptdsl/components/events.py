@@ -8,8 +8,9 @@ from promptdsl.components.block import Written
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.escaping import data_text
-from promptdsl.foundation.json import ABSENT, exact
+from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.trusted import Trusted
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import HAPPENING, bits

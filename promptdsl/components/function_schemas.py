@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from promptdsl.components.type_schemas import NEEDED, check_installed, type_schema
 from promptdsl.foundation.errors import ContentError, PromptError
-from promptdsl.foundation.json import frozen
+from promptdsl.foundation.frozen import frozen
 
 _MISSING = inspect.Parameter.empty
 

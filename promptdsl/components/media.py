@@ -10,8 +10,8 @@ from promptdsl.components.block import Written
 from promptdsl.components.options import unknown_option
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
-from promptdsl.foundation.json import exact
 from promptdsl.foundation.source import author
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.media_type import Kind
@@ -282,13 +282,13 @@ def _word(component: Attachment, name: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         what = f"{type(component).__name__}({name}={value!r})"
         raise OptionError(what, fix="write a string", at=(component.source,))
-    return cast("str | None", exact(value))
+    return exact(value)
 
 
 def _text(component: Attachment, given: object, needed: str) -> str:
     if not isinstance(given, str):
         raise _wrong(component, f"{needed}, a string", given)
-    return cast("str", exact(given))
+    return exact(given)
 
 
 def _path(component: Attachment, given: object) -> str:

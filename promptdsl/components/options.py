@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Any, cast
 
 from promptdsl.foundation.errors import OptionError, nearest
-from promptdsl.foundation.json import exact, frozen
-from promptdsl.messages import EMPTY
+from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
 from promptdsl.tree.node import DEFAULTS, Options, implied, label
 

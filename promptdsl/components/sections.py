@@ -20,8 +20,8 @@ from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, OptionError, ScopeError, nearest
 from promptdsl.foundation.escaping import text_of
-from promptdsl.foundation.json import exact
 from promptdsl.foundation.source import author
+from promptdsl.foundation.unicode import exact
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, NAMED, NOTE, SECTION, bits
 from promptdsl.tree.node import Node, Options, label, make

@@ -13,9 +13,9 @@ from promptdsl.components.options import refuse_options
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.foundation.escaping import data_text, text_of
-from promptdsl.foundation.json import exact
 from promptdsl.foundation.tables import FORMATS
 from promptdsl.foundation.trusted import Trusted
+from promptdsl.foundation.unicode import exact
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import DEFAULTS, Node, named_label
@@ -76,7 +76,7 @@ def _format(format: object) -> str | None:
     name = format if isinstance(format, str) else ""
     if name not in FORMATS:
         raise OptionError(f"Table(format={format!r})", fix=nearest(name, FORMATS))
-    return cast("str", exact(name))
+    return exact(name)
 
 
 def _check_names(table: Table) -> None:

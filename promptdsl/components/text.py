@@ -22,8 +22,8 @@ from promptdsl.components.scope import OPENED, join, place
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
-from promptdsl.foundation.json import exact
 from promptdsl.foundation.source import author
+from promptdsl.foundation.unicode import exact
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import BUSY, HOLLOW
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Never, cast
+from typing import TYPE_CHECKING, Any, Never
 
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.block import (
@@ -18,8 +18,11 @@ from promptdsl.components.block import (
 from promptdsl.components.options import TURN_OPTIONS, refuse_options
 from promptdsl.components.scope import OPENED, join, place
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError, nearest
-from promptdsl.foundation.json import exact, write_json
-from promptdsl.messages import ERROR_TYPES, ReasoningBlock, tool_use_block
+from promptdsl.foundation.json import write_json
+from promptdsl.foundation.unicode import exact
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import ERROR_TYPES
+from promptdsl.messages.unchecked import tool_use_block
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
@@ -72,7 +75,7 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
             at=(component.source,),
         )
     if isinstance(input, str):
-        return cast("str", exact(input))
+        return exact(input)
     if not isinstance(input, Mapping):
         raise ContentError(
             f"the input of a tool call is a mapping, not {type(input).__name__}",
@@ -110,7 +113,8 @@ class Reasoning(Written, nodes.Reasoning):
         self.mask = _CALL
         self.options = DEFAULTS
         refuse_options(self, options, ("signature", "encrypted", "origin"))
-        given = {"text": text, "signature": signature, "encrypted": encrypted, "origin": origin}
+        given: dict[str, Any] = {"text": text, "signature": signature}
+        given |= {"encrypted": encrypted, "origin": origin}
         for name, value in given.items():
             if not isinstance(value, str) and (name == "text" or value is not None):
                 raise ContentError(

@@ -15,7 +15,9 @@ from promptdsl.components.options import refuse_options
 from promptdsl.components.scope import place
 from promptdsl.components.type_schemas import type_schema
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
-from promptdsl.foundation.json import ABSENT, exact, plain
+from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
 from promptdsl.tree import nodes
@@ -181,7 +183,7 @@ def _named(name: str | None) -> str:
 
 def _text(option: str, value: object) -> str | None:
     if value is None or isinstance(value, str):
-        return cast("str | None", exact(value))
+        return exact(value)
     raise OptionError(f"{option}={value!r}", fix="write a string")
 
 

@@ -16,7 +16,7 @@ from promptdsl.components.block import (
 )
 from promptdsl.components.options import TURN_OPTIONS, at_priority
 from promptdsl.components.scope import OPENED, join
-from promptdsl.messages.details import Role
+from promptdsl.messages.roles import Role
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import (
     BARE,

@@ -1,4 +1,4 @@
-"""The chat template of an open model: a Jinja text, and what it prints that no message says."""
+"""The chat template of an open model: a Jinja text, and the special tokens it prints."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
-from promptdsl.foundation.json import EMPTY, frozen
+from promptdsl.foundation.frozen import EMPTY, frozen
 
 TOKENS = ("bos_token", "eos_token")
 """The tokens of a tokenizer that have a field of their own."""
@@ -18,7 +18,7 @@ MAX_SOURCE = 1_000_000
 """Characters of a template."""
 
 RESERVED = frozenset((*TOKENS, "messages", "tools", "add_generation_prompt", "strftime_now"))
-"""What a template is given of the prompt, and what has a field of its own."""
+"""The variables of a template that come from the prompt, or have a field of their own."""
 
 
 def _variables(given: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ import attrs
 
 @attrs.frozen(cache_hash=True)
 class Delimiter:
-    """What stands around a text.
+    """The two ends of a fence.
 
     ``default`` is a tag that takes attributes, ``open`` being its form without any; ``pair`` is two
     texts, ``prefix`` is ``open`` alone, ``none`` is nothing.
@@ -32,8 +32,8 @@ class Delimiter:
 
     @property
     def literals(self) -> tuple[str, ...]:
-        """The ends that are no tag: text inside is guarded against them as they are written."""
-        # Without what is blank around them: the line ends beside a text could complete it.
+        """The ends that are not tags; text inside is guarded against them as they are written."""
+        # Without the blanks around them, as the line ends beside a text could complete one.
         return (
             () if self.is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
         )
@@ -71,7 +71,7 @@ class Delimiters:
         return (*(self.for_event(type) for type in EVENT_TYPES), self.ephemeral)
 
     def for_event(self, type: str) -> Delimiter:
-        """Return the delimiter of a type of event block; a type of no event counts as text."""
+        """Return the delimiter of a type of event block; any other type counts as text."""
         return cast("Delimiter", getattr(self, type if type in EVENT_TYPES else "text"))
 
 
@@ -93,5 +93,5 @@ def fence_names(delimiters: Delimiters) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=128)
 def fence_literals(delimiters: Delimiters) -> frozenset[str]:
-    """Return the ends of all delimiters that are no tags, as they are written."""
+    """Return the ends of all delimiters that are not tags, as they are written."""
     return frozenset(text for delimiter in delimiters.all for text in delimiter.literals)

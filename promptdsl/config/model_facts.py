@@ -1,4 +1,4 @@
-"""The facts that can be stated of a model, and the check of each."""
+"""The facts about a model that can be stated, and the check of each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
@@ -11,20 +11,20 @@ from promptdsl.foundation.errors import OptionError, nearest
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
-"""What one layer says of the roles: ``("event", role)`` and ``("ephemeral", role)``."""
+"""The roles one layer sets: ``("event", role)`` and ``("ephemeral", role)``."""
 
 MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
 ImageFormula: TypeAlias = Literal[
     "tiles-512", "patches-32", "patches-28", "tiles-258", "resolution"
 ]
-"""How many tokens a picture is: OpenAI's tiles and patches, Claude's patches, Gemini 2's tiles, or
+"""The tokens of a picture: OpenAI's tiles and patches, Claude's patches, Gemini 2's tiles, or
 by media resolution (Gemini 3)."""
 
 
 class TokenFactors(NamedTuple):
-    """How many tokens of a model one token of o200k_base is, where its own encoding is not public.
+    """The tokens of a model to one token of o200k_base, where its own encoding is not public.
 
-    What is usual, and what is enough for nearly every text; for text in ASCII and in other scripts.
+    Typical, and enough for nearly every text; for text in ASCII and in other scripts.
     """
 
     typical: float
@@ -34,7 +34,7 @@ class TokenFactors(NamedTuple):
 
 
 class Facts(TypedDict, total=False):
-    """What can be said of a model; :class:`ModelFacts` says what each of these means."""
+    """The facts about a model that can be stated; :class:`ModelFacts` explains each."""
 
     event_role: MappedRole
     ephemeral_role: MappedRole
@@ -65,7 +65,7 @@ class Facts(TypedDict, total=False):
 
 @attrs.frozen(cache_hash=True)
 class ModelFacts:
-    """What a target can take. ``known`` is whether a pattern matched the model's name."""
+    """The abilities of a target. ``known`` is whether a pattern matched the model's name."""
 
     provider: str | None = None
     model: str | None = None
@@ -79,7 +79,7 @@ class ModelFacts:
     instructions: bool = False
     """Whether an instruction in mid-conversation has a native form."""
     result_instructions: bool = True
-    """Whether it may stand directly behind the result of a tool."""
+    """Whether it may follow the result of a tool directly."""
     names: bool = False
     """Whether a message may carry a speaker's name."""
     prefill: bool = False
@@ -87,11 +87,11 @@ class ModelFacts:
     cache_marks: bool = False
     """Whether the request can carry cache marks."""
     answer_marks: bool = False
-    """Whether one may stand on what the model said."""
+    """Whether the answers of the model may carry one."""
     tool_marks: bool = False
-    """Whether one may stand behind a tool."""
+    """Whether tools may carry one."""
     cache_minimum: int | None = None
-    """How many tokens a prompt needs to be cached; ``None`` where it is not known."""
+    """The tokens a prompt needs to be cached; ``None`` where it is not known."""
     binds_reasoning: bool = False
     """Whether reasoning is bound to the exact bytes before it."""
     signatures: bool = False
@@ -107,24 +107,24 @@ class ModelFacts:
     result_media: bool = False
     """Whether the result of a tool may hold attachments."""
     image_tokens: ImageFormula | None = None
-    """The formula of how many tokens a picture is; ``None`` where it is not known."""
+    """The formula of a picture's tokens; ``None`` where it is not known."""
     encoding: str | None = None
     """The model's encoding, as tiktoken calls it; ``None`` where it is not public or not known."""
     token_factors: TokenFactors | None = None
-    """What o200k_base counts is multiplied by these; ``None`` where ``encoding`` says it exactly,
-    for a model of OpenAI, and for none."""
+    """The counts of o200k_base are multiplied by these; ``None`` where ``encoding`` is exact, for a
+    model of OpenAI, and without a model."""
     window: int | None = None
-    """How many tokens of input the model takes; ``None`` where it is not known."""
+    """The tokens of input the model takes; ``None`` where it is not known."""
     output: int | None = None
-    """How many tokens the model answers with at most; ``None`` where it is not known."""
+    """The tokens of the longest answer; ``None`` where it is not known."""
     template: ChatTemplate | None = attrs.field(default=None, hash=False)
     """The chat template of an open model; ``None`` where it is not known."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
-    """Which layer said which role: the provider's default, then the model's own."""
+    """The roles that each layer sets: the provider's defaults, then the model's own."""
 
     @property
     def label(self) -> str:
-        """How sure this is: the name of a known model, else whose careful defaults these are."""
+        """The name of a known model, else the provider whose careful defaults these are."""
         if self.provider is None:
             return "no target"
         if self.known:
@@ -136,7 +136,7 @@ class ModelFacts:
         """Return the configuration layers of this target, the provider's before the model's.
 
         Each is a name and a plain configuration, such as ``("provider anthropic",
-        {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that says
+        {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that sets
         nothing is left out, so without a provider there is none.
         """
         return tuple((name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers)
@@ -164,7 +164,7 @@ def _kept(name: str, value: Any) -> Any:
 
 
 Check: TypeAlias = Callable[[Any], str | None]
-"""A function of a value, which returns what to write instead, ``None`` for one that is right."""
+"""Returns what to write instead of a value, ``None`` for a value that is right."""
 
 
 def _flag(value: object) -> str | None:
@@ -182,9 +182,9 @@ def _text(value: object) -> str | None:
 
 
 def _factors(value: object) -> str | None:
-    """See to it that other scripts count no less than ASCII, so that no letter makes a text less.
+    """Check that other scripts count no less than ASCII, so that no letter makes a text shorter.
 
-    And that what must fit is no less than what is usual.
+    Nor may the factors that must fit be less than the typical ones.
     """
     if value is None:
         return None
@@ -216,7 +216,7 @@ def _kinds(value: object) -> str | None:
 
 
 def _template(value: object) -> str | None:
-    """Leave it to :class:`ChatTemplate`, which reads it too."""
+    """Leave the check to :class:`ChatTemplate`, which reads the value too."""
 
 
 FACT_CHECKS: Mapping[str, Check] = {
@@ -234,4 +234,4 @@ FACT_CHECKS: Mapping[str, Check] = {
     "token_factors": _factors,
     "template": _template,
 }
-"""The facts, each with what its values have to be."""
+"""The check of each fact."""

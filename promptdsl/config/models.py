@@ -1,8 +1,7 @@
 """Facts about models and providers, found by name in ``models.toml`` and in what users add."""
 
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
@@ -11,15 +10,17 @@ from typing import Any
 import attrs
 
 from promptdsl.config.model_facts import FACT_CHECKS, ModelFacts, Roles, TokenFactors
+from promptdsl.config.model_names import bare_name, is_called, is_family, is_named
 from promptdsl.foundation.errors import TargetError, nearest
-from promptdsl.foundation.json import EMPTY
+from promptdsl.foundation.frozen import EMPTY
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
-    """Return what is known of a model and a provider; either may be ``None``.
+    """Return the facts about a model and a provider; either may be ``None``.
 
-    The provider given wins; of a model that belongs to another one it takes what holds there too.
-    With only a model, its name tells the provider. What nobody knows gets the careful defaults.
+    The provider given wins; of a model that belongs to another one it takes the facts that hold
+    there too. With only a model, its name tells the provider. An unknown model gets the careful
+    defaults.
     Raises :class:`TargetError` for a provider that has no adapter.
     """
     if provider is not None:
@@ -29,7 +30,7 @@ def facts_for(model: str | None, provider: str | None) -> ModelFacts:
 
 @attrs.frozen(eq=False)
 class ModelEntry:
-    """What is said of the models of one name. ``on`` are facts that hold on another provider."""
+    """The facts of the models of one name; ``on`` are those that hold on another provider only."""
 
     name: str
     provider: str
@@ -37,26 +38,15 @@ class ModelEntry:
     on: Mapping[str, Mapping[str, Any]] = EMPTY
 
 
-@attrs.frozen(eq=False)
-class _Added:
-    """What users have added, by pattern. Never changed: the next one takes its place."""
-
-    entries: Mapping[str, ModelEntry] = EMPTY
-
-
-_CHANGING = Lock()
-_added = _Added()
-
-
 @lru_cache(maxsize=1024)
-def _look_up(model: str | None, provider: str | None, added: _Added) -> ModelFacts:
+def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelFacts:
     entries = _entries(model or "", added)
-    target = provider or _owner(_bare(model or ""), entries)
+    target = provider or _owner(bare_name(model or ""), entries)
     if target is None:
         unknown = _counting(model, entries, _OPEN) if model else {}
         return ModelFacts(model=model, **unknown)
-    said = [(f"model {entry.name}", _holding(entry, target)) for entry in entries]
-    models = [(layer, facts) for layer, facts in said if facts is not None]
+    held = [(f"model {entry.name}", _holding(entry, target)) for entry in entries]
+    models = [(layer, facts) for layer, facts in held if facts is not None]
     layers = [(f"provider {target}", _stated(_providers()[target])), *models]
     roles = [(layer, _roles(facts)) for layer, facts in layers]
     stated: dict[str, Any] = {key: value for _, facts in layers for key, value in facts.items()}
@@ -73,7 +63,7 @@ def _look_up(model: str | None, provider: str | None, added: _Added) -> ModelFac
 
 
 def _holding(entry: ModelEntry, target: str) -> Mapping[str, Any] | None:
-    """Return what an entry says of a target, ``None`` when nothing of it holds there."""
+    """Return the facts of an entry that hold on a target, ``None`` when none do."""
     if entry.provider == target:
         return entry.facts
     table = _providers()[target]
@@ -87,16 +77,17 @@ def _holding(entry: ModelEntry, target: str) -> Mapping[str, Any] | None:
 
 
 _OPEN = "openai_compatible"
-"""Whose models a name that nobody knows is counted like."""
+"""The provider that counts for an unknown model without a target."""
 
 
 def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> dict[str, Any]:
-    """Return how a model counts, if no encoding is stated: that goes with its name, not the target.
+    """Return the token factors of a model without a stated encoding, or the encoding of its words.
 
-    What is said of the model goes first, then a word of its name, then the target.
+    They go with its name rather than with the target: the facts of the model come first, then a
+    word of its name, then the target.
     """
     name = model.lower()
-    words = (table for table in _tables()["vocabularies"] if _is_named(name, table["words"]))
+    words = (table for table in _tables()["vocabularies"] if is_named(name, table["words"]))
     said = (*(entry.facts for entry in reversed(entries)), *words, _providers()[target])
     found: Mapping[str, Any] = next(
         (facts for facts in said if "token_factors" in facts or "words" in facts), EMPTY
@@ -108,11 +99,6 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> dict[
 
 
 _WITH = {"words", "encoding"}
-
-
-def _is_named(name: str, words: Sequence[str]) -> bool:
-    """Return whether one of some words stands in a name, not as a part of a longer word."""
-    return any(re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", name) for word in words)
 
 
 def _roles(facts: Mapping[str, Any]) -> Roles:
@@ -155,50 +141,22 @@ def _stated(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# Names.
-
-_PREFIX = re.compile(
-    r"(?:.*/)?(?:(?:[a-z-]+\.)?(?:(?:anthropic|openai)\.|(?=amazon\.)))?", re.DOTALL
-)
-"""What gateways and clouds write before a name: ``openrouter/anthropic/``, ``us.anthropic.``. The
-name of a model of Amazon begins with ``amazon.``: without it, others have models called so."""
-
-_TUNED = re.compile(r"ft:([^:]+):.*", re.DOTALL)
-"""A fine-tuned model names the one it was made of: ``ft:gpt-4o-2024-08-06:organisation::id``."""
-
-_SUFFIX = re.compile(
-    r"(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3,4}|latest|default|v\d+"
-    r"|(?:preview|exp)(?:-\d{2}-\d{2}(?:\d{2})?)?))*(?::\w+)*",
-    re.ASCII,
-)
-"""A date or a version: ``-20261001``, ``@20261001``, ``-2026-10-01``, ``-0613``, ``-001``,
-``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are not: they are
-another model."""
+# The entries of a name.
 
 
-def _bare(model: str) -> str:
-    name = _PREFIX.sub("", model, count=1)
-    tuned = _TUNED.fullmatch(name)
-    return tuned[1] if tuned else name
-
-
-def _entries(model: str, added: _Added) -> tuple[ModelEntry, ...]:
-    """Return what the longest pattern that matches says: what comes with promptdsl goes first."""
-    names = (model, _bare(model))
+def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
+    """Return the entries of the longest pattern that matches: first ours, then the user's."""
+    names = (model, bare_name(model))
     for pattern in _patterns(added):
-        if any(_is_called(name, pattern) for name in names):
+        if any(is_called(name, pattern) for name in names):
             return tuple(
                 entries[pattern] for entries in (_built_in(), added.entries) if pattern in entries
             )
     return ()
 
 
-def _is_called(name: str, pattern: str) -> bool:
-    return name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) is not None
-
-
 @lru_cache(maxsize=2)
-def _patterns(added: _Added) -> tuple[str, ...]:
+def _patterns(added: "_Added") -> tuple[str, ...]:
     """Return every pattern, the longest first."""
     return tuple(sorted({**_built_in(), **added.entries}, key=len, reverse=True))
 
@@ -207,37 +165,36 @@ def _owner(name: str, entries: tuple[ModelEntry, ...]) -> str | None:
     """Return the provider of the last entry, or of the family a name without one belongs to."""
     if entries:
         return entries[-1].provider
-    families = (family for family in _tables()["families"] if _is_family(name, family))
+    families = (family for family in _tables()["families"] if is_family(name, family))
     return next((family["provider"] for family in families), None)
 
 
-def _is_family(name: str, family: Mapping[str, Any]) -> bool:
-    if family["name"].endswith("."):
-        return name.startswith(family["name"])
-    head, _, rest = name.partition("-")
-    generation = _GENERATION.match(rest)
-    number = int(generation[0]) if generation else 0
-    oldest: int = family.get("from", 0)
-    return head == str(family["name"]) and number >= oldest
+# What users registered.
 
 
-_GENERATION = re.compile(r"[0-9]{1,3}(?![0-9])")
+@attrs.frozen(eq=False)
+class _Added:
+    """The entries that users have added, by pattern. A change puts another one in its place."""
+
+    entries: Mapping[str, ModelEntry] = EMPTY
 
 
+_CHANGING = Lock()
+_added = _Added()
 _registered: dict[str, tuple[ModelEntry, ...]] = {}
-"""By pattern, what was registered and not taken back; the last one holds."""
+"""By pattern, the entries that were not taken back; the last one holds."""
 
 
 def add_entry(pattern: str, entry: ModelEntry) -> None:
-    """Register what is stated of the models of a name; the last entry of a pattern holds."""
+    """Register an entry; the last one of a pattern holds."""
     with _CHANGING:
         _put(pattern, (*_registered.get(pattern, ()), entry))
 
 
 def take_back(pattern: str, entry: ModelEntry) -> None:
-    """Take one registration back, in whatever order they are left."""
+    """Take one registration back; the order does not matter."""
     with _CHANGING:
-        _put(pattern, tuple(one for one in _registered.get(pattern, ()) if one is not entry))
+        _put(pattern, tuple(kept for kept in _registered.get(pattern, ()) if kept is not entry))
 
 
 def _put(pattern: str, entries: tuple[ModelEntry, ...]) -> None:
@@ -245,6 +202,9 @@ def _put(pattern: str, entries: tuple[ModelEntry, ...]) -> None:
     _registered[pattern] = entries
     others = {name: other for name, other in _added.entries.items() if name != pattern}
     _added = _Added({**others, pattern: entries[-1]} if entries else others)
+
+
+# Providers.
 
 
 def check_provider(provider: object) -> None:
@@ -267,4 +227,4 @@ _ALSO_CALLED = {
         "openai_compatible",
     ),
 }
-"""What providers are called elsewhere, or who serves as one of them."""
+"""Other names of providers, and names of services that are reached like one of them."""

@@ -10,7 +10,7 @@ from promptdsl.foundation.source import author
 
 
 class RegisteredModel:
-    """A model that was registered; as a context manager it takes that back at the end."""
+    """A registered model; as a context manager it takes the registration back at the end."""
 
     __slots__ = ("_entry", "_pattern")
 
@@ -31,17 +31,22 @@ class RegisteredModel:
 
 
 def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> RegisteredModel:
-    """Say what models of a name can take, for the whole process: fields of :class:`ModelFacts`.
+    """State facts about models of a name, for the whole process: fields of :class:`ModelFacts`.
 
-    It holds for names that are ``pattern``, or ``pattern`` and a date or version; the longest
-    pattern counts. ``provider`` is the target that such a name alone stands for. What comes with
-    promptdsl for the same pattern still holds where nothing else is said here; registering a
-    pattern again replaces what was registered. ``window``, ``output`` and ``cache_minimum`` are
-    tokens, ``template`` is a chat template's text or a Hugging Face tokenizer. What is returned is
-    a context manager for those who want it for a while: ``with register_model(...): ...``.
+    They hold for names that are ``pattern``, or ``pattern`` and a date or version; the longest
+    pattern counts. ``provider`` is the target of such a name alone. The facts that come with
+    promptdsl for the same pattern still hold where none is given here; registering a pattern again
+    replaces the earlier registration. ``window``, ``output`` and ``cache_minimum`` are tokens,
+    ``template`` is a chat template's text or a Hugging Face tokenizer. The result is a context
+    manager, which takes the registration back at its end.
+
+    >>> from promptdsl import Timeline, User, register_model, render
+    >>> with register_model("my-model", provider="anthropic", window=32_000):
+    ...     render(Timeline(User("Hi.")), model="my-model-2026-01-01").facts.window
+    32000
 
     Raises :class:`TargetError` for an unknown provider, :class:`OptionError` for a fact that is
-    unknown or has a value it cannot take, :class:`ContentError` for what is no chat template.
+    unknown or has a value it cannot take, :class:`ContentError` for a template that is none.
     """
     try:
         _check_pattern(pattern)

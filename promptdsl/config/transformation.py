@@ -1,4 +1,4 @@
-"""How a prompt becomes messages: the configuration, its layers, and which layer set what.
+"""The configuration of the way from prompt to messages, its layers, and which of them set a value.
 
 Every value a configuration can set has a flat key, such as ``role_mapping.event``. A layer is the
 keys it sets and nothing more, so merging layers is updating one dictionary with the next.
@@ -18,15 +18,13 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
-    fence_literals,
-    fence_names,
 )
+from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, nearest
 from promptdsl.foundation.guards import check_delimiter
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages import Block
 
-MappedRole: TypeAlias = Literal["user", "developer", "system"]
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -89,21 +87,20 @@ LIBRARY: Mapping[str, Any] = {
     "tool_pairing": "error",
     "guard_conversation": False,
 }
-"""What the library sets, under every layer. Its order is the order of every explanation."""
+"""The values under every layer, set by the library. Their order is that of every explanation."""
 
 
 # Reading what an author wrote.
 
 Settings: TypeAlias = tuple[tuple[str, Any], ...]
-"""What one layer sets: flat keys and their values, by key."""
+"""The flat keys one layer sets, with their values, by key."""
 
-_ROLES = ("user", "developer", "system")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "role_mapping.event": _ROLES,
-    "role_mapping.ephemeral": _ROLES,
-    "ephemeral_position": ("flow", "after_system", "start", "before_user", "end"),
+    "role_mapping.event": get_args(MappedRole),
+    "role_mapping.ephemeral": get_args(MappedRole),
+    "ephemeral_position": get_args(EphemeralPosition),
     "format": FORMATS,
-    "tool_pairing": ("error", "fill", "prune"),
+    "tool_pairing": get_args(ToolPairing),
 }
 
 
@@ -197,11 +194,17 @@ _READERS: Mapping[str, Callable[[str, object], Iterator[tuple[str, Any]]]] = {
 
 @attrs.frozen(init=False)
 class MessageTransformationConfig:
-    """What one author wants of the way from tree to messages.
+    """The wishes of an author for the way from tree to messages.
 
-    What is left out is unset, which is not the default: it lets the layers below through. Nested
-    values are mappings and may be partial. ``settings`` is what is set, under flat keys such as
-    ``role_mapping.event``. Raises :class:`ConfigError` for an unknown key or value.
+    An option that is left out is unset, so that the layers below show through. Nested values are
+    mappings and may be partial. ``settings`` are the options set, under flat keys such as
+    ``role_mapping.event``.
+
+    >>> from promptdsl import MessageTransformationConfig
+    >>> MessageTransformationConfig(format="xml", role_mapping={"event": "system"}).settings
+    (('format', 'xml'), ('role_mapping.event', 'system'))
+
+    Raises :class:`ConfigError` for an unknown key or value.
     """
 
     settings: Settings
@@ -223,7 +226,7 @@ Transformation: TypeAlias = ConfigLike | Callable[[str | None, str | None], Conf
 
 @attrs.frozen(cache_hash=True)
 class Resolved:
-    """The configuration that holds, every value set."""
+    """The configuration of one render, every value set."""
 
     event_role: MappedRole
     ephemeral_role: MappedRole
@@ -237,7 +240,7 @@ class Resolved:
     origins: tuple[tuple[str, Any, str], ...] = attrs.field(default=(), eq=False, repr=False)
 
     def explain(self) -> dict[str, tuple[Any, str]]:
-        """Return for every flat key its value and the name of the layer that set it."""
+        """Return the value of every flat key and the name of the layer that set it."""
         return {key: (value, layer) for key, value, layer in self.origins}
 
 
@@ -247,9 +250,9 @@ def resolve(
     model: str | None = None,
     provider: str | None = None,
 ) -> Resolved:
-    """Return the configuration that ``(name, layer)`` pairs make, each over the ones before it.
+    """Return the configuration of ``(name, layer)`` pairs, each over the ones before it.
 
-    The first layer stands over what the library sets. A function is called with ``model`` and
+    The first layer is over the values of the library. A function is called with ``model`` and
     ``provider`` every time. The same layers give the same object. Raises :class:`ConfigError` for
     an unknown key or value, and names the layer.
     """
@@ -312,9 +315,9 @@ _remembered = functools.lru_cache(maxsize=128)(_merged)
 
 
 def as_layer(given: object, *, at: Source | None) -> Transformation | None:
-    """Return what an author gave as ``transformation=``, a mapping read at once.
+    """Return the layer of an author's ``transformation=``, a mapping read at once.
 
-    Raises :class:`ConfigError` with the author's line for what is no configuration.
+    Raises :class:`ConfigError` with the author's line for anything but a configuration.
     """
     if given is None or isinstance(given, MessageTransformationConfig):
         return given
@@ -328,13 +331,3 @@ def as_layer(given: object, *, at: Source | None) -> Transformation | None:
         raise ConfigError(
             f"a transformation is a configuration, a mapping or a function, not {given!r}", at=(at,)
         ) from None
-
-
-def fences(resolved: Resolved) -> frozenset[str]:
-    """Return the tag names of a configuration's own fences, those of the library among them."""
-    return fence_names(resolved.delimiters)
-
-
-def literal_fences(resolved: Resolved) -> frozenset[str]:
-    """Return the ends of a configuration's own fences that are no tags, as they are written."""
-    return fence_literals(resolved.delimiters)

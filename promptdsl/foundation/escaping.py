@@ -1,4 +1,4 @@
-"""What a value becomes in its place, and the decoder: pure string functions.
+"""The encoding of values for their place, and the decoder: pure string functions.
 
 A value is text that came from elsewhere. In its place it is written with character references, so
 that it opens and closes nothing, heads nothing and forges no fence; ``decode`` gives it back:
@@ -12,8 +12,8 @@ that it opens and closes nothing, heads nothing and forges no fence; ``decode`` 
 ``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
 =============  ===================================================================
 
-Author text is sent as written; ``title``, ``guard`` and ``guard_prefixes`` change only what would
-leave its place. Encoding is the last step for a text and happens once.
+Author text is sent as written; ``title`` and the guards change only what would leave its place.
+Encoding is the last step for a text and happens once.
 """
 
 import json
@@ -28,7 +28,7 @@ from uuid import UUID
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import write_deep
-from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, exact_str
+from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, exact
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -54,17 +54,17 @@ def body(value: str) -> str:
     characters other than tab and newline, lone surrogates, U+FFFE and U+FFFF are references by
     number. Returns the same object when nothing needs encoding.
     """
-    return _BODY.sub(reference, exact_str(value))
+    return _BODY.sub(reference, exact(value))
 
 
 def attribute(value: str) -> str:
     """Return a value for an attribute: one line, and no quote of either kind in it."""
-    return _ONE_LINE.sub(reference, exact_str(value))
+    return _ONE_LINE.sub(reference, exact(value))
 
 
 def field(value: str) -> str:
     """Return a value for one line of an event: newlines and tabs are references, quotes too."""
-    return _ONE_LINE.sub(reference, exact_str(value))
+    return _ONE_LINE.sub(reference, exact(value))
 
 
 def cell(value: str) -> str:
@@ -72,24 +72,24 @@ def cell(value: str) -> str:
 
     A backslash at the end is one too, as it would escape the bar that closes the cell.
     """
-    return _CELL.sub(reference, exact_str(value))
+    return _CELL.sub(reference, exact(value))
 
 
 def authored_cell(text: str) -> str:
     """Return an author's cell of a Markdown table on one line, every ``|`` a reference."""
-    return _AUTHORED_CELL.sub(reference, exact_str(text))
+    return _AUTHORED_CELL.sub(reference, exact(text))
 
 
 def title(text: str) -> str:
     """Return the author's title on one line: every line end a reference, all else as written."""
-    text = exact_str(text)
+    text = exact(text)
     return text if text.isprintable() else _TITLE.sub(reference, text)
 
 
 def json_text(value: object) -> str:
     r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on.
 
-    Raises :class:`ContentError` for what JSON has no word for: NaN, a date, a cycle.
+    Raises :class:`ContentError` for values that JSON cannot say: NaN, a date, a cycle.
     """
     try:
         checked = plain(value, "value")
@@ -103,7 +103,12 @@ def json_text(value: object) -> str:
 
 
 def decode(text: str) -> str:
-    """Return the value that ``body``, ``attribute``, ``field``, ``inline`` or ``cell`` encoded."""
+    """Return the value that ``body``, ``attribute``, ``field``, ``inline`` or ``cell`` encoded.
+
+    >>> from promptdsl import decode
+    >>> decode("1 &lt; 2 &amp; 2 &lt; 3")
+    '1 < 2 & 2 < 3'
+    """
     return _REFERENCE.sub(_character, text) if "&" in text else text
 
 
@@ -125,7 +130,7 @@ def _character(match: re.Match[str]) -> str:
 
 # Inline. What a Markdown line may start with comes from CommonMark 0.31: thematic breaks (4.1), ATX
 # and setext headings (4.2, 4.3), fenced code (4.5), list markers (5.2). Read more widely than
-# that, with any white space, at any indentation, behind any list markers: readers differ.
+# that, with any white space, at any indentation, after any list markers: readers differ.
 
 _SPACE = r"[^\S\n]"
 _MARKS = r"#=\-*_~`"
@@ -148,11 +153,11 @@ def inline(value: str) -> str:
     ``&``, ``<`` and ``>`` are references. So is the first mark of a line that would read as a
     heading, a rule or a code fence. Because of what may stand beside the value, these are too: a
     mark or white space at its start, the first mark of a last line of marks or list markers alone,
-    and the line end before a blank last line. Digits are never encoded: behind a last line of
+    and the line end before a blank last line. Digits are never encoded: after a last line of
     them, author text that itself reads ``. # x`` is a list item and a heading.
     Returns the same object when nothing needs encoding.
     """
-    given = exact_str(value)
+    given = exact(value)
     if _is_plain(given):
         return given
     text = _LINE.sub(_broken, "\n" + _INLINE.sub(reference, given))[1:]
@@ -176,7 +181,7 @@ def _broken(match: re.Match[str]) -> str:
 
 
 def _closed(text: str) -> str:
-    """Return a text whose last line starts nothing, whatever is written behind it."""
+    """Return a text whose last line starts nothing, whatever follows it."""
     head, end, last = text.rpartition("\n")
     if last.strip() or not end:
         return head + end + _LAST.sub(_broken, last)
@@ -205,7 +210,7 @@ def inline_line(value: str) -> str:
 
 def one_line(value: str) -> str:
     """Return a value in the middle of a line, which it cannot leave."""
-    return _MIDDLE.sub(reference, exact_str(value))
+    return _MIDDLE.sub(reference, exact(value))
 
 
 _BREAKS = re.compile("[\r\n]")
@@ -228,7 +233,7 @@ _TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (
 
 
 def text_of(value: object) -> str:
-    """Return what a value is as text, not yet encoded.
+    """Return the text of a value, not yet encoded.
 
     A ``str`` is its characters; numbers are as Python prints them,
     booleans ``true`` and ``false``, dates and times ISO 8601, a ``UUID`` its usual form. A subclass
@@ -255,5 +260,5 @@ def _written(value: object, write: Callable[[Any], str]) -> str:
 
 
 def data_text(value: object) -> str:
-    """Return ``text_of(value)``, and nothing for ``None``: event fields and table cells."""
+    """Return ``text_of(value)``, or no text for ``None``, as in event fields and table cells."""
     return "" if value is None else text_of(value)

@@ -1,4 +1,4 @@
-"""Plain data that nobody can change: dictionaries, lists and what stands in them.
+"""Plain data that nobody can change: dictionaries, lists and the values in them.
 
 A tuple is a list, as in JSON. Nothing recurses: copying, comparing, printing and saving keep their
 own stack, so any depth will do.
@@ -9,20 +9,13 @@ from math import isfinite
 from typing import Any, NamedTuple, Never, TypeAlias, cast
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.unicode import exact
 
 PLAIN = "give plain data: dict, list, str, int, float"
 
 
-def exact(value: Any) -> Any:
-    """Return a string as an exact ``str``: a subclass may say another text when it is formatted."""
-    # Asked of the type: an object may pose as a string.
-    if type(value) is str or not issubclass(type(value), str):
-        return value
-    return str.__str__(value)
-
-
 class _Frozen:
-    """What both containers share; ``copy`` and ``deepcopy`` need none, as nothing can change."""
+    """The base of both containers. A copy of one is itself, as nothing can change."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -74,20 +67,21 @@ for _class, _names in _CHANGES:
     for _name in _names.split():
         setattr(_class, _name, _refuse_change)
 
-NOTHING = FrozenDict()
+EMPTY: Mapping[str, Any] = FrozenDict()
+"""The empty mapping that all share who have none."""
 
 # Copying.
 
 Leaf: TypeAlias = Callable[[Any, "Around", Any], Any]
-"""Returns what is kept of a value that is no container, given the containers around it and its key
-there; raises :class:`DataError` when it cannot be kept."""
+"""Returns the form in which a value other than a container is kept, given the containers around it
+and its key there; raises :class:`DataError` when it cannot be kept."""
 
 Around: TypeAlias = dict[int, Any]
 """The containers around a value by their ``id()``, from the outermost, each with its own key."""
 
 
 class _Rule(NamedTuple):
-    """What a copy is made of."""
+    """The containers of a copy, and the rule for its other values."""
 
     mapping: type[dict[Any, Any]]
     sequence: type[list[Any]]
@@ -97,32 +91,32 @@ class _Rule(NamedTuple):
 
 
 def frozen(value: Any) -> Any:
-    """Return plain data as a copy that nobody can change; what is no container stays as it is.
+    """Return a copy of plain data that nobody can change; values other than containers stay.
 
-    An empty mapping is always the same object. Raises :class:`DataError` for what holds itself,
-    and for two keys that are one string.
+    An empty mapping is always the same object. Raises :class:`DataError` for data that holds
+    itself, and for two keys that are one string.
     """
     if type(value) in _FROZEN:
         return value
     if type(value) is dict and _is_flat(value):  # pyright: ignore[reportUnknownArgumentType]
-        return FrozenDict(value) if value else NOTHING  # pyright: ignore[reportUnknownArgumentType]
+        return FrozenDict(value) if value else EMPTY  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping) and not value:
-        return NOTHING
+        return EMPTY
     return _copied(value, "", _FREEZE)
 
 
 def plain(value: Any, key: str, leaf: Leaf | None = None) -> Any:
-    """Return data that JSON can say as a copy that nobody can change.
+    """Return a copy of JSON data that nobody can change.
 
-    Strings and numbers are of exactly these types. ``leaf`` says what else is kept. Raises
-    :class:`DataError`, with the path that starts with ``key``, for what JSON has no word for.
+    Strings and numbers are of exactly these types. ``leaf`` may keep values of other types. Raises
+    :class:`DataError`, with the path that starts with ``key``, for values that JSON cannot say.
     """
-    if value is NOTHING or type(value) in _SIMPLE:
+    if value is EMPTY or type(value) in _SIMPLE:
         return value
     if type(value) is dict and _is_flat(value):  # pyright: ignore[reportUnknownArgumentType]
-        return FrozenDict(value) if value else NOTHING  # pyright: ignore[reportUnknownArgumentType]
+        return FrozenDict(value) if value else EMPTY  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping) and not value:
-        return NOTHING
+        return EMPTY
     return _copied(value, key, _Rule(FrozenDict, FrozenList, leaf or json_leaf, True))
 
 
@@ -168,7 +162,7 @@ def _can_be_written(number: int) -> bool:
 
 
 def _copied(value: Any, key: Any, rule: _Rule) -> Any:
-    """Return a copy of nested containers. Nothing recurses, so any depth will do."""
+    """Return a copy of nested containers of any depth."""
     top: list[Any] = []
     waiting: list[tuple[Any, Any, Any]] = [(top, key, value)]
     around: Around = {}
@@ -203,7 +197,7 @@ def _is_mapping(value: object) -> bool:
 def _entered(
     made: Any, keyed: tuple[Any, Any], around: Around, rule: _Rule
 ) -> list[tuple[Any, Any, Any]]:
-    """Return what goes into a container, last first, behind what closes it."""
+    """Return the steps that fill a container, last first, after the one that closes it."""
     key, item = keyed
     if id(item) in around:
         raise DataError("data that holds itself", fix="give plain data, without circles")
@@ -245,7 +239,7 @@ _THAW = _Rule(dict, list, _same_leaf)
 
 
 def _path(around: Around, *last: Any) -> str:
-    """Return where a value stands, such as ``details.items[2]``; a long path without its middle."""
+    """Return the path of a value, such as ``details.items[2]``; a long one without its middle."""
     keys = [*around.values(), *last]
     parts = [f"[{key}]" if isinstance(key, int) else f".{key[:60]}" for key in keys]
     if len(parts) > 12:
@@ -276,7 +270,7 @@ def _equal(one: Any, two: Any) -> bool:
 
 
 def _printed(value: Any) -> Iterator[str]:
-    """Yield the pieces of what Python prints for plain containers of the same content."""
+    """Yield the pieces of the ``repr`` of plain containers with the same content."""
     waiting: list[tuple[bool, Any]] = [(False, value)]
     while waiting:
         ready, item = waiting.pop()
@@ -320,7 +314,7 @@ def _flat(value: Any) -> list[tuple[Any, ...]]:
 
 
 def _rebuilt(records: Sequence[tuple[Any, ...]]) -> Any:
-    """Return the container that was made flat; what is in it comes before it, read backwards."""
+    """Return the container of flat records; read backwards, its content comes before it."""
     made: list[Any] = []
     for keys, *rest in reversed(records):
         if len(rest) == 2:
@@ -334,7 +328,7 @@ def _rebuilt(records: Sequence[tuple[Any, ...]]) -> Any:
 
 def _container(keys: tuple[Any, ...] | None, content: list[Any]) -> Any:
     if keys == ():
-        return NOTHING
+        return EMPTY
     made: Any = FrozenList() if keys is None else FrozenDict()
     for key, value in zip(keys or content, content, strict=True):
         _put(made, key, value)

@@ -1,4 +1,4 @@
-"""Guards: text that cannot close, open or forge the fences around it."""
+"""Guards, which keep text from closing, opening or forging the fences around it."""
 
 import re
 from collections.abc import Collection
@@ -6,9 +6,7 @@ from functools import lru_cache
 
 from promptdsl.foundation.errors import ConfigError
 from promptdsl.foundation.escaping import CHARACTERS, reference
-from promptdsl.foundation.unicode import exact_str, is_whole
-
-# Guards: author text stays inside the fences it stands in.
+from promptdsl.foundation.unicode import exact, is_whole
 
 _TAG = re.compile(r"<(?=\s*+(/?+)\s*+([A-Za-z_\u0130\u0131\u017f\u212a][\w.\-]*+))")
 _ASCII_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
@@ -18,11 +16,11 @@ _ASCII_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
 def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) -> str:
     """Return author text that neither opens nor closes a fence called one of ``names``.
 
-    The ``<`` of what reads as a delimiter of theirs, in any case, with white space or attributes,
-    closed or not, is ``&lt;``; all else is as written. ``openings`` are names of fences the text
-    does not stand in: it may not open one, and has none to close. Give the finished text of the
-    place, its encoded values included: they hold no ``<``, and so cannot complete a delimiter
-    behind one the author wrote. Returns the same object when nothing changes.
+    The ``<`` of anything that reads as a delimiter of theirs, in any case, with white space or
+    attributes, closed or not, is ``&lt;``; all else is as written. ``openings`` are names of fences
+    that are not around the text: it may not open one, and has none to close. Give the finished text
+    of the place, with its encoded values: they hold no ``<``, so they cannot complete a delimiter
+    the author began. Returns the same object when nothing changes.
     """
     closing = _folded(frozenset(names))
     return guard_folded(
@@ -31,8 +29,8 @@ def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) 
 
 
 def guard_folded(text: str, closing: Collection[str], opening: Collection[str]) -> str:
-    """Return what :func:`guard` does, for names that :func:`fold` has gone over already."""
-    text = exact_str(text)
+    """Return guarded text, like :func:`guard`, for names already folded by :func:`fold`."""
+    text = exact(text)
     if "<" not in text:
         return text
 
@@ -57,7 +55,7 @@ def guard_prefixes(text: str, delimiters: Collection[str]) -> str:
     """Return a text in which none of the literal ``delimiters`` occurs.
 
     The first character of each occurrence becomes a reference by number. Encoded values go through
-    this behind ``body``, and ``decode`` still gives them back. Raises :class:`ConfigError` for a
+    this after ``body``, and ``decode`` still gives them back. Raises :class:`ConfigError` for a
     delimiter that holds ``&`` or ``;`` or could stand inside a reference (``#``, ``12``, ``lt``):
     writing a reference would write the delimiter. Returns the same object when nothing changes.
     """
@@ -98,7 +96,7 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
 
 
 def guard_end(text: str) -> str:
-    """Return a text whose end cannot begin a delimiter that the text behind it completes."""
+    """Return a text whose end cannot begin a delimiter that the next text completes."""
     body = text.rstrip()
     body = body[:-1].rstrip() if body.endswith("/") else body
     if not body.endswith("<"):

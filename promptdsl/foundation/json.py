@@ -1,26 +1,125 @@
-"""JSON text that is nested deeper than Python's own reader and writer go. Nothing recurses."""
+"""JSON text, read and written strictly, however deep it is nested. Nothing recurses."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import isfinite
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import PLAIN, exact, frozen, plain, thawed
+from promptdsl.foundation.frozen import PLAIN, plain
 
-OPENED, BEHIND, ENTRY, VALUE = range(4)
-"""Where a reader is: in a container that has nothing yet, behind a value, behind a comma, behind a
-key or at the start."""
+
+class _Absent:
+    """The value of ``old`` or ``new`` where none was given (which is not ``None``)."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+    def __copy__(self) -> "_Absent":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "_Absent":
+        return self
+
+
+ABSENT = _Absent()
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a strict JSON text, or ``ABSENT`` for any other text.
+
+    Others are ``NaN``, a number that a float cannot hold (``1e400``), and data nested deeper than
+    Python's own reader goes, which its sender could not write either.
+    """
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return ABSENT
+
+
+def read_any_depth(text: str) -> Any:
+    """Return the value of a strict JSON text of any depth, or ``ABSENT`` for any other text."""
+    try:
+        return _DECODER.decode(text)
+    except ValueError:
+        return ABSENT
+    except RecursionError:
+        pass
+    try:
+        return read_deep(text, _DECODER)
+    except ValueError:
+        return ABSENT
+
+
+def write_json(value: object) -> str:
+    """Return the strict JSON text of a value of any depth, keys in their order.
+
+    Raises :class:`DataError` when it has none.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False)
+    except RecursionError:
+        return _deep_text(value)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
+    return text
+
+
+def _deep_text(value: object) -> str:
+    # Data that holds itself may be too deep for Python to notice: plain() does.
+    checked = plain(value, "")
+    text = write_deep(checked)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return write_deep(checked, ascii_only=True)
+    return text
+
+
+def canonical(value: object) -> str:
+    """Return the one JSON text of data: equal for the same values, whatever the order of keys.
+
+    ``True`` and ``1``, which Python takes to be equal, have texts of their own.
+    """
+    return write_deep(value, ascii_only=True, ordered=True)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _refuse(text)
+
+
+# Built once: making a decoder costs more than reading a call's arguments with it.
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+
+# Deeper than Python's own reader and writer go.
+
+OPENED, AFTER, ENTRY, VALUE = range(4)
+"""The place of a reader: in an empty container, after a value, after a comma, after a key or at the
+start."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _KEY_END = re.compile(r"[ \t\n\r]*:")
 
 
 def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
-    """Return the value of a JSON text; ``decoder`` reads what is no container.
+    """Return the value of a JSON text; ``decoder`` reads values other than containers.
 
-    Raises :class:`ValueError` for what is no JSON.
+    Raises :class:`ValueError` for any other text.
     """
     top: list[Any] = []
     around: list[Any] = [top]
@@ -29,27 +128,27 @@ def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
     for mark, value in _marks(text, decoder):
         inside = around[-1]
         if mark in ("}", "]"):
-            _expect(place in (OPENED, BEHIND) and inside is not top)
+            _expect(place in (OPENED, AFTER) and inside is not top)
             _expect(isinstance(inside, dict) == (mark == "}"))
             around.pop()
             keys.pop()
-            place = BEHIND
+            place = AFTER
         elif mark == ",":
-            _expect(place == BEHIND and inside is not top)
+            _expect(place == AFTER and inside is not top)
             place = ENTRY
         elif mark == "key":
             _expect(place in (OPENED, ENTRY) and isinstance(inside, dict))
             keys[-1] = value
             place = VALUE
         else:
-            _expect(place == VALUE or (place != BEHIND and isinstance(inside, list)))
+            _expect(place == VALUE or (place != AFTER and isinstance(inside, list)))
             _put(inside, keys[-1], value)
-            place = BEHIND
+            place = AFTER
             if mark:
                 around.append(value)
                 keys.append(None)
                 place = OPENED
-    _expect(place == BEHIND and around[-1] is top)
+    _expect(place == AFTER and around[-1] is top)
     return top[0]
 
 
@@ -66,9 +165,9 @@ def _put(inside: Any, key: str, value: Any) -> None:
 
 
 def _marks(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
-    """Yield what opens, closes or divides, a key (``key``), a value that is no container (``""``).
+    """Yield brackets and commas, keys (``key``) and values other than containers (``""``).
 
-    What opens a container comes with the container, still empty.
+    An opening bracket comes with its container, still empty.
     """
     at = _end(_SPACE, text, 0)
     while at < len(text):
@@ -134,121 +233,9 @@ def _key(entry: tuple[str, Any]) -> str:
 
 
 class _Piece(str):
-    """Text that is written as it is."""
+    """Text that is already JSON."""
 
     __slots__ = ()
 
 
 _COMMA = _Piece(", ")
-
-__all__ = [
-    "ABSENT",
-    "EMPTY",
-    "canonical",
-    "exact",
-    "frozen",
-    "plain",
-    "read_any_depth",
-    "read_json",
-    "thawed",
-    "write_json",
-]
-
-
-class _Absent:
-    """The value of ``old`` or ``new`` where none was given (which is not ``None``)."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-    def __reduce__(self) -> str:
-        return "ABSENT"
-
-    def __copy__(self) -> "_Absent":
-        return self
-
-    def __deepcopy__(self, memo: object) -> "_Absent":
-        return self
-
-
-ABSENT = _Absent()
-
-EMPTY: Mapping[str, Any] = frozen({})
-"""The empty mapping that all share who have none."""
-
-
-def read_json(text: str) -> Any:
-    """Return the value of a strict JSON text, or ``ABSENT`` when it is not one.
-
-    Neither ``NaN`` is one, nor a number that a float cannot hold (``1e400``), nor what is nested
-    deeper than Python's own reader goes: who sends it could not write it either.
-    """
-    try:
-        return _DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return ABSENT
-
-
-def read_any_depth(text: str) -> Any:
-    """Return the value of a strict JSON text however deep it is, ``ABSENT`` when it is not one."""
-    try:
-        return _DECODER.decode(text)
-    except ValueError:
-        return ABSENT
-    except RecursionError:
-        pass
-    try:
-        return read_deep(text, _DECODER)
-    except ValueError:
-        return ABSENT
-
-
-def write_json(value: object) -> str:
-    """Return ``value`` as strict JSON text, keys in their order, however deep it is.
-
-    Raises :class:`DataError` when it has none.
-    """
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False)
-    except RecursionError:
-        return _deep_text(value)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
-    return text
-
-
-def _deep_text(value: object) -> str:
-    # What holds itself may be too deep for Python to notice: plain() does.
-    checked = plain(value, "")
-    text = write_deep(checked)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return write_deep(checked, ascii_only=True)
-    return text
-
-
-def canonical(value: object) -> str:
-    """Return the one JSON text of data: equal for the same values, whatever the order of keys.
-
-    ``True`` and ``1``, which Python takes to be equal, have texts of their own.
-    """
-    return write_deep(value, ascii_only=True, ordered=True)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(constant)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if isfinite(number) else _refuse(text)
-
-
-# Built once: making a decoder costs more than reading a call's arguments with it.
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)

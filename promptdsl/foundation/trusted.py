@@ -27,7 +27,7 @@ def trusted(text: str) -> Trusted:
     """Return author text for a place where a string would be a value.
 
     It is sent as written, but cannot leave its place: its line, its cell, its fence. The mark
-    never survives a string operation, JSON or disk. Raises :class:`ContentError` for what is no
+    never survives a string operation, JSON or disk. Raises :class:`ContentError` for anything but a
     string.
     """
     if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance]

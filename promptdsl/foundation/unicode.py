@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import TypeVar, cast
 
 # Character classes, as the inside of a regular expression's brackets.
 CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
@@ -10,12 +11,21 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROLS = re.compile(rf"[{CONTROL}\r]{NOT_CRLF}")
 
 
-def exact_str(text: str) -> str:
-    """Return a text as an exact ``str``: a subclass may say another text when formatted."""
-    return text if type(text) is str else str.__str__(text)
+T = TypeVar("T")
 
 
-# What a text holds that a reader does not see.
+def exact(value: T) -> T:
+    """Return a string as an exact ``str``, as a subclass may say another text when formatted.
+
+    Any other value is returned as it is.
+    """
+    # Asked of the type: an object may pose as a string.
+    if type(value) is str or not issubclass(type(value), str):
+        return value
+    return cast("T", str.__str__(cast("str", value)))
+
+
+# Characters that a reader does not see.
 
 _EMOJI = (
     r"[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
@@ -57,7 +67,7 @@ def is_whole(text: str) -> bool:
 
 def whole(text: str) -> tuple[str, bool]:
     """Return a text with U+FFFD for every lone surrogate, and whether it held any."""
-    text = exact_str(text)
+    text = exact(text)
     if is_whole(text):
         return text, False
     return _SURROGATE.sub("\ufffd", text), True

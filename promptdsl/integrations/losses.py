@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from typing import Any, Literal, Self, TypeAlias
 
-from promptdsl import Block, Loss, LossError, Message, ReasoningBlock, Rendered, ToolDefinition
+from promptdsl import Block, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.integrations.values import entries_of
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
@@ -51,8 +51,12 @@ class Crossing:
         """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
         clean = _SURROGATE.sub("\ufffd", text)
         if clean != text:
-            self.lose("hint", f"a lone surrogate in {what}", "it has no UTF-8 form")
+            self.lose_surrogate(what)
         return clean
+
+    def lose_surrogate(self, what: str) -> None:
+        """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
+        self.lose("hint", f"a lone surrogate in {what}", "it has no UTF-8 form: U+FFFD is sent")
 
     def name(self, text: str | None, what: str = "a name") -> str | None:
         """Return what :meth:`clean` does, and ``None`` for none."""
@@ -62,7 +66,7 @@ class Crossing:
         """Return a JSON text without lone surrogates, escaped ones included, with a hint."""
         clean = _ESCAPE.sub(_whole_escape, self.clean(text, "arguments"))
         if "\ufffd" in clean and "\ufffd" not in text and not _SURROGATE.search(text):
-            self.lose("hint", "a lone surrogate in arguments", "it has no UTF-8 form")
+            self.lose_surrogate("arguments")
         return clean
 
     def id(self, id: str) -> str:
@@ -93,16 +97,10 @@ class Crossing:
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def checked(self, *, strict: bool) -> tuple[Loss, ...]:
-        """Return the losses; :class:`LossError` when ``strict`` and text, media or a voice is."""
-        serious = [loss for loss in self.losses if loss.kind != "hint"] if strict else []
-        if serious:
-            first = serious[0]
-            more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-            raise LossError(
-                f"{first.what} cannot be said to {self.library}: {first.why}{more}",
-                fix="write it another way, or leave out strict=True",
-                at=(first.source or first.path or None,),
-            )
+        """Return the losses; with ``strict``, raise :class:`LossError` for more than hints."""
+        if strict:
+            fix = "write it another way, or leave out strict=True"
+            Loss.refuse(self.losses, f"said to {self.library}", fix=fix)
         return tuple(self.losses)
 
 

@@ -1,18 +1,9 @@
-"""Content blocks: what a message is made of, frozen values that know no tree and no provider."""
+"""Content blocks: what a message is made of, frozen values that know no tree and no provider.
 
-from promptdsl.foundation.json import EMPTY
-from promptdsl.messages.block_data import block_from_dict, contents
-from promptdsl.messages.block_fields import (
-    CACHES,
-    ERROR_TYPES,
-    Cache,
-    error_type,
-    mapping,
-    optional,
-    string,
-)
+Other rooms import the types of blocks from here, everything else from the file it is in.
+"""
+
 from promptdsl.messages.blocks import (
-    CLASSES,
     AudioBlock,
     Block,
     CodeBlock,
@@ -31,16 +22,11 @@ from promptdsl.messages.blocks import (
     UserActionBlock,
     VideoBlock,
 )
-from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
+from promptdsl.messages.read_blocks import block_from_dict
 
 __all__ = [
-    "CACHES",
-    "CLASSES",
-    "EMPTY",
-    "ERROR_TYPES",
     "AudioBlock",
     "Block",
-    "Cache",
     "CodeBlock",
     "DocumentBlock",
     "EventBlock",
@@ -57,12 +43,4 @@ __all__ = [
     "UserActionBlock",
     "VideoBlock",
     "block_from_dict",
-    "contents",
-    "error_type",
-    "mapping",
-    "optional",
-    "string",
-    "text_block",
-    "tool_result_block",
-    "tool_use_block",
 ]

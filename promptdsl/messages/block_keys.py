@@ -1,4 +1,4 @@
-"""Blocks as dictionaries: what their keys are called, and how they are written."""
+"""The keys of blocks in dictionaries, and the writing of blocks as dictionaries."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
@@ -6,7 +6,8 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import thawed, write_json
+from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import write_json
 from promptdsl.messages.media.source import SHORTHANDS, SOURCE_KEYS, MediaSource
 
 MEDIA = ("image", "audio", "document", "video")
@@ -26,11 +27,11 @@ SHORT = tuple(key for key in SHORTHANDS if key != "type")
 """Keys a media block may carry itself instead of in a ``source``."""
 
 SOURCE = frozenset({"type", "media_type", *SOURCE_KEYS.values()})
-"""What is known of a source; ``extra`` may hold a ``source`` with the other keys of one."""
+"""The known keys of a source; ``extra`` may hold a ``source`` with others."""
 
 
 def refuse_known(kind: str, fields: Collection[str], extra: Mapping[str, Any]) -> None:
-    """Raise :class:`DataError` for further keys of a type of block that it has itself."""
+    """Raise :class:`DataError` for keys in ``extra`` that the type of block has itself."""
     known = known_keys(kind, fields)
     source = extra.get("source") if kind in MEDIA else None
     if isinstance(source, Mapping) and source and SOURCE.isdisjoint(cast("Any", source)):
@@ -44,7 +45,7 @@ def refuse_known(kind: str, fields: Collection[str], extra: Mapping[str, Any]) -
 
 
 def known_keys(kind: str, fields: Collection[str]) -> set[str]:
-    """Return every key that is read of a type of block with these fields."""
+    """Return the keys that are read of a type of block with these fields."""
     names = KEYS.get(kind, {})
     known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
     return known.union(*ALIASES.get(kind, {}).values(), SHORT if kind in MEDIA else ())

@@ -1,25 +1,28 @@
 """The types of blocks: frozen values that know nothing of trees or providers.
 
-Whatever a block is made of, it is checked, and copied so that nobody can change it.
+The fields of a block are checked, and copied so that nobody can change them. A new type is a class
+here and a member of ``Block``. The names of its keys in dictionaries are in ``block_keys``, the
+checks of its fields in ``field_checks``; ``docs/design.md`` says where it goes from here.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import ABSENT, EMPTY, read_any_depth, thawed
-from promptdsl.messages import block_fields as f
-from promptdsl.messages.block_fields import Cache, Check, checks
+from promptdsl.foundation.frozen import EMPTY, thawed
+from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import refuse_known, written
+from promptdsl.messages.field_checks import Cache, Check, checks
 from promptdsl.messages.media.source import MediaSource
 
 _set = object.__setattr__
 
 
 class AnyBlock:
-    """What all blocks share: a type, checked fields, and being written as a dictionary."""
+    """The base of all blocks: a type, checked fields, and a dictionary form."""
 
     __slots__ = ()
     type: ClassVar[Any]
@@ -148,14 +151,14 @@ class ToolUseBlock(AnyBlock):
 
 
 def _worded(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
-    """Return a string as its block; anything else as it is, to be checked."""
+    """Return a string as a tuple of its block, anything else as it is, to be checked."""
     if not isinstance(value, str):
         return cast("tuple[Block, ...]", value)
     return (TextBlock(value),) if value else ()
 
 
 def _answer(value: Any, key: str) -> "tuple[Block, ...]":
-    """Return the blocks of a result. One in it, which no data may hold, holds no further one."""
+    """Return the blocks of a result; a result among them, which no data may hold, holds none."""
     blocks = tuple(cast("list[Any]", value)) if isinstance(value, list | tuple) else (value,)
     for number, block in enumerate(blocks):
         if isinstance(block, ToolResultBlock) and any(map(_is_result, block.content)):
@@ -174,7 +177,7 @@ def _is_result(block: object) -> bool:
 
 @attrs.frozen
 class ToolResultBlock(AnyBlock):
-    """The answer to one call. All that a ``tool`` message holds.
+    """The answer to one call, the only block of ``tool`` messages.
 
     ``content`` may be given as a string, a block, or a list of blocks.
     """
@@ -200,7 +203,7 @@ class ToolResultBlock(AnyBlock):
 
 @attrs.frozen
 class ReasoningBlock(AnyBlock):
-    """What a model thought; replayed only to the provider it came from, to the byte."""
+    """The reasoning of a model; replayed only to the provider it came from, to the byte."""
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     _checks = checks(
@@ -219,7 +222,7 @@ class ReasoningBlock(AnyBlock):
 
 @attrs.frozen
 class UserActionBlock(AnyBlock):
-    """Something a user did in the application."""
+    """An action of a user in the application."""
 
     type: ClassVar[Literal["user_action"]] = "user_action"
     _checks = checks(
@@ -259,7 +262,7 @@ class StateChangeBlock(AnyBlock):
 
 @attrs.frozen
 class SystemEventBlock(AnyBlock):
-    """Something the application did."""
+    """An event of the application itself."""
 
     type: ClassVar[Literal["system_event"]] = "system_event"
     _checks = checks(event=f.word, source=f.event_value, data=f.event_mapping, extra=f.json_mapping)
@@ -330,23 +333,9 @@ Block: TypeAlias = (
 
 
 CLASSES: Mapping[str, type[AnyBlock]] = {
-    cls.type: cls
-    for cls in (
-        TextBlock,
-        ImageBlock,
-        AudioBlock,
-        DocumentBlock,
-        VideoBlock,
-        ToolUseBlock,
-        ToolResultBlock,
-        ReasoningBlock,
-        UserActionBlock,
-        StateChangeBlock,
-        SystemEventBlock,
-        JsonBlock,
-        CodeBlock,
-    )
+    cls.type: cls for cls in get_args(Block) if cls is not UnknownBlock
 }
+"""The blocks of known types, by type."""
 
 
 _WITH_ORIGIN = {"type", "data", "origin"}

@@ -19,14 +19,18 @@ NEWEST = 64
 class Recording:
     """Messages as they were given and as they are sent, and what passes found out about them.
 
-    ``found`` is by pass what holds for the first messages and how many these are. It is replaced
-    and never changed, so that two threads may work on one conversation.
+    ``found`` is by key what ``remember()`` was given: it is replaced and never changed, so that two
+    threads may work on one conversation.
     """
 
-    __slots__ = ("__weakref__", "found", "given", "hollow", "items", "leading", "mask")
+    __slots__ = ("__weakref__", "found", "given", "hollow", "items", "leading", "mask", "start")
 
-    def __init__(self, given: tuple[Message, ...], items: tuple[Message, ...], mask: int) -> None:
+    def __init__(
+        self, given: tuple[Message, ...], items: tuple[Message, ...], mask: int, start: int = 0
+    ) -> None:
         self.given = given
+        self.start = start
+        """Which message of its history the first of the items is."""
         self.items = items
         self.mask = mask
         self.leading = False

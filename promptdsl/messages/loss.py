@@ -1,9 +1,11 @@
-"""What a target cannot say, recorded instead of kept silent."""
+"""Losses: the record of what a target cannot say, which would be left out in silence otherwise."""
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import attrs
 
+from promptdsl.foundation.errors import LossError
 from promptdsl.foundation.source import Source, source_of
 from promptdsl.messages.message import Message
 
@@ -30,6 +32,20 @@ class Loss:
         place = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
         return f"{place}{self.kind}: {self.what}{path}: {self.why}"
+
+    @staticmethod
+    def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
+        """Raise :class:`LossError` for the first loss that is more than a hint, if there is one.
+
+        ``done`` is what cannot be done with the lost content, such as "sent".
+        """
+        serious = [loss for loss in losses if loss.kind != "hint"]
+        if not serious:
+            return
+        first = serious[0]
+        more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
+        what = f"{first.what} cannot be {done}: {first.why}{more}"
+        raise LossError(what, fix=fix, at=(first.source or first.path or None,))
 
 
 def loss_of(message: Message, kind: LossKind, what: str, why: str) -> Loss:

@@ -1,40 +1,38 @@
 """Messages: the narrow waist. Everything above makes them, everything below reads them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import ABSENT, exact, plain, read_any_depth, thawed
+from promptdsl.foundation.frozen import plain, thawed
 from promptdsl.foundation.source import source_of
-from promptdsl.messages import (
-    Block,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    contents,
-    text_block,
-)
-from promptdsl.messages import error_type as _error_type
-from promptdsl.messages.details import (
-    DETAIL_KEYS,
+from promptdsl.foundation.unicode import exact
+from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.details import DETAIL_KEYS, NO_DETAILS, Details, Origin, RawOrigin
+from promptdsl.messages.field_checks import error_type as checked_error_type
+from promptdsl.messages.message_checks import (
     KEYS,
-    NO_DETAILS,
-    ROLES,
-    Details,
-    Kind,
-    Origin,
-    RawOrigin,
-    Role,
+    checked_details,
     checked_kind,
     checked_role,
-    details_of,
     foreign_form,
     refuse_loose_blocks,
     refuse_unknown_keys,
 )
+from promptdsl.messages.read_blocks import contents
+from promptdsl.messages.roles import ROLES, Kind, Role
+from promptdsl.messages.unchecked import text_block
+
+_set = object.__setattr__
+_new = object.__new__
+
+_SPEAKERS = tuple(role for role in ROLES if role != "tool")
+"""Roles whose messages may be one text."""
+_JSON_KEYS = ("metadata", "token_usage", "structured_output")
+"""Keys of a message that hold JSON data."""
 
 
 class Message:
@@ -88,7 +86,7 @@ class Message:
         _set(self, "role", role)
         _set(self, "kind", kind)
         _set(self, "plain", cast("TextBlock", only).text if plain else None)
-        _set(self, "details", details_of(details) if details else NO_DETAILS)
+        _set(self, "details", checked_details(details) if details else NO_DETAILS)
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
         _set(self, "_number", -1)
@@ -212,7 +210,7 @@ class Message:
             raise DataError("a message needs a 'role'", fix=fix)
         given = {exact(key): value for key, value in entries.items()}
         refuse_unknown_keys(given, KEYS)
-        for key in _DATA:
+        for key in _JSON_KEYS:
             if key in given:
                 given[key] = plain(given[key], key)
         return cls(**given)
@@ -232,24 +230,9 @@ class Message:
         ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``. Raises
         :class:`DataError` for a value that is none.
         """
-        said, kind = contents(content, "content"), _error_type(error_type, "error_type")
-        return Message("tool", (ToolResultBlock(tool_use_id, said, name, is_error, kind),))
-
-    @classmethod
-    def from_response(cls, response: object, *, structured: bool = False) -> "Message":
-        """Return the assistant message of a response: an SDK's object, or its dictionary form.
-
-        It holds what the model said, why it stopped (``finish_reason``: ``stop``, ``length``,
-        ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word), what was
-        counted (``token_usage``, in tokens: ``input`` with what came from a cache, ``output``,
-        ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK
-        parsed the answer. With ``structured=True`` the answer's text is read as JSON instead; a
-        message that only calls tools has none yet.
-        Raises :class:`DataError` for what is a response of none of the providers, and for an answer
-        that is no JSON.
-        """
-        said = _responses[-1](response)
-        return said.replace(structured_output=_structured(said)) if structured else said
+        blocks = contents(content, "content")
+        kind = checked_error_type(error_type, "error_type")
+        return Message("tool", (ToolResultBlock(tool_use_id, blocks, name, is_error, kind),))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
@@ -288,47 +271,19 @@ class Message:
         return _restored, ({**fields, "origins": places},)
 
 
-def _structured(said: Message) -> Any:
-    """Return the value an answer is the JSON text of, ``None`` while the model asks for tools.
-
-    Raises :class:`DataError` when it is none.
-    """
-    text = said.text
-    if said.calls and not text.strip():
-        return None
-    value = read_any_depth(text)
-    if value is ABSENT:
-        why = f" (finish_reason {said.finish_reason!r})" if said.finish_reason else ""
-        raise DataError(
-            f"the answer is no JSON{why}: {text[:60]!r}",
-            fix="ask for it with an Output(schema), and leave room for the whole answer",
-        )
-    return value
+def _restored(fields: dict[str, Any]) -> Message:
+    return Message(**fields)
 
 
-_responses: list[Callable[[object], Message]] = []
-
-
-def read_responses_with(reader: Callable[[object], Message]) -> None:
-    """Say what reads responses: the adapters do, which stand above messages."""
-    _responses.append(reader)
-
-
-_SPEAKERS = tuple(role for role in ROLES if role != "tool")
-"""Roles of which a text is a whole message."""
-_DATA = ("metadata", "token_usage", "structured_output")
-_set = object.__setattr__
+# Messages of parts that are known to be good, built in a third of the time: nothing is checked.
 
 
 class _Draft(Message):
-    """A message while it is being filled: see :func:`promptdsl.messages.text_block`."""
+    """A message while it is being filled; setting slots and turning frozen costs less."""
 
     __slots__ = ()
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
-
-
-_new = object.__new__
 
 
 def spoken(
@@ -336,9 +291,9 @@ def spoken(
 ) -> Message:
     """Return a message of one text, as most are.
 
-    ``at`` is the turn it is made of, which knows where it was written and how its address starts
-    (``at``, ``head``), and ``number`` which of these it is; without a number, ``at`` are its
-    origins.
+    ``at`` is the turn it was made of, which knows its line and the head of its address (``at``,
+    ``head``); ``number`` is the number in that address. Without a number, ``at`` is the tuple of
+    its origins.
     """
     draft: Any = _new(_Draft)
     draft.role = role
@@ -361,10 +316,7 @@ def message(
     kind: Kind = "written",
     details: Details = NO_DETAILS,
 ) -> Message:
-    """Return a message of parts that are known to be good, built in a third of the time.
-
-    ``at`` and ``number`` are those of :func:`spoken`.
-    """
+    """Return a message of blocks; ``at`` and ``number`` are those of :func:`spoken`."""
     draft: Any = _new(_Draft)
     draft.role = role
     draft.kind = kind
@@ -382,21 +334,17 @@ def message(
 
 
 def place(message: Message, at: object, number: int) -> None:
-    """Say which turn a message that was just made is from, unless it knows."""
+    """Note the turn that a new message was made of, unless it has origins."""
     if not message._at:  # pyright: ignore[reportPrivateUsage]
         _set(message, "_at", at)
         _set(message, "_number", number)
 
 
 def remember(message: Message, known: object) -> None:
-    """Keep what is known of the conversation that ends with a message, as long as the message."""
+    """Keep a memory of the conversation that ends with a message, as long as the message lives."""
     _set(message, "_known", known)
 
 
 def recalled(message: Message) -> object:
-    """Return what is known of the conversation that ends with a message, ``None`` for nothing."""
+    """Return the memory of the conversation that ends with a message, ``None`` for none."""
     return getattr(message, "_known", None)
-
-
-def _restored(fields: dict[str, Any]) -> Message:
-    return Message(**fields)

@@ -1,21 +1,21 @@
-"""A whole prompt as values: what an adapter writes, and what it reads back."""
+"""A whole prompt as values, which an adapter writes and reads back."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.json import frozen
+from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import Position, Source, source_of
-from promptdsl.messages import EMPTY, Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
 
 @attrs.frozen
 class ToolDefinition:
-    """A tool a model may call: what it is called, what it does, and what it takes.
+    """A tool a model may call: its name, its description, and the schema of its input.
 
-    ``input_schema`` is a JSON schema of type ``object``. ``cache`` is a mark behind it. ``extra``
+    ``input_schema`` is a JSON schema of type ``object``. ``cache`` is a mark after it. ``extra``
     are keys of ``origin``, the provider it was read from, as they came. ``raw`` is a tool that only
     ``origin`` has, such as a search of its own: it is sent there as it came, and nowhere else.
     """
@@ -37,9 +37,9 @@ class ToolDefinition:
 
 @attrs.frozen
 class OutputSchema:
-    """The form an answer has to have: a JSON schema, and what it is called.
+    """The schema an answer has to fit, and its name.
 
-    ``strict`` is whether the provider is asked to hold the model to it to the letter.
+    With ``strict`` the provider is asked to hold the model to it to the letter.
     """
 
     schema: Mapping[str, Any] = attrs.field(converter=frozen, hash=False)
@@ -63,11 +63,11 @@ CHOICES = ("auto", "none", "required")
 
 @attrs.frozen
 class Prompt:
-    """What is sent: messages, the tools a model may call, and the form of its answer."""
+    """The content of a request: messages, the tools a model may call, the schema of its answer."""
 
     messages: tuple[Message, ...] = ()
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
     trimmed: bool = False
-    """Whether a budget took something out, so that the bytes before what is left are others."""
+    """Whether a budget took something out, so that the bytes before the rest have changed."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.json import thawed
+from promptdsl.foundation.frozen import thawed
 
 # The rules of strict outputs are OpenAI's: platform.openai.com/docs/guides/structured-outputs, and
 # openai.lib._pydantic in their SDK.

@@ -1,10 +1,9 @@
-"""The targets there are: each adapter under the name of its provider, and which response is whose.
+"""The targets there are: each adapter under the name of its provider.
 
 It is written here and nowhere else. What an adapter is made of, ``docs/design.md`` says.
 """
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from itertools import compress
 from operator import is_not
 from typing import Any, NamedTuple, Protocol
@@ -13,10 +12,9 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
-from promptdsl.foundation.json import plain
 from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message, read_responses_with
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers import (
     anthropic,
@@ -26,7 +24,6 @@ from promptdsl.providers import (
     openai_chat,
     openai_responses,
 )
-from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.copy_payload import fresh
 from promptdsl.providers.shared.memory import Memory, Passage, Recall
 from promptdsl.tokens.frames import TextTokens
@@ -175,70 +172,3 @@ def read_payload(payload: object, provider: str) -> Prompt:
         return TARGETS[provider].adapter.read(payload)
     except DataError as error:
         raise error.located(author()) from None
-
-
-def read_response(response: object) -> Message:
-    """Return the assistant message of a response: an object of an SDK, or its dictionary form.
-
-    Raises :class:`DataError` for what is a response of none of the providers.
-    """
-    try:
-        entries = mapping(response)
-        provider = _whose(entries)
-        if provider is None:
-            raise DataError(f"a response of no provider, it has {', '.join(entries) or 'nothing'}")
-        message = TARGETS[provider].adapter.read_response(entries)
-        if message.role != "assistant":
-            raise DataError(f"a response is what the model said, not a {message.role} message")
-        parsed = plain(_as_data(_parsed(response)), "structured_output")
-    except DataError as error:
-        raise DataError(error.what, fix=error.fix or _WHOLE, at=(author(),)) from None
-    return message if parsed is None else message.replace(structured_output=parsed)
-
-
-_WHOLE = "give the object the client returned: Message.from_response(response)"
-
-
-def _whose(entries: Mapping[str, Any]) -> str | None:
-    """Return the provider whose response this is, ``None`` for what is none."""
-    if "choices" in entries:
-        return "openai"
-    if not entries.keys().isdisjoint(_OF_GEMINI):
-        return "gemini"
-    output = entries.get("output")
-    if "stopReason" in entries or isinstance(output, Mapping):
-        return "bedrock"
-    if entries.get("object") == "response" or isinstance(output, list):
-        return "openai_responses"
-    said = entries.get("type") == "message" or "stop_reason" in entries
-    return "anthropic" if said and "content" in entries else None
-
-
-_OF_GEMINI = (
-    *("candidates", "prompt_feedback", "promptFeedback"),
-    *("usage_metadata", "usageMetadata", "model_version", "modelVersion"),
-)
-
-
-def _parsed(response: Any) -> Any:
-    """Return what an SDK parsed the answer to, ``None`` where it did not."""
-    choice = next(iter(getattr(response, "choices", None) or ()), None)
-    message = getattr(choice, "message", None)
-    names = ("parsed", "output_parsed", "parsed_output")
-    found = (getattr(one, name, None) for one in (message, response) for name in names)
-    return next((one for one in found if one is not None), None)
-
-
-def _as_data(value: Any) -> Any:
-    """Return a value of a type of the user's own as data: models, enumerations, lists of them."""
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list | tuple):
-        return [_as_data(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
-
-
-read_responses_with(read_response)

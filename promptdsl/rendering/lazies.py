@@ -22,23 +22,23 @@ class Unanswered(Exception):
         self.waiting = waiting
 
 
-def call_lazies(request: "RenderRequest", waiting: Sequence[Waiting]) -> list[Node | None]:
+def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
     """Return the part each lazy wrote, called one after the other."""
     return [_part(one, call(one.lazy, _context(one, request)), request) for one in waiting]
 
 
-def _context(waiting: Waiting, request: "RenderRequest") -> LazyContext:
+def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
     """Return what a lazy is told."""
     return LazyContext(request.model, facts_of(request).provider, _share(waiting, request))
 
 
-def _share(waiting: Waiting, request: "RenderRequest") -> int | None:
+def _share(waiting: Waiting, request: RenderRequest) -> int | None:
     """Return how many tokens a lazy may fill, ``None`` without a budget."""
     room = request.rooms.get("weight")
     if room is None:
         return None
-    facts = facts_of(request)
-    total = request.budget.of(facts.window, facts.model) or 0
+    facts, budget = facts_of(request), request.budget
+    total = 0 if budget is None else budget.of(facts.window, facts.model) or 0
     return share(room, waiting.lazy.weight, total)
 
 
@@ -55,7 +55,7 @@ def replay(answers: Iterable[list[Node | None]]) -> Ask:
     return ask
 
 
-async def await_lazies(waiting: Sequence[Waiting], request: "RenderRequest") -> list[Node | None]:
+async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> list[Node | None]:
     """Return the part each lazy wrote, called concurrently; the first error in order is raised."""
     from asyncio import gather
 
@@ -67,11 +67,11 @@ async def await_lazies(waiting: Sequence[Waiting], request: "RenderRequest") -> 
     return cast("list[Node | None]", answers)
 
 
-async def _answer(waiting: Waiting, request: "RenderRequest") -> Node | None:
+async def _answer(waiting: Waiting, request: RenderRequest) -> Node | None:
     return _part(waiting, await acall(waiting.lazy, _context(waiting, request)), request)
 
 
-def _part(waiting: Waiting, returned: object, request: "RenderRequest") -> Node | None:
+def _part(waiting: Waiting, returned: object, request: RenderRequest) -> Node | None:
     """Return what a lazy came to, without what another audience reads.
 
     Lazies in that are not called, and a note is gone before it is dissolved.

@@ -1,4 +1,4 @@
-"""Losses: the line of the History they come from, and strict rendering."""
+"""Losses of recorded messages, each with the line of the History it comes from."""
 
 from collections.abc import Container, Mapping, Sequence
 from itertools import compress, count
@@ -6,19 +6,17 @@ from operator import is_not
 
 import attrs
 
-from promptdsl.foundation.errors import LossError
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.rendering.result import Rendered
+from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Recorded
 
 
 def surrogate_loss(node: Node, number: int) -> Loss:
     """Return the loss of a lone surrogate in a recorded message."""
-    why = "it is no character, U+FFFD is sent"
-    return Loss("content", "a lone surrogate", why, f"history[{number}]", node.source)
+    return Loss(*LONE_SURROGATE, f"history[{number}]", node.source)
 
 
 def located_losses(
@@ -63,17 +61,3 @@ def _located(loss: Loss, places: Mapping[int, tuple[int, Source | None]]) -> Los
     index, source = found
     path = loss.path or f"history[{index}]"
     return Loss(loss.kind, loss.what, loss.why, path, source, loss.message)
-
-
-def refuse_losses(rendered: "Rendered") -> "Rendered":
-    """Return a strict result; :class:`LossError` where more than a hint was lost."""
-    serious = [loss for loss in rendered.losses if loss.kind != "hint"]
-    if serious:
-        first = serious[0]
-        more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-        raise LossError(
-            f"{first.what} cannot be sent: {first.why}{more}",
-            fix="write it another way for this target, or render without strict=True",
-            at=(first.source or first.path or None,),
-        )
-    return rendered

@@ -1,17 +1,20 @@
 """Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.conversation_cache import SHORTEST
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.registry import Written
 from promptdsl.rendering.passes.expand import expand
-from promptdsl.rendering.pipeline import FORMATS, passes_for
+from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
 from promptdsl.rendering.text.lower import Roots, lower
-from promptdsl.rendering.text.page import Trace
+from promptdsl.rendering.text.traced import lower_traced
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
@@ -28,6 +31,7 @@ from promptdsl.tree.nodes import (
     Root,
     Tool,
 )
+from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.unwrap import dissolved_in_turn
 
@@ -37,6 +41,27 @@ FORGETTING = ("openai", "openai_compatible")
 """The providers that take back none."""
 ALONE = ("consolidate", "narrate", "place")
 """The passes a turn runs through that is measured: none of them looks at its neighbours then."""
+
+
+class Sent(NamedTuple):
+    """A tree as it is sent: its stages, messages and losses, and the payload.
+
+    ``prompt`` is what its author wrote, ``marked`` the same with automatic cache marks; ``written``
+    is ``None`` where there is no target.
+    """
+
+    stages: tuple[tuple[str, Node], ...]
+    messages: tuple[Message, ...]
+    losses: tuple[Loss, ...]
+    prompt: Prompt
+    marked: Prompt
+    written: Written | None
+
+
+def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:
+    """Return the tokens of a tree as it is sent."""
+    tree = sent.stages[-1][1]
+    return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
 
 
 class Measuring:
@@ -50,7 +75,7 @@ class Measuring:
         self.tokens = tokens
         self.roots = roots
         self.frames: dict[str, int] = {}
-        self.passes = [run for name, run in passes_for(config) if name in ALONE]
+        self.passes = [one for one in for_target(config) if one.name in ALONE]
 
     def frame(self, role: str) -> int:
         """Return the tokens around a message of a role."""
@@ -71,21 +96,38 @@ class Measuring:
         if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
             turn: Any = node
             return self.frame(turn.role) + self.tokens.of(turn.content[0]), {}
-        trace = Trace(wanted)
-        total = self._lowered(node, trace)
-        found = {id: self._blocks(blocks) for id, blocks in trace.found.items()}
-        if len(found) < len({*wanted}):
-            found |= self._apart(node, {*wanted} - {*found})
-        return total, found
+        if not wanted:
+            return self._lowered(node), {}
+        tree = self._finished(node)
+        messages, entries = lower_traced(tree, forms=FORMATS, config=self.config, roots=self.roots)
+        missing = {*wanted}
+        found: dict[int, int] = {}
+        for turn in (turn for entry in entries for turn in entry.turns):
+            for part in turn.parts:
+                if id(part.node) in missing:
+                    found[id(part.node)] = self._blocks(part.blocks())
+        missing -= found.keys()
+        if missing:
+            found |= self._apart(node, missing)
+        return self._total(node, messages), found
 
-    def _lowered(self, node: Node, trace: Trace) -> int:
+    def _lowered(self, node: Node) -> int:
+        tree = self._finished(node)
+        messages, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots)
+        return self._total(node, messages)
+
+    def _finished(self, node: Node) -> Node:
+        """Return a tree of one turn after the passes it runs through alone."""
         root: Node = make(Root, transformation=None, equipment=())
         tree = with_content(root, (_whole(node),))
         if isinstance(node, Note):
             tree = expand(tree)
-        for run in self.passes:
-            tree = run(tree)
-        said, _ = lower(tree, forms=FORMATS, config=self.config, roots=self.roots, trace=trace)
+        for _, mask, run in self.passes:
+            if tree.mask & mask or mask == ANY:
+                tree = run(tree)
+        return tree
+
+    def _total(self, node: Node, said: Sequence[Message]) -> int:
         if node.mask & (SYSTEM | SECTION):
             # All system content is one message, whose frame is nobody's: a part has a gap.
             return sum(self._blocks(message.content) + self.gap for message in said)
@@ -120,14 +162,14 @@ class Measuring:
         for one, _ in walk(turn):
             if id(one) in missing:
                 alone = with_content(turn, (one,))
-                found[id(one)] = max(self._lowered(alone, Trace(())) - self.frame("user"), 0)
+                found[id(one)] = max(self._lowered(alone) - self.frame("user"), 0)
         return dict.fromkeys(missing, 0) | found
 
     def messages(self, run: Recorded) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         facts = self.facts
         key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
-        return _remembered(run, key, self._message)
+        return _counts(run, key, self._message)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
@@ -153,20 +195,36 @@ def _whole(node: Node) -> Node:
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
     key = ("sent", tokens, facts.image_tokens, facts.provider)
-    return _remembered(run, key, lambda said: message_tokens(said, tokens, facts))
+    return _counts(run, key, lambda said: message_tokens(said, tokens, facts))
 
 
-def _remembered(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
-    """Return what is counted of each message of a run; ``key`` says what, and by whom."""
-    items, known = run.items, getattr(run, "known", None)
-    if known is None:
-        return [*map(count, items)]
-    found: list[int] = known.found.get(key, [])
-    whole = known.items
-    if len(found) < len(whole):
-        found = [*found, *map(count, whole[len(found) :] if found else whole)]
-        known.found = {**known.found, key: found}
-    return found[run.start : run.start + len(items)]
+def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+    """Return the count of each message of a run; ``key`` says what is counted, and by whom."""
+    if len(run.items) < SHORTEST:
+        return [*map(count, run.items)]
+
+    def counted(messages: Sequence[Message], before: list[int] | None) -> list[int]:
+        known = before or []
+        if len(known) >= len(messages):
+            return known
+        return [*known, *map(count, messages[len(known) :])]
+
+    first = first_of(run)
+    return remember(run, key, counted)[first : first + len(run.items)]
+
+
+def total_tokens(
+    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
+) -> int:
+    """Return the tokens of what is sent: of the payload, or without a target of the messages.
+
+    ``written`` is what an adapter wrote of ``prompt``, ``tree`` what it was lowered from. Of a long
+    conversation only what is new is counted.
+    """
+    if written is not None:
+        return written.tally(tokens).total
+    counts = message_counts(tree, prompt.messages, tokens, facts)
+    return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 
 
 def message_counts(
@@ -178,7 +236,7 @@ def message_counts(
     """
     counts: list[int] = []
     for run in tree.content:
-        if isinstance(run, Recorded) and getattr(run, "known", None) is not None:
+        if isinstance(run, Recorded):
             place = _begin(run, said, len(counts))
             if place is not None:
                 before = said[len(counts) : place]

@@ -1,12 +1,13 @@
-"""The order of the passes, as data. It is written here and nowhere else."""
+"""The passes in their order, as data: each with the bits of a mask that it works on."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.providers.registry import READERS
 from promptdsl.rendering.passes.consolidate import consolidate
+from promptdsl.rendering.passes.equip import equip
 from promptdsl.rendering.passes.expand import expand
 from promptdsl.rendering.passes.fill import Ask, fill
 from promptdsl.rendering.passes.merge import merge
@@ -15,57 +16,64 @@ from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.place import place
 from promptdsl.rendering.passes.read import Settle, read
 from promptdsl.rendering.passes.select import select
-from promptdsl.rendering.passes.tools import equip
 from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.xml import XML
 from promptdsl.templates import event_text, template_pieces
-from promptdsl.tree.masks import AUDIENCE, HOLLOW, RECORDED, SHIFT
+from promptdsl.tree.masks import (
+    AUDIENCE,
+    CACHE,
+    CALL,
+    DEVELOPER,
+    EVENT,
+    HOLLOW,
+    RECORDED,
+    REQUEST,
+    RESULT,
+    SHIFT,
+    TOOL,
+)
 from promptdsl.tree.node import Node
 
 FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
+ANY = 0
+"""The mask of a pass that looks at every tree."""
+
 
 class Pass(NamedTuple):
-    """A pass with its settings: ``run`` turns a tree into a tree."""
+    """A pure function from tree to tree, for trees whose root has some bits of ``mask``."""
 
     name: str
+    mask: int
     run: Callable[[Node], Node]
 
 
 BEFORE_TARGET = ("select", "fill", "read")
-"""The passes that do not depend on the target, in order."""
+"""The names of the passes that do not depend on the target, in order."""
 CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
-"""What one of them looks for: in a tree without any of it they change nothing."""
+"""The bits that one of them works on."""
 
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
-    """Return the passes that do not depend on the target."""
-    passes: tuple[Callable[[Node], Node], ...] = (
-        partial(select, audience=audience),
-        partial(fill, ask=ask),
-        partial(read, readers=READERS, settle=settle, pieces=template_pieces),
-    )
-    return tuple(map(Pass, BEFORE_TARGET, passes))
-
-
-def passes_for(config: Resolved) -> tuple[Pass, ...]:
-    """Return the passes that follow a configuration, in order."""
-    try:
-        return for_target(config)
-    except TypeError:  # a format_block that cannot be hashed
-        return for_target.__wrapped__(config)
-
-
-@lru_cache(maxsize=128)
-def for_target(config: Resolved) -> tuple[Pass, ...]:
-    """Return the passes that follow a configuration, in order."""
+    """Return the passes that do not depend on the target, each with what it is handed."""
+    reading = partial(read, readers=READERS, settle=settle, pieces=template_pieces)
     return (
-        Pass("expand", expand),
-        Pass("equip", equip),
-        Pass("consolidate", consolidate),
-        Pass("narrate", partial(narrate, config=config, event_text=event_text)),
-        Pass("place", partial(place, config=config)),
-        Pass("pair", partial(pair, mode=config.tool_pairing)),
-        Pass("merge", partial(merge, enabled=config.merge_consecutive)),
+        Pass("select", AUDIENCE, partial(select, audience=audience)),
+        Pass("fill", HOLLOW, partial(fill, ask=ask)),
+        Pass("read", HOLLOW | RECORDED << SHIFT, reading),
+    )
+
+
+def for_target(config: Resolved) -> tuple[Pass, ...]:
+    """Return the passes that depend on the target, each with what it is handed."""
+    narrating = partial(narrate, config=config, event_text=event_text)
+    return (
+        Pass("expand", HOLLOW, expand),
+        Pass("equip", TOOL << SHIFT | CACHE, equip),
+        Pass("consolidate", ANY, consolidate),
+        Pass("narrate", EVENT << SHIFT, narrating),
+        Pass("place", (EVENT | DEVELOPER | REQUEST) << SHIFT, partial(place, config=config)),
+        Pass("pair", (CALL | RESULT) << SHIFT, partial(pair, mode=config.tool_pairing)),
+        Pass("merge", ANY, partial(merge, enabled=config.merge_consecutive)),
     )

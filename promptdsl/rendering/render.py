@@ -7,47 +7,41 @@ from typing import Any, Literal, cast
 
 import attrs
 
-from promptdsl.budget.budget import checked_budget
 from promptdsl.budget.dropped import Dropped
-from promptdsl.budget.fit import fit
-from promptdsl.budget.lazy_shares import room_for
-from promptdsl.budget.places import hollow, is_settled
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, Transformation
-from promptdsl.foundation.errors import (
-    OptionError,
-    PromptError,
-    nearest,
-)
-from promptdsl.foundation.source import author
+from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
-from promptdsl.rendering.lazies import Unanswered, await_lazies, call_lazies, replay, skip_lazies
-from promptdsl.rendering.losses import located_losses, refuse_losses, surrogate_loss
-from promptdsl.rendering.measure import Measuring, beside_tokens, message_counts
+from promptdsl.rendering.budgeting import fit_tree, share_budget
+from promptdsl.rendering.lazies import Unanswered, await_lazies, call_lazies, replay
+from promptdsl.rendering.losses import located_losses, surrogate_loss
+from promptdsl.rendering.measure import Sent
 from promptdsl.rendering.passes.bound_reasoning import check_bound
+from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask
-from promptdsl.rendering.passes.tools import equipment_of, lost_marks
-from promptdsl.rendering.pipeline import BEFORE_TARGET, CHANGING, FORMATS, before_target, passes_for
-from promptdsl.rendering.request import (
-    RenderRequest,
-    checked_request,
-    config_of,
-    facts_of,
-    tool_choice_of,
+from promptdsl.rendering.pipeline import (
+    ANY,
+    BEFORE_TARGET,
+    CHANGING,
+    FORMATS,
+    before_target,
+    for_target,
 )
+from promptdsl.rendering.request import RenderRequest, checked_request, facts_of, settings_of
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
-from promptdsl.tokens import TokenCounter, Tokens, tokens_for
-from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Lazy, Root
+from promptdsl.tree.nodes import Root
+
+Stages = tuple[tuple[str, Node], ...]
 
 
 def render(
@@ -65,7 +59,7 @@ def render(
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     chat_template: object = None,
-) -> "Rendered":
+) -> Rendered:
     """Return what a prompt comes to: its messages and, for a target, the payload and its losses.
 
     ``tree`` is a Timeline, or a turn, Section or Fragment alone, or a :class:`Prompt` that was read
@@ -84,16 +78,19 @@ def render(
     target cannot say in its voice.
     """
     request = checked_request(
-        model,
-        provider,
-        transformation,
-        audience,
-        media_roots,
+        tree,
+        model=model,
+        provider=provider,
+        budget=budget,
+        reserve=reserve,
+        counter=counter,
+        transformation=transformation,
+        audience=audience,
         strict=strict,
         cache=cache,
-        tool_choice=tool_choice_of(tree, tool_choice),
+        tool_choice=tool_choice,
+        media_roots=media_roots,
         chat_template=chat_template,
-        budget=checked_budget(budget, reserve, counter),
     )
     return _rendered(root_of(tree), request, partial(call_lazies, request))
 
@@ -113,7 +110,7 @@ def arender(
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     chat_template: object = None,
-) -> Coroutine[Any, Any, "Rendered"]:
+) -> Coroutine[Any, Any, Rendered]:
     """Return what :func:`render` does, to be awaited: the functions of lazies run concurrently.
 
     What they return stands in document order, whichever is done first. When some raise, the first
@@ -121,22 +118,26 @@ def arender(
     call itself.
     """
     request = checked_request(
-        model,
-        provider,
-        transformation,
-        audience,
-        media_roots,
+        tree,
+        model=model,
+        provider=provider,
+        budget=budget,
+        reserve=reserve,
+        counter=counter,
+        transformation=transformation,
+        audience=audience,
         strict=strict,
         cache=cache,
-        tool_choice=tool_choice_of(tree, tool_choice),
+        tool_choice=tool_choice,
+        media_roots=media_roots,
         chat_template=chat_template,
-        budget=checked_budget(budget, reserve, counter),
     )
     facts_of(request)
     return _awaited(root_of(tree), request)
 
 
-async def _awaited(root: Root, request: "RenderRequest") -> "Rendered":
+async def _awaited(root: Root, request: RenderRequest) -> Rendered:
+    """Render again and again, each time with the answers of one more round of lazies."""
     answers: list[list[Node | None]] = []
     while True:
         try:
@@ -146,63 +147,35 @@ async def _awaited(root: Root, request: "RenderRequest") -> "Rendered":
         answers.append(await await_lazies(waiting, request))
 
 
-def _rendered(root: Root, request: "RenderRequest", ask: Ask) -> "Rendered":
-    if not root.mask & CHANGING:
-        unchanged = [(name, cast("Node", root)) for name in ("written", *BEFORE_TARGET)]
-        return _for_target(request, tuple(unchanged), ())
+def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
+    """Run the passes that do not depend on the target, then those that do."""
+    tree: Node = root
+    if not tree.mask & CHANGING:
+        return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)), ())
     lost: list[tuple[Node, int]] = []
-    stages: list[tuple[str, Node]] = [("written", root)]
+    stages = [("written", tree)]
     ready = partial(settle, roots=request.roots, lost=lost)
-    passed: Node = root
-    for name, run in before_target(audience=request.audience, ask=ask, settle=ready):
-        if name == "fill" and request.budget.tokens is not None:
-            _make_room(passed, request)
-        passed = run(passed)
-        stages.append((name, passed))
+    for name, mask, run in before_target(audience=request.audience, ask=ask, settle=ready):
+        if tree.mask & mask:
+            if name == "fill" and request.budget is not None:
+                share_budget(tree, request)
+            tree = run(tree)
+        stages.append((name, tree))
     return _for_target(request, tuple(stages), tuple(surrogate_loss(*place) for place in lost))
 
 
-def _make_room(root: Node, request: "RenderRequest") -> None:
-    """Find out how many tokens lazies have, before the first of them runs."""
-    if request.rooms or not any(isinstance(node, Lazy) for node in hollow(root)):
-        return
-    ready = partial(settle, roots=request.roots, lost=[])
-    read = before_target(audience=request.audience, ask=skip_lazies, settle=ready)[-1].run
-    try:
-        room = room_for(root, request.budget, _measure(request, cast("Root", root)), read)
-    except PromptError as error:
-        raise error.located(request.budget.at) from None
-    request.rooms["weight"] = room
-
-
-def _measure(request: "RenderRequest", root: Root) -> Measuring:
-    facts = facts_of(request)
-    tokens = tokens_for(facts, request.budget.counter)
-    return Measuring(config_of(request, facts, root), facts, tokens, request.roots)
-
-
-def _for_target(
-    request: RenderRequest, stages: tuple[tuple[str, Node], ...], losses: tuple[Loss, ...]
-) -> "Rendered":
-    """Return the result of the passes that depend on the target, and of its adapter."""
-    facts = facts_of(request)
-    root = cast("Root", stages[0][1])
-    config = config_of(request, facts, root)
+def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]) -> Rendered:
+    """Send the tree, fitted into the budget where there is one."""
+    tree = stages[-1][1]
+    facts, config = settings_of(request, cast("Root", stages[0][1]))
     if facts.binds_reasoning and facts.known:
         check_bound(stages[1][1], config, facts.model)
-    tree = stages[-1][1]
-    tokens = tokens_for(facts, request.budget.counter)
-    send = partial(_sent, request, config, facts, tokens)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
-    if request.budget.tokens is None and (not tree.mask & HOLLOW or is_settled(tree)):
-        sent = send(tree, trimmed=False)
+    if request.budget is None and not tree.mask & HOLLOW:
+        sent = _send(tree, False, request=request, config=config, facts=facts)
     else:
-        measure = Measuring(config, facts, tokens, request.roots)
-        try:
-            dropped, sent = fit(tree, request.budget, measure, send)
-        except PromptError as error:
-            raise error.located(request.budget.at or author()) from None
-    again = partial(_rendered_for, request, stages, losses)
+        send = partial(_send, request=request, config=config, facts=facts)
+        dropped, sent = fit_tree(tree, request, (config, facts), send)
     rendered = Rendered(
         sent.messages,
         losses + sent.losses,
@@ -212,71 +185,53 @@ def _for_target(
         (*stages, *sent.stages),
         sent.prompt,
         sent.marked,
-        again,
+        partial(_again, request, stages, losses),
         sent.written,
-        tokens,
+        None if request.budget is None else request.budget.counter,
         request.roots,
     )
-    return refuse_losses(rendered) if request.strict else rendered
+    if request.strict:
+        fix = "write it another way for this target, or render without strict=True"
+        Loss.refuse(rendered.losses, "sent", fix=fix)
+    return rendered
 
 
-@attrs.define(eq=False)
-class _Sent:
-    """What a fitted tree came to: its stages, its messages, its payload and what was lost."""
-
-    stages: tuple[tuple[str, Node], ...]
-    messages: tuple[Message, ...]
-    losses: tuple[Loss, ...]
-    prompt: Prompt
-    marked: Prompt
-    written: Written | None
-    facts: ModelFacts
-    counter: Tokens
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens are sent."""
-        if self.written is not None:
-            return self.written.tally(self.counter).total
-        counts = message_counts(self.stages[-1][1], self.messages, self.counter, self.facts)
-        return sum(counts) + beside_tokens(self.prompt, self.counter, self.facts) + REPLY
+def _again(
+    request: RenderRequest, stages: Stages, losses: tuple[Loss, ...], provider: str
+) -> Rendered:
+    """Return the result for another provider, from the same tree."""
+    template = request.template if provider == "chat_template" else None
+    other = attrs.evolve(request, provider=provider, template=template)
+    return _for_target(other, stages, losses)
 
 
-def _sent(  # noqa: PLR0917 (what a render is, in the order it is found)
+def _send(
+    tree: Node,
+    trimmed: bool,
+    *,
     request: RenderRequest,
     config: Resolved,
     facts: ModelFacts,
-    tokens: Tokens,
-    tree: Node,
-    trimmed: bool,
-) -> _Sent:
-    """Return what a tree comes to that has everything it will have."""
-    passed = [("fit", tree)]
-    for name, run in passes_for(config):
-        tree = run(tree)
-        passed.append((name, tree))
-    messages, lowered = lower(tree, forms=FORMATS, config=config, roots=request.roots)
-    if cast("Root", tree).equipment:
-        lowered += tuple(lost_marks(cast("Root", tree)))
-    sent = prompt = _prompt(messages, cast("Root", tree), request, trimmed=trimmed)
+) -> Sent:
+    """Run the passes of the target, lower the tree to messages, and write the payload."""
+    stages = [("fit", tree)]
+    for name, mask, run in for_target(config):
+        if tree.mask & mask or mask == ANY:
+            tree = run(tree)
+        stages.append((name, tree))
+    root = cast("Root", tree)
+    messages, losses = lower(root, forms=FORMATS, config=config, roots=request.roots)
+    if root.equipment:
+        losses += tuple(lost_marks(root))
+    prompt = marked = _prompt(messages, root, request, trimmed=trimmed)
     written = None
     if facts.provider is not None:
         if request.cache is not None:
-            sent = auto_marked(prompt, facts)
-        written = Written(sent, facts)
-        lowered += located_losses(written.losses, tree, sent.messages, messages)
-    return _Sent(tuple(passed), messages, lowered, prompt, sent, written, facts, tokens)
-
-
-def _rendered_for(
-    request: RenderRequest,
-    stages: tuple[tuple[str, Node], ...],
-    losses: tuple[Loss, ...],
-    provider: str,
-) -> "Rendered":
-    template = request.template if provider == "chat_template" else None
-    again = attrs.evolve(request, provider=provider, template=template)
-    return _for_target(again, stages, losses)
+            marked = auto_marked(prompt, facts)
+        written = Written(marked, facts)
+        if written.losses:
+            losses += located_losses(written.losses, tree, marked.messages, messages)
+    return Sent(tuple(stages), messages, losses, prompt, marked, written)
 
 
 def _prompt(

@@ -7,9 +7,9 @@ from typing import cast
 
 import attrs
 
-from promptdsl.budget.budget import Budget
+from promptdsl.budget.budget import Budget, checked_budget
 from promptdsl.config.chat_template import ChatTemplate
-from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
 from promptdsl.foundation.errors import (
@@ -26,7 +26,7 @@ from promptdsl.tree.nodes import Root
 
 @attrs.define(eq=False)
 class RenderRequest:
-    """What a render was asked for."""
+    """The arguments of a render, checked. ``budget`` is ``None`` where nobody asked for one."""
 
     model: str | None
     provider: str | None
@@ -38,25 +38,33 @@ class RenderRequest:
     tool_choice: str | None
     chosen_at: Source | None
     template: ChatTemplate | None
-    budget: Budget
+    budget: Budget | None
     rooms: dict[str, float] = attrs.field(factory=dict[str, float])
     """How many tokens a lazy of weight one has, once that is known."""
 
 
-def checked_request(  # noqa: PLR0917 (what render() takes, in its order)
+def checked_request(
+    tree: object,
+    *,
     model: object,
     provider: object,
-    transformation: Transformation | None,
+    budget: object,
+    reserve: object,
+    counter: object,
+    transformation: object,
     audience: str,
-    media_roots: Iterable[str | os.PathLike[str]],
-    *,
     strict: bool,
     cache: str | None,
     tool_choice: object,
+    media_roots: object,
     chat_template: object,
-    budget: Budget,
-) -> "RenderRequest":
-    """Return the arguments of a render; :class:`OptionError` names the one that is wrong."""
+) -> RenderRequest:
+    """Return the arguments of a render; :class:`OptionError` names the one that is wrong.
+
+    Of a prompt that was read, its own choice of tools holds where no other is given.
+    """
+    limited = budget is not None or counter is not None or reserve != 0
+    asked = checked_budget(budget, reserve, counter) if limited else None
     _check_one_of("audience", audience, ("model", "people"))
     if cache is not None:
         _check_one_of("cache", cache, ("auto",))
@@ -66,6 +74,8 @@ def checked_request(  # noqa: PLR0917 (what render() takes, in its order)
     roots = _folders(media_roots) if media_roots != () else ()
     template = None if chat_template is None else _template(chat_template)
     names = (_checked_name("model", model), _checked_name("provider", provider))
+    if tool_choice is None and isinstance(tree, Prompt):
+        tool_choice = tree.tool_choice
     choice = _checked_name("tool_choice", tool_choice)
     # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
     at = None if choice is None else author()
@@ -79,13 +89,8 @@ def checked_request(  # noqa: PLR0917 (what render() takes, in its order)
         tool_choice=choice,
         chosen_at=at,
         template=template,
-        budget=budget,
+        budget=asked,
     )
-
-
-def tool_choice_of(tree: object, given: object) -> object:
-    """Return the choice of tools that is given, else that of a prompt that was read."""
-    return tree.tool_choice if given is None and isinstance(tree, Prompt) else given
 
 
 def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
@@ -134,17 +139,19 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     return attrs.evolve(facts, template=template)
 
 
-def config_of(request: RenderRequest, facts: ModelFacts, root: Root) -> Resolved:
-    """Return the configuration that holds for a tree and its target."""
+def settings_of(request: RenderRequest, root: Root) -> tuple[ModelFacts, Resolved]:
+    """Return the facts of the target, and the configuration that holds for a tree there."""
+    facts = facts_of(request)
     if root.transformation is None and request.layer is None:
-        return _default_config(facts)
+        return facts, _default_config(facts.role_layers)
     layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
     try:
-        return resolve(layers, model=request.model, provider=facts.provider)
+        return facts, resolve(layers, model=request.model, provider=facts.provider)
     except ConfigError as error:
         raise error.located(root.source) from None
 
 
 @lru_cache(maxsize=256)
-def _default_config(facts: ModelFacts) -> Resolved:
-    return resolve(facts.layers(), model=facts.model, provider=facts.provider)
+def _default_config(layers: tuple[tuple[str, Roles], ...]) -> Resolved:
+    """Return the configuration of a target where its author sets none."""
+    return resolve([(name, {"role_mapping": dict(roles)}) for name, roles in layers])

@@ -19,7 +19,7 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.registry import TARGETS, Written
 from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport, compared
 from promptdsl.rendering.reports.outline import outline
-from promptdsl.tokens import Tokens
+from promptdsl.tokens import TokenCounter, tokens_for
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Root
 
@@ -57,7 +57,7 @@ class Rendered:
     _sent: Prompt
     _again: "Callable[[str], Rendered]"
     _written: Written | None
-    _counter: Tokens
+    _counter: TokenCounter | Callable[[str], int] | None
     _roots: tuple[str | os.PathLike[str], ...]
     _reports: list[TokenReport] = attrs.field(init=False, factory=list[TokenReport])
     _gone: list[tuple[Dropped, ...]] = attrs.field(init=False, factory=list[tuple[Dropped, ...]])
@@ -200,7 +200,7 @@ class Rendered:
             lambda: self.dropped,
             self.config,
             self.facts,
-            self._counter,
+            tokens_for(self.facts, self._counter),
             self._roots,
         )
 

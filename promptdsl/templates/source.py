@@ -6,7 +6,7 @@ from typing import Literal, Self
 import attrs
 
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.foundation.frozen import exact
+from promptdsl.foundation.unicode import exact
 from promptdsl.templates.limits import MAX_SOURCE, over
 
 

@@ -6,8 +6,8 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.json import exact
 from promptdsl.foundation.source import author
+from promptdsl.foundation.unicode import exact
 
 EXACT = "exact"
 

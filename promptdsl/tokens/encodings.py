@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from promptdsl.foundation.errors import TokenizerError, nearest
-from promptdsl.foundation.json import EMPTY
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author
 from promptdsl.tokens.downloads import FILES, missing_files
 from promptdsl.tokens.published_files import vocabulary

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
-from promptdsl.foundation.json import exact
 from promptdsl.foundation.source import author
+from promptdsl.foundation.unicode import exact
 from promptdsl.tokens.count import GivenCounter, Tokens
 from promptdsl.tokens.counters import tokens_for
 from promptdsl.tokens.cut import fitting_end

@@ -15,8 +15,9 @@ import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, source_of
-from promptdsl.messages import EMPTY, Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, cast
 
-from promptdsl.messages import Cache, EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
-from promptdsl.messages.details import Kind, Role
+from promptdsl.messages import EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
+from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.node import Node
 
 

@@ -9,15 +9,15 @@ from promptdsl.tree.masks import (
     DEEP,
     FRAGMENT,
     HOLLOW,
+    LIFTED,
     NAMED,
     NOTE,
     RESULT,
     SHIFT,
     SURFACE,
     TEXT,
-    bits,
 )
-from promptdsl.tree.node import Child, N, Node, implied, label, make
+from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
 from promptdsl.tree.nodes import (
     Call,
     FirstFit,
@@ -27,12 +27,13 @@ from promptdsl.tree.nodes import (
     Media,
     Note,
     Reasoning,
-    Recorded,
     Result,
     Table,
     Template,
     ToolTurn,
 )
+
+_set = object.__setattr__
 
 
 def replace(node: N, **changes: Any) -> N:
@@ -44,21 +45,27 @@ def replace(node: N, **changes: Any) -> N:
     return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
 
 
+def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
+    """Return a copy of a node with another content and mask."""
+    cls = node._node  # pyright: ignore[reportPrivateUsage]
+    copy: Any = object.__new__(cls)
+    _set(copy, "content", content)
+    _set(copy, "mask", mask)
+    _set(copy, "code", node.code)
+    _set(copy, "offset", node.offset)
+    _set(copy, "options", node.options)
+    for name in cls._fields:  # pyright: ignore[reportPrivateUsage]
+        _set(copy, name, getattr(node, name))
+    return copy  # type: ignore[no-any-return]
+
+
 def covering(content: tuple[Child, ...]) -> int:
     """Return the deep bits of what stands in a content."""
     mask = 0
     for child in content:
-        mask |= bits(TEXT) if isinstance(child, str) else child.mask
+        if not isinstance(child, str):
+            mask |= child.mask
     return mask & DEEP
-
-
-def cut(node: Recorded, start: int, stop: int | None = None, **changes: Any) -> Recorded:
-    """Return a part of a recording, which knows where in its history it begins."""
-    part = replace(node, items=node.items[start:stop], start=node.start + start, **changes)
-    known = getattr(node, "known", None)
-    if known is not None:
-        object.__setattr__(part, "known", known)
-    return part
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:
@@ -66,13 +73,18 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
-    own = NOTE if isinstance(node, Note) else bits(node.mask & SURFACE) | implied(node.options)
-    if isinstance(node, Fragment):
-        own = bits(FRAGMENT) | _shown(content)
-    elif isinstance(node, ToolTurn):
+    surface = node.mask & SURFACE
+    own = surface | (surface & LIFTED) << SHIFT
+    if isinstance(node, Note):
+        own = NOTE
+    elif isinstance(node, Fragment):
+        own = FRAGMENT | HOLLOW | _shown(content)
+    elif node.options is not DEFAULTS:
+        own |= implied(node.options)
+    if isinstance(node, ToolTurn):
         own |= RESULT << SHIFT  # it is one, whatever it holds
     below = covering(content) if content else HOLLOW
-    return replace(node, content=content, mask=node.mask & ~(DEEP | SURFACE) | own | below)
+    return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
 
 
 def _shown(content: tuple[Child, ...]) -> int:

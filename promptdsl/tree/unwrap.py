@@ -1,6 +1,5 @@
 """Dissolving what only holds others: its parts take its place, and keep what it said of them."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import attrs
@@ -33,11 +32,12 @@ class _Around(NamedTuple):
 _NOTHING = _Around()
 
 
-def dissolved(content: tuple[Child, ...]) -> Iterator[Child]:
-    """Yield what stands in a timeline, the parts of fragments, groups and components one by one.
+def dissolved(content: tuple[Child, ...]) -> list[Child]:
+    """Return the children of a timeline, with the parts of fragments, groups and components.
 
     They know the components they were written by, and are in the format that was set for them.
     """
+    found: list[Child] = []
     waiting = [(child, _NOTHING) for child in reversed(content)]
     while waiting:
         child, around = waiting.pop()
@@ -45,7 +45,8 @@ def dissolved(content: tuple[Child, ...]) -> Iterator[Child]:
             inside = _inside(child, around)
             waiting += [(part, inside) for part in reversed(child.content)]
         else:
-            yield child if around is _NOTHING else _as_written(child, around)
+            found.append(child if around is _NOTHING else _as_written(child, around))
+    return found
 
 
 def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:

@@ -506,7 +506,7 @@ def test_what_a_limit_takes(
 def test_a_form_that_is_cut() -> None:
     """When a budget takes another form, what was cut of that one is told."""
     forms = FirstFit(User("one two three four"), User(short(2)))
-    found = render(timeline_of(forms, User("Q")), counter=words, budget=13)
+    found = render(timeline_of(forms, User("Q")), counter=words, budget=11)
     assert (["one [...]", "Q"], ["its limit is 2 tokens", "form 2 of 2 is sent"]) == (
         text_of(found.messages),
         [one.why for one in found.dropped],

@@ -27,6 +27,7 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
+    read_response,
 )
 from tests.internals import EMPTY
 from tests.internals import read_anthropic as read
@@ -996,6 +997,7 @@ def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -
 
 BLANK = "hint: text block: only white space, or empty under a cache mark"
 UNSIGNED = "hint: reasoning: not signed by this provider"
+REPLACED = "it has no UTF-8 form: U+FFFD is sent"
 UNTAKEN = "not a source or a media type that is taken"
 
 
@@ -1068,8 +1070,8 @@ UNTAKEN = "not a source or a media type that is taken"
             ],
             ABLE,
             [
-                "hint: a lone surrogate in the url of the document: it has no UTF-8 form",
-                "hint: a lone surrogate in a title: it has no UTF-8 form",
+                f"hint: a lone surrogate in the url of the document: {REPLACED}",
+                f"hint: a lone surrogate in a title: {REPLACED}",
                 "hint: detail: document blocks have none",
             ],
             id="lone surrogates, and the detail of a document",
@@ -1490,7 +1492,7 @@ RESPONSE: dict[str, Any] = {
 def test_response_error(keys: dict[str, Any], what: str) -> None:
     """What is no response is an error that names the key."""
     with pytest.raises(DataError) as caught:
-        Message.from_response({**RESPONSE, **keys})
+        read_response({**RESPONSE, **keys})
     assert what == caught.value.what
 
 
@@ -1513,7 +1515,7 @@ def test_response_error(keys: dict[str, Any], what: str) -> None:
 )
 def test_usage(usage: Any, counts: Any) -> None:
     """What was read is counted with what came from the cache and what went into it."""
-    said = Message.from_response({**RESPONSE, "usage": usage})
+    said = read_response({**RESPONSE, "usage": usage})
     assert ("stop", counts) == (said.finish_reason, said.token_usage)
 
 

@@ -1607,7 +1607,7 @@ OTHERS = (
             {"type": "text", "text": "hi"},
             "it looks like a block or an item of another provider: History.from_openai_responses",
         ),
-        ({"candidates": []}, "it looks like a response: Message.from_response(it)"),
+        ({"candidates": []}, "it looks like a response: read_response(it)"),
         ({"contents": []}, "it looks like a payload, which stands alone"),
         ({"words": "hi"}, "give {'role': 'user', 'parts': [...]}"),
     ],

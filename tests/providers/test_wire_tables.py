@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import Message, Rendered
+from promptdsl import Rendered, read_response
 from tests.providers.every_target import check
 from tests.providers.wire_tables.prompts import FILES, MAIN
 from tests.providers.wire_tables.tables import (
@@ -190,7 +190,7 @@ PARSED: list[tuple[str, str, dict[str, Any]]] = [
 def test_parsed(module: str, type: str, data: dict[str, Any]) -> None:
     """What an SDK parsed the answer to is the structured output of its message."""
     kind = getattr(pytest.importorskip(module), type)[dict[str, str]]
-    assert {"name": "Oslo"} == Message.from_response(kind.model_validate(data)).structured_output
+    assert {"name": "Oslo"} == read_response(kind.model_validate(data)).structured_output
 
 
 @pytest.mark.sdk("google.genai")
@@ -201,4 +201,4 @@ def test_parsed_by_gemini() -> None:
         table("replies")["an answer in a form"]["gemini"]["given"]
     )
     response.parsed = {"name": "Oslo"}
-    assert {"name": "Oslo"} == Message.from_response(response).structured_output
+    assert {"name": "Oslo"} == read_response(response).structured_output

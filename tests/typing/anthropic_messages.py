@@ -4,7 +4,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from anthropic.types import Message as Reply
 from anthropic.types import MessageParam
 
-from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered
+from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered, read_response
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 
@@ -22,7 +22,7 @@ async def asend(client: AsyncAnthropic, rendered: Rendered) -> Message:
     reply = await client.messages.create(
         model="claude-opus-5-5", max_tokens=1, **rendered.to_anthropic()
     )
-    return Message.from_response(reply)
+    return read_response(reply)
 
 
 def continued(prompt: Prompt) -> list[MessageParam]:

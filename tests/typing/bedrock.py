@@ -7,7 +7,7 @@ from types_boto3_bedrock_runtime.type_defs import (
     MessageUnionTypeDef,
 )
 
-from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered
+from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered, read_response
 from tests.internals import read_bedrock as read
 from tests.internals import write_bedrock as write
 
@@ -31,7 +31,7 @@ def stream(client: BedrockRuntimeClient, rendered: Rendered) -> ConverseStreamRe
 def answered(client: BedrockRuntimeClient, rendered: Rendered) -> Message:
     """Read what the client returns."""
     reply = client.converse(modelId="us.amazon.nova-pro-v1:0", **rendered.to_bedrock())
-    return Message.from_response(reply)
+    return read_response(reply)
 
 
 def continued(prompt: Prompt) -> list[MessageUnionTypeDef]:

@@ -3,7 +3,7 @@
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
-from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered
+from promptdsl import Loss, Message, ModelFacts, Prompt, Rendered, read_response
 from tests.internals import read_openai_chat as read
 from tests.internals import write_openai_chat as write
 
@@ -19,7 +19,7 @@ def send(client: OpenAI, prompt: Prompt) -> ChatCompletion:
 async def asend(client: AsyncOpenAI, rendered: Rendered) -> Message:
     """Send it with the asynchronous client, and take its answer back."""
     reply = await client.chat.completions.create(model="gpt-5.6-sol", **rendered.to_openai())
-    return Message.from_response(reply)
+    return read_response(reply)
 
 
 def continued(prompt: Prompt) -> list[ChatCompletionMessageParam]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import DocumentBlock, ImageBlock, Message
+from promptdsl import DocumentBlock, ImageBlock, read_response
 from tests.providers.conversations import PNG, media
 from tests.wire.sent import say, sent
 
@@ -14,7 +14,7 @@ from tests.wire.sent import say, sent
 def counted(usage: Any) -> Any:
     """Return what a response of Anthropic Messages counted."""
     response = {"type": "message", "role": "assistant", "content": [], "usage": usage}
-    return Message.from_response({**response, "stop_reason": "end_turn"}).token_usage
+    return read_response({**response, "stop_reason": "end_turn"}).token_usage
 
 
 @pytest.mark.parametrize(

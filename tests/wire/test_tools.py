@@ -355,9 +355,9 @@ def test_arguments_as_text() -> None:
     said = (ASK, say("assistant", call("c", "t", '{"a": "\ud800\\ud800"}')), answer("c", "x"))
     (made,) = sent(OPENAI, *said, tools=(tool("t"),))["messages"][1]["tool_calls"]
     assert '{"a": "\ufffd\\ud800"}' == made["function"]["arguments"]
-    assert [("hint", "a lone surrogate in arguments", "it has no UTF-8 form")] == lost(
-        OPENAI, *said, tools=(tool("t"),)
-    )
+    assert [
+        ("hint", "a lone surrogate in arguments", "it has no UTF-8 form: U+FFFD is sent")
+    ] == lost(OPENAI, *said, tools=(tool("t"),))
 
 
 # Surrogates, and what no JSON is.

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from promptdsl.foundation.errors import MediaError, OptionError
-from promptdsl.foundation.json import exact
+from promptdsl.foundation.unicode import exact
 
 Kind: TypeAlias = str
 """What an attachment is, as its block names it: ``image``, ``audio``, ``document``, ``video``."""
@@ -52,7 +52,7 @@ def spelled(declared: str | None, kind: Kind | None) -> str | None:
     fix = f'write it like media_type="{EXAMPLES[kind or "image"]}"'
     if not isinstance(declared, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"media_type={declared!r}", fix=fix)
-    text = cast("str", exact(declared))
+    text = exact(declared)
     bare = text.partition(";")[0].strip().lower()
     if not _FORM.fullmatch(bare):
         raise MediaError(f"{text[:60]!r} is no media type", fix=fix)

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.json import exact
+from promptdsl.foundation.unicode import exact
 
 SourceKind: TypeAlias = Literal["base64", "url", "path", "file_id", "s3", "gcs"]
 """How an attachment is given: as its bytes, or as where they are."""
@@ -59,8 +59,8 @@ def media_source(data: object) -> MediaSource:
     media_type = entries.get("media_type")
     if not (media_type is None or isinstance(media_type, str)):
         raise DataError(f"'media_type' is a string, not {type(media_type).__name__}")
-    kind, value, media_type = exact(kind), exact(value), exact(media_type)
-    return MediaSource(kind, value, media_type, from_data=True)
+    known = cast("SourceKind", exact(kind))
+    return MediaSource(known, exact(value), exact(media_type), from_data=True)
 
 
 _SAME = {"image/jpg": "image/jpeg"}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.cache_marks import places_of, settle_marks
 from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.request import Mark, Param

@@ -7,10 +7,11 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import optional
 from promptdsl.messages.details import Details
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.reasoning import THINKING, read_reasoning
@@ -46,7 +47,7 @@ def read_content(
 ) -> tuple[b.Block, ...]:
     """Return the blocks of a content: a string, or a list of blocks of the wire."""
     if not isinstance(value, list | tuple):
-        return b.contents(value)
+        return contents(value)
     items = enumerate(cast("Sequence[object]", value))
     return tuple(located(f"content[{n}]", reader, item) for n, item in items)
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.providers.shared.checks import entry
+from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.turns import Turns
 
@@ -16,9 +17,7 @@ THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "dat
 def reasoning_param(request: Turns, place: Place, block: ReasoningBlock) -> Param | None:
     """Return reasoning as a block on the wire, ``None`` (a hint) where it cannot be replayed."""
     mine = place.message.role == "assistant" and block.origin == "anthropic"
-    sent = (block.text, block.signature or "", block.encrypted or "")
-    if mine and not all(map(is_whole, sent)):
-        request.lose(place, "hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+    if mine and not is_sendable(request, place, block.text, block.signature, block.encrypted):
         return None
     if mine and place.number >= request.stale and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}

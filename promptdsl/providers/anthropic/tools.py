@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import optional
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.output_schema import supported

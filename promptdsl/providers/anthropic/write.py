@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.messages import EMPTY, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.foundation.frozen import EMPTY
+from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.marks import read_mark, write_marks

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.cache_marks import places_of, settle_marks
 from promptdsl.providers.shared.checks import items, mapping

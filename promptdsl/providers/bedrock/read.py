@@ -8,8 +8,9 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import write_json
-from promptdsl.messages import optional
+from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.details import Details
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.marks import POINT, marked_items
@@ -47,7 +48,7 @@ def read_content(value: object, *, reader: Reader = read_block) -> tuple[b.Block
     )
 
 
-def _marked(place: str, block: b.Block, cache: b.Cache | None) -> b.Block:
+def _marked(place: str, block: b.Block, cache: Cache | None) -> b.Block:
     if cache is None:
         return block
     if isinstance(block, b.UnknownBlock):
@@ -121,8 +122,8 @@ def _media(kind: str, entries: Mapping[str, Any]) -> b.Block:
         return _kept(kind, entries)
     source, further = found
     further |= {key: value for key, value in entries.items() if key not in known}
-    title = b.optional(entries.get("name"), "name")
-    return cast("b.Block", cast("Any", b.CLASSES[kind])(source, title, extra=further))
+    title = optional(entries.get("name"), "name")
+    return cast("b.Block", cast("Any", CLASSES[kind])(source, title, extra=further))
 
 
 def _cited(entries: Mapping[str, Any]) -> b.Block:

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.providers.bedrock.request import Converse, decoded, encoded
 from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param, Place
 
 
@@ -24,10 +25,8 @@ def reasoning_param(request: Converse, place: Place, block: ReasoningBlock) -> P
         why = "not signed by this provider, or bound to other bytes"
         request.lose(place, "hint", "reasoning", why)
         return None
-    if not all(map(is_whole, (block.text, block.signature or ""))):
-        request.lose(place, "hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
-        return None
-    return {"reasoningContent": value}
+    sendable = is_sendable(request, place, block.text, block.signature)
+    return {"reasoningContent": value} if sendable else None
 
 
 def read_reasoning(value: Mapping[str, Any]) -> ReasoningBlock:

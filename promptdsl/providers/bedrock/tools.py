@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import read_json, write_json
-from promptdsl.messages import Cache, optional
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.messages.schemas import is_closed

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptdsl import messages as b
-from promptdsl.foundation.json import thawed
+from promptdsl.foundation.frozen import thawed
 from promptdsl.messages.media.source import SHORTHANDS, MediaSource, SourceKind, data_url
 from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Param

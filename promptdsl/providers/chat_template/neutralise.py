@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from promptdsl.foundation.json import ABSENT, read_any_depth, thawed, write_json
+from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import ABSENT, read_any_depth, write_json
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition

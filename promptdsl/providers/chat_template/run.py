@@ -7,7 +7,7 @@ from typing import Any
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.foundation.json import thawed
+from promptdsl.foundation.frozen import thawed
 from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Param
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.foundation.json import thawed
-from promptdsl.messages import optional
+from promptdsl.foundation.frozen import thawed
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name

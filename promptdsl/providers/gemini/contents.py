@@ -10,6 +10,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.message import Message, message
+from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.read_parts import PARTS, read_part, read_parts
 from promptdsl.providers.gemini.spelling import entries_of, several
 from promptdsl.providers.shared.checks import located
@@ -17,7 +18,7 @@ from promptdsl.providers.shared.read_turns import user_messages
 
 _MESSAGE = "a message of another provider: History.from_openai, from_anthropic, from_bedrock"
 _LOOKS = {
-    "candidates": "it looks like a response: Message.from_response(it)",
+    "candidates": "it looks like a response: read_response(it)",
     "contents": "it looks like a payload, which stands alone",
     **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
     "type": "it looks like a block or an item of another provider: History.from_openai_responses",
@@ -52,7 +53,7 @@ def read_system(data: object) -> tuple[b.Block, ...]:
 
 def _said(data: object) -> _Said:
     if isinstance(data, str):
-        return _Said("user", b.contents(data), loose=True)
+        return _Said("user", contents(data), loose=True)
     if isinstance(data, list | tuple):
         return _Said("user", read_parts(data))  # pyright: ignore[reportUnknownArgumentType]
     entries = entries_of(data)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptdsl import messages as b
+from promptdsl.messages.field_checks import optional, string
 from promptdsl.messages.media.source import MediaSource, SourceKind
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard
 from promptdsl.providers.shared.attachments import with_bytes
@@ -89,11 +90,11 @@ def read_media(key: str, data: object, extra: Mapping[str, Any]) -> b.Block | No
     """Return the block of ``inline_data`` or ``file_data``, ``None`` for what is no known one."""
     held = entries_of(data)
     value = base64_text(held.pop("data" if key == "inline_data" else "file_uri", None))
-    media_type = b.optional(held.pop("mime_type", None), "mime_type")
-    title = b.optional(held.pop("display_name", None), "display_name")
+    media_type = optional(held.pop("mime_type", None), "mime_type")
+    title = optional(held.pop("display_name", None), "display_name")
     if held or not isinstance(value, str):
         return None
-    address = b.string(value, key)
+    address = string(value, key)
     kind = "base64" if key == "inline_data" else _address_kind(address.lower())
     family = _family(media_type, "" if kind == "base64" else address)
     # One for any film says no more than that it is one.

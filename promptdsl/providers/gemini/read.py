@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import exact
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages.details import Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt

@@ -6,7 +6,9 @@ from typing import Any, cast
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import ABSENT, read_json, write_json
-from promptdsl.messages import Block, TextBlock, contents
+from promptdsl.messages import Block, TextBlock
+from promptdsl.messages.field_checks import optional
+from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
 from promptdsl.providers.gemini.reasoning import SIGNATURE, SUBSTITUTES, read_thought
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, several
@@ -88,7 +90,7 @@ PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
 def read_parts(value: object) -> tuple[b.Block, ...]:
     """Return the blocks of the parts of a content; a string is one text, one part a list of it."""
     if value is None or isinstance(value, str):
-        return b.contents(value)
+        return contents(value)
     found = enumerate(several(value, "parts"))
     return tuple(located(f"parts[{n}]", read_part, part) for n, part in found)
 
@@ -129,7 +131,7 @@ def _call(entries: dict[str, Any]) -> b.Block:
     if call.get("partial_args") or call.pop("will_continue", None):
         return b.UnknownBlock(entries, "gemini")
     name = entry(call, "name", str)
-    id = b.optional(call.pop("id", None), "id")
+    id = optional(call.pop("id", None), "id")
     given: Any = call.pop("args", None) or {}
     # Arguments that came as text, however broken, stay as they came.
     arguments = given if isinstance(given, str) else write_json(mapping(given))
@@ -140,8 +142,8 @@ def _call(entries: dict[str, Any]) -> b.Block:
 
 def _result(entries: dict[str, Any]) -> b.Block:
     result = entries_of(entries.pop("function_response"))
-    id = b.optional(result.pop("id", None), "id")
-    name = b.optional(result.pop("name", None), "name")
+    id = optional(result.pop("id", None), "id")
+    name = optional(result.pop("name", None), "name")
     is_error, said = read_response_value(mapping(result.pop("response", None) or {}))
     found = enumerate(items(result.pop("parts", ()), "parts"))
     media = tuple(located(f"parts[{n}]", _within, part) for n, part in found)

@@ -4,7 +4,8 @@ import base64
 from typing import Any
 
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.shared.checks import entry

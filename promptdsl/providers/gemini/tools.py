@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import exact
-from promptdsl.messages import optional
+from promptdsl.foundation.unicode import exact
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.gemini.schemas import json_schema

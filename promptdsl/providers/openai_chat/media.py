@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptdsl import messages as b
-from promptdsl.messages import optional
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.attachments import file_name, with_bytes
 from promptdsl.providers.shared.checks import entry
@@ -66,21 +66,21 @@ _WRITERS: Mapping[str, Callable[[b.MediaBlock], Param | None]] = {
 }
 
 
-def _read_image(image: Mapping[str, Any], cache: b.Cache | None) -> b.ImageBlock:
+def _read_image(image: Mapping[str, Any], cache: Cache | None) -> b.ImageBlock:
     source = _source(url := entry(image, "url", str))
     if plain_type(source.media_type) not in _IMAGE_TYPES:
         source = MediaSource("url", url, from_data=True)
     return b.ImageBlock(source, detail=optional(image.get("detail"), "detail"), cache=cache)
 
 
-def _read_audio(audio: Mapping[str, Any], cache: b.Cache | None) -> b.AudioBlock:
+def _read_audio(audio: Mapping[str, Any], cache: Cache | None) -> b.AudioBlock:
     format = entry(audio, "format", str)
     media_type = _AUDIO_TYPES.get(format, f"audio/{format}")
     source = MediaSource("base64", entry(audio, "data", str), media_type, from_data=True)
     return b.AudioBlock(source, cache=cache)
 
 
-def _read_file(file: Mapping[str, Any], cache: b.Cache | None) -> b.DocumentBlock:
+def _read_file(file: Mapping[str, Any], cache: Cache | None) -> b.DocumentBlock:
     if "file_id" in file:
         source = MediaSource("file_id", entry(file, "file_id", str), from_data=True)
     else:
@@ -94,7 +94,7 @@ def _source(url: str) -> MediaSource:
     return data_url(url) or MediaSource("base64", url, from_data=True)
 
 
-MEDIA_READERS: Mapping[str, Callable[[Mapping[str, Any], b.Cache | None], b.Block]] = {
+MEDIA_READERS: Mapping[str, Callable[[Mapping[str, Any], Cache | None], b.Block]] = {
     "image_url": _read_image,
     "input_audio": _read_audio,
     "file": _read_file,

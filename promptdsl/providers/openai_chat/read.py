@@ -8,20 +8,14 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.messages import (
-    EMPTY,
-    Block,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    optional,
-    text_block,
-    tool_result_block,
-    tool_use_block,
-)
-from promptdsl.messages.details import NO_DETAILS, Details, Role
+from promptdsl.foundation.frozen import EMPTY
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import Role
+from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
 from promptdsl.providers.openai_chat.media import MEDIA_READERS
 from promptdsl.providers.openai_chat.rules import (
     AUDIO,
@@ -102,7 +96,7 @@ def _made(key: str, data: object) -> tuple[str, str]:
 def _part(data: object) -> Block:
     part = mapping(data)
     kind = entry(part, "type", str)
-    cache: b.Cache | None = "default" if part.get(MARK) else None
+    cache: Cache | None = "default" if part.get(MARK) else None
     if kind in ("text", "refusal"):
         extra = {"refusal": True} if kind == "refusal" else EMPTY
         return TextBlock(entry(part, kind, str), cache, extra)

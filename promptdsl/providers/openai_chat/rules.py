@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from typing import Any
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.unicode import whole
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.providers.shared.ids import digested
 from promptdsl.providers.shared.other_providers import (
     ANTHROPIC,
     RESPONSES,
@@ -72,10 +72,7 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 
 def fitting_id(id: str) -> str:
     """Return an id of at most 40 characters; a longer one ends in a digest, so it stays unique."""
-    clean, replaced = whole(id)
-    if not replaced and len(id) <= LONGEST_ID:
-        return id
-    return f"{clean[:7]}_{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    return id if len(id) <= LONGEST_ID and is_whole(id) else digested(id, LONGEST_ID)
 
 
 def is_speaker(name: str) -> bool:

@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import optional
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.openai_chat.rules import ORIGIN
 from promptdsl.providers.shared.checks import entry, located_items, mapping

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptdsl import messages as b
-from promptdsl.messages import optional
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.attachments import file_name, with_bytes
 from promptdsl.providers.shared.request import Param
@@ -52,7 +52,7 @@ def _address(source: MediaSource) -> str | None:
     return source.value if source.kind == "url" and fetched else None
 
 
-def read_image(part: Mapping[str, Any], cache: b.Cache | None) -> b.Block | None:
+def read_image(part: Mapping[str, Any], cache: Cache | None) -> b.Block | None:
     """Return the block of a picture, ``None`` for a part that does not say where it is."""
     url, id = (optional(part.get(key), key) for key in ("image_url", "file_id"))
     detail = optional(part.get("detail"), "detail")
@@ -64,7 +64,7 @@ def read_image(part: Mapping[str, Any], cache: b.Cache | None) -> b.Block | None
     return b.ImageBlock(source, detail=None if detail == "auto" else detail, cache=cache)
 
 
-def read_file(part: Mapping[str, Any], cache: b.Cache | None) -> b.Block | None:
+def read_file(part: Mapping[str, Any], cache: Cache | None) -> b.Block | None:
     """Return the block of a document, ``None`` for a part that does not say where it is."""
     found = {key: optional(part.get(key), key) for key in ("file_data", "file_url", "file_id")}
     key = next((key for key, value in found.items() if value is not None), None)

@@ -7,18 +7,14 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.messages import (
-    EMPTY,
-    Block,
-    ReasoningBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    text_block,
-)
-from promptdsl.messages.details import Details, Role
+from promptdsl.foundation.frozen import EMPTY
+from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.details import Details
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import Role
+from promptdsl.messages.unchecked import text_block
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.reasoning import read_reasoning
 from promptdsl.providers.openai_responses.rules import (
@@ -53,7 +49,7 @@ def _with(block: Block, extra: Mapping[str, Any]) -> Block:
 def _part(data: object) -> Block:
     part = mapping(data)
     kind = entry(part, "type", str)
-    cache: b.Cache | None = "default" if part.get(MARK) else None
+    cache: Cache | None = "default" if part.get(MARK) else None
     if kind in ("input_text", "output_text", "refusal"):
         extra = {"refusal": True} if kind == "refusal" else EMPTY
         if part.get("annotations"):
@@ -66,7 +62,7 @@ def _part(data: object) -> Block:
     return media
 
 
-_MEDIA: Mapping[str, Callable[[Mapping[str, Any], b.Cache | None], Block | None]] = {
+_MEDIA: Mapping[str, Callable[[Mapping[str, Any], Cache | None], Block | None]] = {
     "input_image": read_image,
     "input_file": read_file,
 }
@@ -89,7 +85,7 @@ def _read_result(kind: str, entries: dict[str, Any]) -> Block:
     id, output = entry(entries, "call_id", str), entry(entries, "output")
     if not isinstance(output, str | list | tuple):
         raise DataError(f"'output' is a string or a list of parts, not {type(output).__name__}")
-    name = b.optional(entries.get("name"), "name")
+    name = optional(entries.get("name"), "name")
     content, extra = read_content(cast("object", output)), read_origin(kind, entries)
     return ToolResultBlock(id, content, name, extra=extra)
 

@@ -1,12 +1,15 @@
 """Reasoning, both ways: replayed to the byte, and only before the item it produced."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from promptdsl.messages import ReasoningBlock, optional
+from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.field_checks import optional
 from promptdsl.providers.openai_responses.rules import ORIGIN, Draft, Items, is_new_id, lose_keys
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param
 
 KEPT = ("id", "summary", "content", "status")
@@ -28,10 +31,7 @@ def reasoning_param(request: Items, draft: Draft, block: ReasoningBlock) -> Para
     param = {"type": "reasoning", "id": id, "summary": said, **encrypted, **kept}
     sent = cast("Param", json_copy(param))
     lose_keys(request, place, block, KEPT)
-    if sent == param:
-        return sent
-    request.lose(place, "hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
-    return None
+    return sent if is_sendable(request, place, json.dumps(param, ensure_ascii=False)) else None
 
 
 def produce(request: Items, draft: Draft) -> None:

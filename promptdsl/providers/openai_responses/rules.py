@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from typing import Any, cast
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.unicode import whole
-from promptdsl.messages import EMPTY
+from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.unicode import is_whole
 from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import digested
 from promptdsl.providers.shared.other_providers import (
     ANTHROPIC,
     OPENAI,
@@ -133,10 +133,7 @@ _ITEM_ID = {
 
 def fitting_id(id: str) -> str:
     """Return a call's id of 1 to 64 characters; another one ends in a digest: it stays unique."""
-    clean, replaced = whole(id)
-    if not replaced and 0 < len(id) <= LONGEST_ID:
-        return id
-    return f"{clean[:31]}_{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    return id if 0 < len(id) <= LONGEST_ID and is_whole(id) else digested(id, LONGEST_ID)
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:

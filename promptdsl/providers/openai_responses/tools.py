@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import optional
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.openai_responses.rules import ORIGIN
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping

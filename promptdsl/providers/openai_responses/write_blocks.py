@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from promptdsl import messages as b
-from promptdsl.messages import EMPTY, Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.foundation.frozen import EMPTY
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import LossKind
 from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.reasoning import forget, produce, reasoning_param

@@ -7,9 +7,9 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages import Block
-from promptdsl.messages.details import FLEETING
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Mark, Param, Request
 
 MOST = 4

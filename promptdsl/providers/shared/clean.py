@@ -41,7 +41,6 @@ def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> dict[st
     if ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
         clean = json_copy(cast("object", value))
         if clean != value:
-            what = f"a lone surrogate in arguments of {block.name}"
-            request.lose(place, "hint", what, "it has no UTF-8 form: U+FFFD is sent")
+            request.lose_surrogate(place, f"arguments of {block.name}")
         return cast("dict[str, Any]", clean)
     return cast("dict[str, Any]", value)

@@ -4,6 +4,7 @@ import re
 from collections import deque
 
 from promptdsl.messages.prompt import ToolDefinition
+from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Place, Request
 from promptdsl.providers.shared.turns import Turns
 
@@ -56,6 +57,14 @@ def _numbered(stem: str, count: int, longest: int) -> str:
 
 def _fit(request: Turns, id: str) -> str:
     return (request.dialect.misfit.sub("_", id) or "_")[: request.dialect.longest_id]
+
+
+def digested(id: str, longest: int) -> str:
+    """Return the beginning of an id with a digest of all of it, which keeps it unique."""
+    from hashlib import sha256
+
+    digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{utf8(id)[: longest - 33]}_{digest}"
 
 
 def tool_name(

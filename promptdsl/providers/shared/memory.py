@@ -21,9 +21,9 @@ from weakref import ref
 import attrs
 
 from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import FLEETING
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Mark, Param, Request
 
 _REACH = 16

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, TypeGuard, cast
 
-from promptdsl.messages import Block, Cache, TextBlock
+from promptdsl.messages import Block, TextBlock
+from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.request import Mark, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"

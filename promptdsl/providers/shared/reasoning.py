@@ -1,11 +1,21 @@
-"""Which reasoning may be replayed: only where the bytes before it still stand."""
+"""Which reasoning may be replayed: whole, and only where the bytes before it still stand."""
 
 from operator import attrgetter
 
-from promptdsl.messages.details import FLEETING
+from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import FLEETING
+from promptdsl.providers.shared.request import Place, Request
 from promptdsl.providers.shared.turns import SPOKEN
+
+
+def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
+    """Return whether reasoning can be replayed to the byte; a hint for a lone surrogate in it."""
+    if all(is_whole(text) for text in texts if text):
+        return True
+    request.lose(place, "hint", "reasoning", "it holds a lone surrogate, which cannot be sent")
+    return False
 
 
 def stale_before(prompt: Prompt) -> int:

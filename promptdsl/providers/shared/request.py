@@ -125,8 +125,13 @@ class Request:
         """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
         clean, replaced = whole(text)
         if replaced:
-            self.lose(place, "hint", f"a lone surrogate in {what}", "it has no UTF-8 form")
+            self.lose_surrogate(place, what)
         return clean
+
+    def lose_surrogate(self, subject: Subject, what: str) -> None:
+        """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
+        why = "it has no UTF-8 form: U+FFFD is sent"
+        self.lose(subject, "hint", f"a lone surrogate in {what}", why)
 
 
 _APART = frozenset({"entries", "losses", "marks", "equal"})

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from promptdsl.foundation.json import thawed
+from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
@@ -41,7 +41,8 @@ def write_tools(
             continue
         if tool.raw is None:
             param = write(request, tool)
-            _note_surrogates(request, tool)
+            said = (tool.description, thawed(tool.input_schema))
+            _note_surrogates(request, f"tool {tool.name!r}", tool, *said)
             inside(param).update(_own_keys(request, tool, origin))
         else:
             param = json_copy(dict(tool.raw))
@@ -81,11 +82,12 @@ def lose_tool_marks(request: Request) -> None:
     request.marks.clear()
 
 
-def _note_surrogates(request: Request, tool: ToolDefinition) -> None:
-    said = json.dumps([tool.description, thawed(tool.input_schema)], ensure_ascii=False)
-    if not is_whole(said):
-        why = "it has no UTF-8 form: U+FFFD is sent"
-        request.lose(tool, "hint", f"a lone surrogate in tool {tool.name!r}", why)
+def _note_surrogates(
+    request: Request, what: str, subject: ToolDefinition | OutputSchema, *data: object
+) -> None:
+    """Note a hint where plain data holds a lone surrogate."""
+    if not is_whole(json.dumps(data, ensure_ascii=False)):
+        request.lose_surrogate(subject, what)
 
 
 def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
@@ -136,10 +138,7 @@ def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Pa
     :class:`DataError` for a schema too deep to be sent.
     """
     schema: Param = json_copy(dict(output.schema))
-    texts = (json.dumps(thawed(output.schema), ensure_ascii=False), *filter(None, said))
-    if not all(map(is_whole, texts)):
-        why = "it has no UTF-8 form: U+FFFD is sent"
-        request.lose(output, "hint", "a lone surrogate in the output", why)
+    _note_surrogates(request, "the output", output, thawed(output.schema), *said)
     return schema
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import attrs
 
-from promptdsl.messages.details import NO_DETAILS, ROLES
+from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.roles import ROLES
 from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
 SIDES: Mapping[str, str | None] = {

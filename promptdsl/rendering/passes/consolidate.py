@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from promptdsl.foundation.escaping import json_text
 from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import LEADING
+from promptdsl.rendering.text.data import data_node
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.nodes import Code, Consolidated, Json, Media, Recorded, Turn, Verbatim
-from promptdsl.tree.rewrite import covering, cut, unique_ids, with_content
+from promptdsl.tree.nodes import Consolidated, Media, Recorded, Turn, Verbatim
+from promptdsl.tree.recorded import cut
+from promptdsl.tree.rewrite import covering, unique_ids, with_content
 
 
 def consolidate(root: Node) -> Node:
@@ -88,10 +89,8 @@ def _turn(message: Any, node: Recorded) -> Node:
 
 
 def _item(block: Any, node: Recorded) -> Node:
-    if isinstance(block, CodeBlock):
-        return make(Code, (block.text,), mask=bits(TEXT), at=node.at, language=block.language)
-    if isinstance(block, JsonBlock):
-        return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
+    if isinstance(block, JsonBlock | CodeBlock):
+        return data_node(block, node.at, is_value=False)
     if not isinstance(block, TextBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
     return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache, said=())

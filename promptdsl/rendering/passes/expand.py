@@ -6,13 +6,9 @@ from promptdsl.tree.nodes import CacheBreakpoint, Note, Recorded, Turn
 from promptdsl.tree.rewrite import says_something, with_content
 from promptdsl.tree.unwrap import dissolved, dissolved_in_turn
 
-WITHIN = HOLLOW
-
 
 def expand(root: Node) -> Node:
     """Return the tree with fragments dissolved, and without turns that say nothing."""
-    if not root.mask & WITHIN:
-        return root
     content: list[Child] = []
     for child in dissolved(root.content):
         if isinstance(child, Note):

@@ -35,7 +35,7 @@ def fill(root: Node, *, ask: Ask) -> Node:
     returned. Raises :class:`ContentError` when that does not end, :class:`PlacementError` when ids
     are not unique any more.
     """
-    waiting = _waiting(root) if root.mask & WITHIN else []
+    waiting = _waiting(root)
     for _ in range(DEEPEST):
         if not waiting:
             return root

@@ -1,15 +1,17 @@
 """Merge: neighbours of one role become one message, their blocks side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from promptdsl.messages.details import CONVERSATION, FLEETING
+from promptdsl.messages.conversation_cache import SHORTEST
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION, FLEETING
 from promptdsl.tree.masks import RECORDED, SHIFT, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.nodes import Merged, Recorded, Turn
-from promptdsl.tree.rewrite import covering, cut, with_content
+from promptdsl.tree.recorded import cut, first_of, remember
+from promptdsl.tree.rewrite import covering, with_content
 
 
 def merge(root: Node, *, enabled: bool) -> Node:
@@ -49,22 +51,25 @@ def _has_neighbours(root: Node) -> bool:
 
 
 def _is_apart(run: Any) -> bool:
-    """Return whether no two neighbours in a run are of one role, tool results apart.
+    """Return whether no two neighbours in a run are of one role, tool results apart."""
+    if len(run.items) < SHORTEST:
+        return _apart(run.items) == len(run.items)
+    count = first_of(run) + len(run.items)
+    return remember(run, _apart, _apart) >= count or _apart(run.items) == len(run.items)
 
-    What was found of its beginning the last time is not looked at.
-    """
-    known = getattr(run, "known", None)
-    count = 0 if known is None else known.found.get(_is_apart, 0) - run.start
-    items = run.items if count < 2 else run.items[count - 1 :]
-    before = None
-    for message in items:
-        role = message.role
-        if role == before and role != "tool":
-            return False
-        before = role
-    if known is not None and not run.start and count < len(run.items):
-        known.found = {**known.found, _is_apart: len(run.items)}
-    return True
+
+def _apart(messages: Sequence[Message], before: int | None = None) -> int:
+    """Return how many messages there are before one that is of the same role as its neighbour."""
+    count = before or 0
+    if count >= len(messages):
+        return count
+    last = messages[count - 1].role if count else None
+    for number in range(count, len(messages)):
+        role = messages[number].role
+        if role == last and role != "tool":
+            return number
+        last = role
+    return len(messages)
 
 
 _Unit = tuple[Any, Any]
@@ -86,8 +91,8 @@ def _units(root: Node) -> Iterator[_Unit]:
 
 
 def _is_known_apart(run: Recorded) -> bool:
-    """Return whether only the ends of a run can merge; looked at where that is remembered."""
-    return getattr(run, "known", None) is not None and _is_apart(run)
+    """Return whether only the ends of a long run can merge."""
+    return len(run.items) >= SHORTEST and _is_apart(run)
 
 
 def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:

@@ -9,9 +9,9 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock, StateChangeBlock, UserActionBlock
-from promptdsl.rendering.text.blocks import formatted
+from promptdsl.rendering.text.data import formatted
 from promptdsl.rendering.text.format import fence
-from promptdsl.tree.masks import EVENT, MEDIA, SHIFT, TEXT, TURN, bits
+from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.nodes import Fence, Happening, Turn, Verbatim
 from promptdsl.tree.rewrite import covering, with_content
@@ -22,8 +22,6 @@ Narrator = Callable[[str, Mapping[str, Any]], str]
 
 def narrate(root: Node, *, config: Resolved, event_text: Narrator) -> Node:
     """Return the tree with every event turn mapped to its role, one fence per event block."""
-    if not root.mask & EVENT << SHIFT:
-        return root
     content = tuple(
         _narrated(child, config, event_text) if child.mask & EVENT else child
         for child in root.content
@@ -90,6 +88,8 @@ def _values(block: EventBlock) -> Iterator[str]:
 
 def _text(value: Any) -> str:
     """Return the text of a field; recorded data may be nested, and is JSON then."""
+    if type(value) is str:
+        return value
     return json_text(value) if isinstance(value, _NESTED) else data_text(value)
 
 

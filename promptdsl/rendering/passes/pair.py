@@ -8,13 +8,15 @@ import attrs
 
 from promptdsl.foundation.errors import PairingError
 from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import CONVERSATION
+from promptdsl.messages.conversation_cache import SHORTEST
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.nodes import Call, Recorded, Result, ToolTurn, Turn
-from promptdsl.tree.rewrite import cut, replace, rewrite, says_something, with_content
+from promptdsl.tree.recorded import cut, first_of, recording, remember
+from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
@@ -44,8 +46,6 @@ def pair(root: Node, *, mode: Literal["error", "fill", "prune"]) -> Node:
     ``fill`` answers the call with an error of type ``interrupted``, ``prune`` removes it; both
     remove a result that answers nothing.
     """
-    if not root.mask & WITHIN:
-        return root
     waiting: dict[str, Any] = {}
     fault = _first_fault(root, waiting)
     if fault is None and (mode == "error" or not waiting):
@@ -82,22 +82,32 @@ def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
 
 def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
     """Move past a recording; what was found of its beginning the last time is not looked at."""
-    known = getattr(node, "known", None)
-    if known is None or waiting:
+    if waiting or len(node.items) < SHORTEST:
         return _scan_from(node, 0, waiting)
-    start, end = node.start, node.start + len(node.items)
-    first, count, open_calls = known.found.get(_scan, (start, start, ()))
-    # Where a user asks no call is open: that was a fault.
-    clean = start == first or (start > first and node.items[0].role == "user")
-    if clean and count > end and known.items[end].plain and known.items[end].role == "user":
-        return None
-    if not clean or not start <= count <= end:
-        first, count, open_calls = start, start, ()
-    waiting.update(dict.fromkeys(open_calls, node))
-    fault = _scan_from(node, count - start, waiting)
-    if fault is None and count < end:
-        known.found = {**known.found, _scan: (first, end, tuple(waiting))}
-    return fault
+    start, whole = first_of(node), recording(node).items
+    end = start + len(node.items)
+    faults: list[_Fault] = []
+
+    def scan(_: object, before: _Scanned | None) -> _Scanned | None:
+        first, count, open_calls = before or (start, start, ())
+        # Where a user asks no call is open: that was a fault.
+        clean = start == first or (start > first and node.items[0].role == "user")
+        if clean and count > end and whole[end].plain and whole[end].role == "user":
+            return before
+        if not clean or not start <= count <= end:
+            first, count, open_calls = start, start, ()
+        waiting.update(dict.fromkeys(open_calls, node))
+        fault = _scan_from(node, count - start, waiting)
+        if fault is not None:
+            faults.append(fault)
+        return before if fault is not None or count == end else (first, end, tuple(waiting))
+
+    remember(node, _scan, scan)
+    return faults[0] if faults else None
+
+
+_Scanned = tuple[int, int, tuple[str, ...]]
+"""From which message to which one a recording pairs, and the calls that are open there."""
 
 
 def _scan_from(node: Any, start: int, waiting: dict[str, Any]) -> _Fault | None:

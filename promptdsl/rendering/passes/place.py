@@ -6,16 +6,26 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import attribute, field, inline_line
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.details import CONVERSATION
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree.masks import CALL, DEVELOPER, EVENT, REQUEST, SHIFT, SYSTEM, TEXT, TURN, bits
+from promptdsl.tree.masks import (
+    CALL,
+    DEVELOPER,
+    EVENT,
+    REQUEST,
+    RESULT,
+    SHIFT,
+    SYSTEM,
+    TEXT,
+    TURN,
+    bits,
+)
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.nodes import Recorded, Request, Turn, Verbatim
-from promptdsl.tree.rewrite import cut, says_something, with_content
-
-MOVABLE = (EVENT | DEVELOPER | REQUEST) << SHIFT
+from promptdsl.tree.recorded import cut
+from promptdsl.tree.rewrite import says_something, with_content
 
 
 def place(root: Node, *, config: Resolved) -> Node:
@@ -24,8 +34,6 @@ def place(root: Node, *, config: Resolved) -> Node:
     What is not part of the conversation and stands inside an unanswered batch of tool calls moves
     behind the batch's last result. Raises :class:`PlacementError` for a ``Developer`` turn there.
     """
-    if not root.mask & MOVABLE:
-        return root
     content: Sequence[Child] = root.content
     if root.mask & REQUEST << SHIFT:
         content = _positioned(content, config)
@@ -169,13 +177,16 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
     """
     for child in content:
         if not isinstance(child, Recorded):
-            yield child, set(calls_of(child)), set(answers_of(child))
+            paired = child.mask & (CALL | RESULT) << SHIFT
+            calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
+            yield child, set(calls), set(answers)
             continue
         messages = child.items
         if child.mask & DEVELOPER << SHIFT:
             head, tail = len(messages), len(messages)
         else:
-            head = next((i for i, m in enumerate(messages) if not answers_in(m)), len(messages))
+            plain = (i for i, m in enumerate(messages) if m.plain is not None or not answers_in(m))
+            head = next(plain, len(messages))
             tail = max(head, _last_assistant(messages))
         for start, stop in _cuts(head, tail, len(messages)):
             run = messages[start:stop]
@@ -183,7 +194,9 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
             surface = DEVELOPER if alone and run[0].role in ("developer", "system") else 0
             part = cut(child, start, stop, mask=child.mask | surface)
             if alone:
-                yield part, set(calls_in(run[0])), set(answers_in(run[0]))
+                silent = run[0].plain is not None
+                calls, answers = ((), ()) if silent else (calls_in(run[0]), answers_in(run[0]))
+                yield part, set(calls), set(answers)
             else:
                 yield part, set(), set()
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from promptdsl.foundation.errors import DataError, PromptError
-from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
@@ -18,8 +17,9 @@ from promptdsl.messages import (
     UserActionBlock,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
-from promptdsl.messages.details import LEADING
 from promptdsl.messages.message import Message, place
+from promptdsl.messages.roles import LEADING
+from promptdsl.rendering.text.data import data_node
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
@@ -38,10 +38,8 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.nodes import (
-    Code,
     Conversation,
     Happening,
-    Json,
     Media,
     Recorded,
     Request,
@@ -72,8 +70,6 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
     ``pieces`` renders a template. Raises :class:`DataError` with the line of a ``History`` that
     cannot be read, :class:`TemplateError` with that of a template that cannot be rendered.
     """
-    if not root.mask & WITHIN:
-        return root
 
     def change(node: Node) -> Node | None:
         if isinstance(node, Recorded):
@@ -209,7 +205,8 @@ def _run(node: Recorded, known: Recording, start: int = 0, *, alone: bool = True
         form="messages",
         start=start,
     )
-    object.__setattr__(made, "known", known if alone else None)
+    if alone:
+        object.__setattr__(made, "known", known)
     return made
 
 
@@ -280,11 +277,8 @@ def _node(block: Block, node: Recorded) -> Node:
         return make(Happening, mask=bits(HAPPENING), at=node.at, block=block, trusted=frozenset())
     if isinstance(block, TextBlock):
         return make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
-    if isinstance(block, CodeBlock):
-        text = make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
-        return make(Code, (text,), mask=bits(TEXT), at=node.at, language=block.language)
-    if isinstance(block, JsonBlock):
-        return make(Json, mask=bits(TEXT), at=node.at, text=json_text(block.value))
+    if isinstance(block, JsonBlock | CodeBlock):
+        return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
         return make(Media, mask=bits(MEDIA), at=node.at, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type

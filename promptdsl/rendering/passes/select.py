@@ -13,8 +13,6 @@ def select(root: Node, *, audience: str) -> Node:
 
     ``audience`` is ``"model"`` or ``"people"``. A note is for people.
     """
-    if not root.mask & WITHIN:
-        return root
 
     def keep(node: Node) -> Node | None:
         meant = "people" if isinstance(node, Note) else node.options.audience

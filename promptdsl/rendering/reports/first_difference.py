@@ -8,9 +8,9 @@ import attrs
 
 from promptdsl.foundation.source import Source
 from promptdsl.messages import TextBlock
-from promptdsl.messages.details import FLEETING
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
+from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP, common
 from promptdsl.rendering.reports.outcome import Outcome, on_one_line
 from promptdsl.rendering.reports.places import Key, Leaf, Place, Spoken, unmarked

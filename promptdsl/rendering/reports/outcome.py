@@ -1,4 +1,4 @@
-"""What a render came to, as reports need it: its tree, its messages and its payload."""
+"""The outcome of a render, as reports need it: its tree, its messages and its payload."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -12,18 +12,16 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
-from promptdsl.rendering.measure import beside_tokens, message_counts
+from promptdsl.rendering.measure import message_counts, total_tokens
 from promptdsl.rendering.pipeline import FORMATS
-from promptdsl.rendering.reports.trace import Writing
-from promptdsl.rendering.text.lower import lower
+from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
-from promptdsl.tokens.frames import REPLY
 from promptdsl.tree.nodes import Root
 
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """What a render came to.
+    """The outcome of a render.
 
     ``tree`` is the tree after all passes, ``messages`` what it was lowered to. ``sent`` is the
     prompt with the marks that were placed, ``written_payload`` what was written of it, ``None``
@@ -51,15 +49,12 @@ class Outcome:
 
     def total(self) -> int:
         """Return the tokens of what is sent; of a long conversation only what is new is counted."""
-        if self.written_payload is not None:
-            return self.written_payload.tally(self.tokens).total
-        return sum(self.counts()) + beside_tokens(self.sent, self.tokens, self.facts) + REPLY
+        written = self.written_payload
+        return total_tokens(self.sent, written, self.tree, tokens=self.tokens, facts=self.facts)
 
-    def written(self) -> Writing:
-        """Return what became of every node, which is found by lowering the tree once more."""
-        writing = Writing()
-        lower(self.tree, forms=FORMATS, config=self.config, roots=self.roots, trace=writing)
-        return writing
+    def traced(self) -> list[TracedEntry]:
+        """Return which part of the tree came to which text; the tree is lowered once more."""
+        return lower_traced(self.tree, forms=FORMATS, config=self.config, roots=self.roots)[1]
 
 
 def on_one_line(text: str) -> str:

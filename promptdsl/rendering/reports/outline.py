@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from promptdsl.messages import Block, Cache, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
 from promptdsl.tree.node import Node, label, mark_of

@@ -12,7 +12,7 @@ from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, what_of, within
-from promptdsl.rendering.reports.trace import Entry, Said, Turn
+from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
 from promptdsl.tree.nodes import Recorded, Section
 
 Key: TypeAlias = tuple[str, str]
@@ -36,7 +36,7 @@ class Leaf(NamedTuple):
     """A piece of what was said, its turn, and which piece of the turn's sheet it is."""
 
     text: str
-    turn: Turn | None
+    turn: TracedTurn | None
     number: int = 0
 
 
@@ -45,14 +45,14 @@ class Spoken:
     """A message, and the part of the timeline it is from; ``number`` is which of its messages."""
 
     node: Any
-    entry: Entry
+    entry: TracedEntry
     number: int
     message: Message
 
     @classmethod
     def of(cls, outcome: Outcome, number: int) -> "Spoken":
         """Return the message of a number."""
-        entries = outcome.written().entries
+        entries = outcome.traced()
         place = bisect_right(entries, number, key=lambda entry: entry.messages)
         first = entries[place - 1].messages if place else 0
         said = outcome.sent.messages[number]
@@ -67,7 +67,7 @@ class Spoken:
             return Place(f"{self.message.role} message", path, node.source)
         return Place(what_of(node), turns[0].address if len(turns) == 1 else "", node.source)
 
-    def turn_place(self, turn: Turn | None) -> Place:
+    def turn_place(self, turn: TracedTurn | None) -> Place:
         """Return a turn that may be merged with others."""
         if turn is None or len(self.entry.turns) == 1:
             return self.place
@@ -78,18 +78,18 @@ class Spoken:
         if isinstance(self.node, Recorded):
             yield from (Leaf(text, None) for text in _texts(self.message.content))
         for turn in self.entry.turns:
-            sheet = turn.sheet
-            if sheet is None:
+            page = turn.page
+            if page is None:
                 yield from (Leaf(text, turn, -1) for text in _texts(turn.blocks))
             else:
-                yield from (Leaf(text, turn, n) for n, text in enumerate(_pieces(sheet.segments)))
+                yield from (Leaf(text, turn, n) for n, text in enumerate(_pieces(page.segments)))
 
     def chain(self, leaf: Leaf) -> list[Place]:
         """Return the places around a piece, the innermost first; plain text is what it is in."""
         turn = leaf.turn
         if turn is None or leaf.number < 0:
             return [self.turn_place(turn)]
-        on_it = [one for one in turn.nodes if one.sheet is turn.sheet]
+        on_it = [one for one in turn.parts if one.page is turn.page]
         nodes = [one for one in reversed(on_it) if one.start <= leaf.number < one.end]
         places = _places(turn)
         found = [*(places[id(node)] for node in nodes), self.turn_place(turn)]
@@ -107,11 +107,11 @@ class Spoken:
         return found
 
 
-def _places(turn: Turn) -> dict[int, Place]:
+def _places(turn: TracedTurn) -> dict[int, Place]:
     """Return the places of the nodes in a turn, by id."""
     top = "" if getattr(turn.node, "role", "") == "system" else turn.address
     found: dict[int, Place] = {}
-    for one in turn.nodes:
+    for one in turn.parts:
         path = top if one.around is None else found[id(one.around)].path
         if isinstance(one.node, Section):
             path = within(path, str(one.node.options.id))
@@ -129,7 +129,7 @@ def _texts(blocks: Iterable[Any]) -> Iterator[str]:
         before = is_text
 
 
-def _pieces(segments: Iterable[Said]) -> Iterator[str]:
+def _pieces(segments: Iterable[Segment]) -> Iterator[str]:
     """Yield the pieces of a sheet: of two texts the second begins with the gap between them."""
     before = False
     for said in segments:

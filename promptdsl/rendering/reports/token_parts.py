@@ -12,11 +12,10 @@ import attrs
 
 from promptdsl.budget.dropped import described
 from promptdsl.foundation.source import Source, source_of
-from promptdsl.messages import Cache
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.reports.trace import Entry, Sheet, Written
-from promptdsl.rendering.reports.trace import Turn as Spoken
+from promptdsl.rendering.text.traced import TracedEntry, TracedPage, TracedPart, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
 from promptdsl.tree.node import Node, label, mark_of
@@ -116,13 +115,13 @@ class Ledger:
     sections: dict[str, int] = attrs.field(factory=dict[str, int])
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
     _lines: dict[tuple[int, int], Source | None] = attrs.field(factory=dict[Any, Any])
-    _sheets: dict[int, list[int]] = attrs.field(factory=dict[int, list[int]])
+    _pages: dict[int, list[int]] = attrs.field(factory=dict[int, list[int]])
 
     def add_messages(self) -> None:
         """Add a part for every message, with the parts in it."""
         outcome = self.outcome
         first, before = 0, None
-        for node, entry in zip(outcome.tree.content, outcome.written().entries, strict=True):
+        for node, entry in zip(outcome.tree.content, outcome.traced(), strict=True):
             if isinstance(node, Recorded):
                 self._history(node, first, goes_on=_goes_on(before, node))
             elif entry.messages > first:
@@ -155,7 +154,7 @@ class Ledger:
 
     # Turns.
 
-    def _turn(self, node: Any, entry: Entry, first: int) -> None:
+    def _turn(self, node: Any, entry: TracedEntry, first: int) -> None:
         source = self._source(node)
         total = sum(self.messages[first : entry.messages])
         mark = mark_of(node.options) or self._placed(first, entry.messages)
@@ -169,7 +168,7 @@ class Ledger:
                 total -= self._nodes(turn, source, depth=1)
         self.charge(source, total)
 
-    def _merged(self, turn: Spoken, around: Source | None) -> int:
+    def _merged(self, turn: TracedTurn, around: Source | None) -> int:
         """Add a turn that was merged with others; return its tokens."""
         source = self._source(turn.node) or around
         tokens, facts = self.outcome.tokens, self.outcome.facts
@@ -187,13 +186,13 @@ class Ledger:
                 return mark_in(said)
         return None
 
-    def _nodes(self, turn: Spoken, source: Source | None, *, depth: int) -> int:
+    def _nodes(self, turn: TracedTurn, source: Source | None, *, depth: int) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
         system = isinstance(turn.node, Turn) and turn.node.role == "system"
         seen: dict[int, _Seen] = {}
         top = _Seen(depth - 1, "" if system else turn.address, source, 0)
-        hidden = _hidden(turn.nodes)
-        for node in turn.nodes:
+        hidden = _hidden(turn.parts)
+        for node in turn.parts:
             around = top if node.around is None else seen[id(node.around)]
             tokens = self._tokens(node)
             around.inside += tokens
@@ -214,19 +213,19 @@ class Ledger:
             self.sections[path] = self.sections.get(path, 0) + tokens
         return _Seen(around.depth, path, self._source(node) or around.source, tokens)
 
-    def _tokens(self, node: Written) -> int:
+    def _tokens(self, node: TracedPart) -> int:
         """Return the tokens of a node: those of the pieces it wrote."""
-        before = self._sheets.get(id(node.sheet))
+        before = self._pages.get(id(node.page))
         if before is None:
-            before = self._sheets[id(node.sheet)] = self._summed(node.sheet)
+            before = self._pages[id(node.page)] = self._summed(node.page)
         # What stands in a container that was taken back ended behind all there is now.
         end = min(node.end, len(before) - 1)
         return max(before[end] - before[min(node.start, end)], 0)
 
-    def _summed(self, sheet: Sheet) -> list[int]:
-        """Return the tokens before every piece of a sheet."""
+    def _summed(self, page: TracedPage) -> list[int]:
+        """Return the tokens before every piece of a page."""
         tokens, found = self.outcome.tokens, [0]
-        for said in sheet.segments:
+        for said in page.segments:
             before = found[-1]
             if isinstance(said, list):
                 found += [before + part for part in _spread(said, tokens)]
@@ -266,7 +265,7 @@ class _Seen:
     inside: int = 0
 
 
-def _hidden(nodes: Sequence[Written]) -> set[int]:
+def _hidden(nodes: Sequence[TracedPart]) -> set[int]:
     """Return the nodes that are no parts of their own: what only holds, and text alone."""
     count: dict[int, int] = {}
     for node in nodes:

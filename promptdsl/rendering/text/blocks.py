@@ -1,4 +1,4 @@
-"""Making blocks ready to be sent: what is no text yet becomes text, and files are read."""
+"""Blocks that can be sent: files are read, and lone surrogates are replaced."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -8,22 +8,18 @@ from typing import Any
 
 import attrs
 
-from promptdsl.config.transformation import FormatBlock
-from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.escaping import code_fences, json_text, text_of
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.messages import (
     Block,
     CodeBlock,
-    JsonBlock,
     MediaBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    text_block,
 )
 from promptdsl.messages.media.attachment import read_path
 from promptdsl.messages.message import Message
+from promptdsl.rendering.text.data import is_text
 from promptdsl.tree.node import Node
 
 Roots = Iterable[str | os.PathLike[str]]
@@ -78,64 +74,3 @@ def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)
     return block
-
-
-def fenced_code(text: str, language: str | None) -> str:
-    """Return code in a Markdown fence longer than any inside it."""
-    opening, closing = code_fences(text, language)
-    return f"{opening}{text}{closing}"
-
-
-def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
-    """Return what an author's function makes of a block, ``None`` for the usual text.
-
-    Raises :class:`ContentError` with a line when it returns anything else.
-    """
-    text = format_block(block)
-    if text is None:
-        return None
-    if isinstance(text, str):
-        return text_of(text)
-    raise ContentError(
-        f"format_block returned {type(text).__name__} for a {block.type!r} block",
-        fix="return its text, or None for the text it has by default",
-        at=(at,),
-    )
-
-
-def is_text(message: Message) -> bool:
-    """Return whether no block of a message still has to become text."""
-    if message.plain is not None:
-        return True
-    return not any(_is_data(block) for block in message.content)
-
-
-def _is_data(block: Block) -> bool:
-    if isinstance(block, ToolResultBlock):
-        return any(isinstance(inner, JsonBlock | CodeBlock) for inner in block.content)
-    return isinstance(block, JsonBlock | CodeBlock)
-
-
-Wanted = Callable[[Block], str | None]
-"""Returns what an author wants a block to say, ``None`` for what it says by default."""
-
-
-def worded(message: Message, wanted: Wanted) -> Message:
-    """Return a message whose JSON and code are text."""
-    if is_text(message):
-        return message
-    return message.replace(content=tuple(_worded(block, wanted) for block in message.content))
-
-
-def _worded(block: Block, wanted: Wanted) -> Block:
-    if isinstance(block, ToolResultBlock):
-        content = tuple(_worded(inner, wanted) for inner in block.content)
-        return attrs.evolve(block, content=content)
-    if not isinstance(block, JsonBlock | CodeBlock):
-        return block
-    text = wanted(block)
-    if text is not None:
-        return text_block(text)
-    if isinstance(block, JsonBlock):
-        return text_block(json_text(block.value))
-    return text_block(fenced_code(block.text, block.language))

@@ -1,19 +1,21 @@
-"""What stands around a text: the two ends of a fence, and the form of a section."""
+"""The text around the parts of a prompt: frames, the formats that make them, and fences."""
 
+from collections.abc import Collection
 from typing import Any, NamedTuple, Protocol
 
 from promptdsl.config.delimiters import Delimiter
-from promptdsl.tree.masks import TEXT, bits
+from promptdsl.foundation.guards import guard_prefixes
+from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, make
 from promptdsl.tree.nodes import Fence
 from promptdsl.tree.rewrite import covering
 
 
 class Frame(NamedTuple):
-    """What stands around the parts of a container, and between them.
+    """The text around the parts of a container, and between them.
 
     ``tags`` are the names no text inside may forge. ``between`` separates the parts, ``prefix``
-    stands before every further line.
+    begins every further line.
     """
 
     open: str = ""
@@ -24,6 +26,11 @@ class Frame(NamedTuple):
 
 
 BARE = Frame()
+
+
+def frame_without(literals: Collection[str], frame: Frame) -> Frame:
+    """Return a frame whose opening, which may hold data, forges none of these delimiters."""
+    return frame._replace(open=guard_prefixes(frame.open, literals))
 
 
 class Form(Protocol):
@@ -71,7 +78,7 @@ class Form(Protocol):
     ) -> Frame:
         """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist.
 
-        ``other`` is whether a list of the same kind stands right before this one.
+        ``other`` is whether the list comes right after one of its kind.
         """
         ...
 
@@ -111,16 +118,17 @@ def fence(
         opening = f"{opening[:-1]}{attributes}>"
     if delimiter.kind != "prefix" and opening:
         opening += "\n"
-    name = delimiter.tag_name if delimiter.is_tag else None
+    is_tag = delimiter.kind == "default" or delimiter.is_tag
+    name = delimiter.tag_name if is_tag else None
     return make(
         Fence,
         content,
-        mask=bits(TEXT, covering(content)),
+        mask=TEXT | covering(content),
         at=at,
         open=opening,
         close=f"\n{delimiter.close}" if delimiter.close else "",
         names=(name,) if name else (),
-        literals=delimiter.literals,
+        literals=() if is_tag else delimiter.literals,
         values=values,
         said=said,
     )

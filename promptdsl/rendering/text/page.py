@@ -1,20 +1,21 @@
-"""A page: the pieces of text that are written, joined to blocks, with what stands before a line."""
+"""A page: pieces of text, joined to blocks, with a margin before every further line."""
 
 import re
-from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from promptdsl.messages import CACHES, Block, Cache, text_block
+from promptdsl.messages import Block
+from promptdsl.messages.field_checks import CACHES, Cache
+from promptdsl.messages.unchecked import text_block
 
 WIDEST = 80
 """Deeper than this many characters nothing is indented: it would grow with the square of depth."""
 
 
 class Margin(NamedTuple):
-    """What stands before every further line, and between two parts."""
+    """The prefix of every further line, and the gap between two parts."""
 
     prefix: str
     gap: str
@@ -22,12 +23,14 @@ class Margin(NamedTuple):
 
 @lru_cache(maxsize=256)
 def margin(prefix: str, between: str) -> Margin:
-    """Return the margin of parts with ``between`` between them, each line behind ``prefix``."""
+    """Return the margin of lines that start with ``prefix``, and ``between`` between two parts."""
     lines = between.count("\n")
     return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
 
 
-PLAIN = margin("", "\n\n")
+BETWEEN = "\n\n"
+"""What separates two parts, where a container does not say otherwise."""
+PLAIN = margin("", BETWEEN)
 
 
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
@@ -37,18 +40,18 @@ def deeper(outer: Margin, prefix: str, between: str) -> Margin:
 
 
 class Listed(NamedTuple):
-    """A list that was written: its kind, and whether its marks were the other ones."""
+    """The kind of a list that was written, and whether its items had the other marks."""
 
     ordered: bool
     other: bool
 
 
 Tail: TypeAlias = Listed | Literal["prose"] | None
-"""What stands last on a page, where that matters for what follows: plain text, or a list."""
+"""The last thing on a page, where it matters for what follows: plain text, or a list."""
 
 
-class Mark(NamedTuple):
-    """A place on a page to which everything behind it can be taken back."""
+class Checkpoint(NamedTuple):
+    """A place on a page: what is written after it can be taken back."""
 
     pieces: int
     gap: str
@@ -57,7 +60,11 @@ class Mark(NamedTuple):
 
 
 class Page:
-    """What has been written: finished blocks, and the pieces of the next one."""
+    """Finished blocks, and the pieces of the next one.
+
+    ``written`` counts texts and blocks so far, ``marked`` those before the last cache mark; ``gap``
+    comes before the next text.
+    """
 
     __slots__ = ("blocks", "gap", "marked", "pieces", "tail", "written")
 
@@ -69,35 +76,37 @@ class Page:
         self.marked = 0
         self.tail: Tail = None
 
-    def here(self) -> Mark:
+    def here(self) -> Checkpoint:
         """Return the place that is reached."""
-        return Mark(len(self.pieces), self.gap, self.written, self.tail)
+        return Checkpoint(len(self.pieces), self.gap, self.written, self.tail)
 
-    def take_back(self, mark: Mark) -> None:
-        """Remove what opened a container in which nothing was written."""
-        del self.pieces[mark.pieces :]
-        self.gap = mark.gap
-        self.tail = mark.tail
+    def take_back(self, start: Checkpoint) -> None:
+        """Remove the opening of a container in which nothing was written."""
+        del self.pieces[start.pieces :]
+        self.gap = start.gap
+        self.tail = start.tail
 
     def put(self, text: str, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
         if text:
             if around.prefix and ("\n" in text or "\r" in text):
-                text = _behind(text, around.prefix)
+                text = _prefixed(text, around.prefix)
             self.pieces += (self.gap, text) if self.gap else (text,)
             self.gap = around.gap
             self.tail = None
             self.written += 1
 
-    def open(self, text: str, around: Margin) -> None:
-        """Write what opens a container; nothing separates it from what comes next."""
+    def open(self, text: str, around: Margin) -> Checkpoint:
+        """Write the opening of a container, without a gap after it; return the place before it."""
+        start = self.here()
         if text:
             self.pieces += (self.gap, text.replace("\n", "\n" + around.prefix))
             self.gap = ""
             self.tail = None
+        return start
 
     def close(self, text: str, around: Margin) -> None:
-        """Write what closes a container, around which ``around`` holds."""
+        """Write the closing of a container; ``around`` is the margin outside of it."""
         if text:
             text = text if self.pieces else text.lstrip("\n")
             self.pieces.append(text.replace("\n", "\n" + around.prefix))
@@ -114,13 +123,13 @@ class Page:
         self.tail = None
 
     def block(self, block: Block) -> None:
-        """Write a block that is no text."""
+        """Write a block other than text."""
         self.flush()
         self.blocks.append(block)
         self.written += 1
 
     def cache(self, cache: Cache, start: int | None = None) -> bool:
-        """Put a cache mark behind what has been written; return whether it can carry one.
+        """Put a cache mark after everything that is written; return whether it can carry one.
 
         The pieces from ``start`` on, which open containers, begin the next block. Where nothing was
         written since the last mark, the one that lives longer stays.
@@ -138,54 +147,7 @@ class Page:
         return bool(self.blocks) and hasattr(self.blocks[-1], "cache")
 
 
-class Trace:
-    """What parts of a turn came to: by the id of a node, its blocks, the gap before it included.
-
-    ``wanted`` are the ids of the nodes it is asked of.
-    """
-
-    __slots__ = ("found", "open", "wanted")
-
-    def __init__(self, wanted: Container[int]) -> None:
-        self.wanted = wanted
-        self.found: dict[int, list[Block]] = {}
-        self.open: list[tuple[object, Page, int, int, int]] = []
-
-    def page(self) -> Page:
-        """Return the page that a turn, or a result in one, is written on."""
-        return Page()
-
-    def said(self, turn: object, blocks: Sequence[Block], address: str) -> None:
-        """Be told what a turn came to, or a turn that is merged with others."""
-
-    def reached(self, messages: int) -> None:
-        """Be told how many messages there are behind what stands in a timeline."""
-
-    def begin(self, node: object, page: Page, *, plain: bool) -> None:
-        """Note where on the page a node begins, if it is asked for; a plain one is only text."""
-        if id(node) in self.wanted:
-            written = 0 if plain else sum(map(len, page.pieces))
-            self.open.append((node, page, len(page.blocks), len(page.pieces), written))
-
-    def end(self, node: object, page: Page) -> None:
-        """Note what stands on the page since a node began."""
-        # A result ends twice: on the page of what it holds, and on the one it stands on.
-        if not self.open or self.open[-1][0] is not node or self.open[-1][1] is not page:
-            return
-        _, _, blocks, pieces, written = self.open.pop()
-        if len(page.blocks) == blocks:
-            text = "".join(page.pieces[pieces:])
-            self.found[id(node)] = [text_block(text)] if text else []
-            return
-        said = [*page.blocks[blocks:]]
-        if written:
-            # What stood there before is in the first block, too.
-            said[0] = text_block(getattr(said[0], "text", "")[written:])
-        rest = [text_block("".join(page.pieces))] if page.pieces else []
-        self.found[id(node)] = [*said, *rest]
-
-
-def _behind(text: str, prefix: str) -> str:
+def _prefixed(text: str, prefix: str) -> str:
     """Return a text with a prefix before all lines but the first; an empty one gets no space."""
     bare = prefix.rstrip()
     return _LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else bare), text)
@@ -196,7 +158,7 @@ _LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 
 def marked(block: Any, cache: Cache) -> Block:
-    """Return a block with a cache mark behind it; one that cannot carry it as it is.
+    """Return a block with a cache mark after it; one that cannot carry it as it is.
 
     Of two marks the one that lives longer stays.
     """

@@ -10,7 +10,15 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl import Message, PromptError, Rendered, ToolDefinition, read_payload, render
+from promptdsl import (
+    Message,
+    PromptError,
+    Rendered,
+    ToolDefinition,
+    read_payload,
+    read_response,
+    render,
+)
 from tests.providers.wire_tables.prompts import FOLDER, TARGETS, Case
 
 WIDTH = 100
@@ -106,7 +114,7 @@ def reading(payload: Any, provider: str) -> dict[str, Any]:
 def reply(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is read of a response as data, or the error; ``structured`` asks for a form."""
     try:
-        said = Message.from_response(row["given"], structured=row.get("structured", False))
+        said = read_response(row["given"], structured=row.get("structured", False))
     except PromptError as error:
         return _refused(error)
     return message_data(said)

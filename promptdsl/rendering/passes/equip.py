@@ -10,12 +10,11 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.rendering.text.page import longer, marked
-from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN, TOOL
+from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, mark_of
 from promptdsl.tree.nodes import CacheBreakpoint, Output, Recorded, Root, Tool
 from promptdsl.tree.rewrite import replace, says_something, with_content
 
-WITHIN = TOOL << SHIFT | CACHE
 _EQUIPMENT = frozenset({Tool, Output, CacheBreakpoint})
 
 
@@ -26,7 +25,7 @@ def equip(root: Node) -> Node:
     before it goes to ``equipment``, too. A tool that was written twice counts once. Raises
     :class:`PlacementError` for two tools of one name, and for two outputs.
     """
-    if not root.mask & WITHIN or _EQUIPMENT.isdisjoint(map(type, root.content)):
+    if _EQUIPMENT.isdisjoint(map(type, root.content)):
         return root
     content: list[Any] = []
     equipment: dict[object, Any] = {}

@@ -1,4 +1,4 @@
-"""What the fields of blocks and messages may hold, checked; each error names the key."""
+"""The checks of the fields of blocks and messages; each error names the key."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, time
@@ -8,15 +8,16 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf
-from promptdsl.foundation.json import ABSENT, exact, plain
+from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
+from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
 
 Check: TypeAlias = Callable[[Any, str], Any]
-"""Returns what a field keeps of a value; :class:`DataError` names the key of what it cannot."""
+"""Returns the value a field keeps, or raises :class:`DataError` with the key."""
 
 Cache: TypeAlias = Literal["default", "5m", "1h"]
-"""A cache mark behind a block: the provider's default time to live, five minutes or an hour."""
+"""A cache mark after a block: the provider's default time to live, five minutes or an hour."""
 
 CACHES: tuple[str, ...] = get_args(Cache)
 
@@ -30,44 +31,44 @@ ERROR_TYPES: tuple[str, ...] = (
 
 
 def checks(**by_field: Check) -> Mapping[str, Check]:
-    """Return what checks each field, in the order of the fields."""
+    """Return the check of each field, in the order of the fields."""
     return by_field
 
 
 def kind_of(value: object) -> str:
-    """Return what to call the type of a value in an error."""
+    """Return the name of a value's type for an error."""
     frozen: Mapping[object, str] = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
     name = type(value).__name__
     return frozen.get(cast("object", type(value)), name)
 
 
 def string(value: Any, key: str) -> str:
-    """Return a string; :class:`DataError` names the key of what is none."""
+    """Return a string; :class:`DataError` names the key of any other value."""
     if not isinstance(value, str):
         raise DataError(f"{key!r} is a string, not {kind_of(value)}")
-    return cast("str", exact(value))
+    return exact(value)
 
 
 def optional(value: Any, key: str) -> str | None:
-    """Return a string or ``None``; :class:`DataError` names the key of what is neither."""
+    """Return a string or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else string(value, key)
 
 
 def mapping(value: Any, key: str) -> Mapping[str, Any]:
-    """Return a mapping; :class:`DataError` names the key of what is none."""
+    """Return a mapping; :class:`DataError` names the key of any other value."""
     if type(value) is not dict and not isinstance(value, Mapping):
         raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
     return cast("Mapping[str, Any]", value)
 
 
 def word(value: Any, key: str) -> Any:
-    """Return a string or a number; :class:`DataError` names the key of what is neither."""
+    """Return a string or a number; :class:`DataError` names the key of any other value."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return plain(value, key, _event_leaf) if number else string(value, key)
 
 
 def flag(value: Any, key: str) -> bool:
-    """Return a boolean; :class:`DataError` names the key of what is none."""
+    """Return a boolean; :class:`DataError` names the key of any other value."""
     if not isinstance(value, bool):
         shown = repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
         raise DataError(f"{key!r} is true or false, not {shown}")
@@ -75,12 +76,12 @@ def flag(value: Any, key: str) -> bool:
 
 
 def cache(value: Any, key: str) -> str | None:
-    """Return a cache mark or ``None``; :class:`DataError` names the key of what is neither."""
+    """Return a cache mark or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else one_of(CACHES, value, key)
 
 
 def error_type(value: Any, key: str) -> str | None:
-    """Return a type of error or ``None``; :class:`DataError` names the key of what is neither."""
+    """Return a type of error or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else one_of(ERROR_TYPES, value, key)
 
 
@@ -93,7 +94,7 @@ def one_of(known: tuple[str, ...], value: Any, key: str) -> str:
 
 
 def media(value: Any, key: str) -> MediaSource:
-    """Return where the bytes are; :class:`DataError` when it is nothing that tells."""
+    """Return the source of an attachment; :class:`DataError` names the key of any other value."""
     if not isinstance(value, MediaSource):
         raise DataError(
             f"{key!r} is a MediaSource, not {kind_of(value)}",
@@ -113,9 +114,9 @@ def json_mapping(value: Any, key: str) -> Mapping[str, Any]:
 
 
 def event_value(value: Any, key: str) -> Any:
-    """Return data of an event, frozen: beside what JSON can say, what has a text of its own.
+    """Return data of an event, frozen: JSON data, and values with a text of their own.
 
-    Dates, times, ``Decimal``, ``Fraction`` and ``UUID`` do; code may give them, data cannot.
+    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``; code may give them, data cannot.
     """
     return value if value is ABSENT else plain(value, key, _event_leaf)
 

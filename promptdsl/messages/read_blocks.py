@@ -1,8 +1,8 @@
-"""Content blocks: what a message is made of, and how it is read from a dictionary.
+"""Reading blocks from dictionaries.
 
 Every block turns into a dictionary with ``to_dict()`` and back with ``block_from_dict()``, exactly:
-keys and block types this version does not know are kept as they came, in their order. Of a key
-with several names one is written, and what is at its default is not.
+keys and types that this version does not know are kept as they came, in their order. Of a key with
+several names one is written, and a field at its default is left out.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,17 +11,9 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import Around, json_leaf
-from promptdsl.foundation.json import (
-    ABSENT,
-    EMPTY,
-    canonical,
-    exact,
-    plain,
-    read_any_depth,
-    write_json,
-)
-from promptdsl.messages.block_fields import error_type, kind_of, string
+from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
+from promptdsl.foundation.json import ABSENT, canonical, read_any_depth, write_json
+from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import ALIASES, KEYS, MEDIA, SHORT, SOURCE
 from promptdsl.messages.blocks import (
     CLASSES,
@@ -31,6 +23,7 @@ from promptdsl.messages.blocks import (
     has_origin,
     is_ambiguous,
 )
+from promptdsl.messages.field_checks import error_type, kind_of, string
 from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, media_source
 from promptdsl.messages.unchecked import text_block
 
@@ -38,9 +31,14 @@ from promptdsl.messages.unchecked import text_block
 def block_from_dict(data: object) -> Block:
     """Return the block a dictionary describes; a string is a text block, a block is itself.
 
-    Raises :class:`DataError` when it is no dictionary with a ``type``, lacks what its type needs,
-    says one thing in two ways, or holds what JSON cannot say. A type this version does not know
-    becomes an :class:`UnknownBlock`.
+    A type that this version does not know becomes an :class:`UnknownBlock`.
+
+    >>> from promptdsl import block_from_dict
+    >>> block_from_dict({"type": "tool_use", "id": "1", "name": "find", "input": {"q": "x"}}).input
+    {'q': 'x'}
+
+    Raises :class:`DataError` for anything but a dictionary with a ``type``, a key that is missing,
+    two keys that contradict each other, and values that JSON cannot say.
     """
     return _block(data, "")
 
@@ -126,7 +124,7 @@ def _read(cls: Any, entries: dict[str, Any], where: str) -> Block:
 
 
 def _checked(kind: str, entries: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the fields that are more in a dictionary than their value, taken out of it."""
+    """Take the fields out of a dictionary that need more than a look at one key."""
     if kind == "tool_use":
         return {"arguments": _arguments(entries, where)}
     if kind in MEDIA:
@@ -136,15 +134,12 @@ def _checked(kind: str, entries: dict[str, Any], where: str) -> dict[str, Any]:
         return {"source": source}
     if kind == "tool_result":
         content = _answer(entries.pop("content", None), _within(where, "content"))
-        return {"content": content, "error_type": _error_type(entries, where)}
+        try:
+            kind_of_error = error_type(entries.pop("error_type", None), "error_type")
+        except DataError as error:
+            raise _error(where, error.what, error.fix) from None
+        return {"content": content, "error_type": kind_of_error}
     return {}
-
-
-def _error_type(entries: dict[str, Any], where: str) -> str | None:
-    try:
-        return error_type(entries.pop("error_type", None), "error_type")
-    except DataError as error:
-        raise _error(where, error.what, error.fix) from None
 
 
 def _within(where: str, key: str) -> str:
@@ -162,7 +157,7 @@ def _missing(kind: str, key: str, entries: Iterable[str], where: str) -> DataErr
     return _error(where, f"a {kind!r} block needs {key!r}", fix)
 
 
-# One thing under several names.
+# Keys with several names.
 
 
 def _join_names(entries: dict[str, Any], key: str, names: tuple[str, ...], where: str) -> None:
@@ -185,26 +180,21 @@ def _arguments(entries: dict[str, Any], where: str) -> str:
     value, text = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
     if value is ABSENT and text is ABSENT:
         raise _missing("tool_use", "input", entries, where)
-    if text is not ABSENT and not isinstance(text, str):
+    if text is not ABSENT:
         string(text, _within(where, "arguments"))
-    if value is ABSENT or isinstance(value, str):
-        if value is not ABSENT and text not in (ABSENT, value):
+    if value is ABSENT:
+        return cast("str", text)
+    if isinstance(value, str):
+        if text not in (ABSENT, value):
             raise _contradiction("input", "arguments", where)
-        return cast("str", text if value is ABSENT else value)
-    return _agreed(_input(value, where), text, where)
-
-
-def _input(value: Any, where: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", plain(value, _within(where, "input")))
-    raise _error(where, f"'input' is a mapping or its JSON text, not {kind_of(value)}")
-
-
-def _agreed(value: Mapping[str, Any], text: Any, where: str) -> str:
+        return value
+    if not isinstance(value, Mapping):
+        raise _error(where, f"'input' is a mapping or its JSON text, not {kind_of(value)}")
+    input = plain(value, _within(where, "input"))
     if text is ABSENT:
-        return write_json(value)
-    said = read_any_depth(text)
-    if said is ABSENT or canonical(said) != canonical(value):
+        return write_json(input)
+    read = read_any_depth(text)
+    if read is ABSENT or canonical(read) != canonical(input):
         raise _contradiction("input", "arguments", where)
     return cast("str", text)
 
@@ -224,7 +214,7 @@ def _is_result(item: Any) -> bool:
 
 
 def _source(kind: str, entries: dict[str, Any], where: str) -> tuple[MediaSource, dict[str, Any]]:
-    """Return where the bytes are, taken out of the entries, and what else a source says."""
+    """Take the source of an attachment out of its entries; return it, and its unknown keys."""
     short = {key: entries.pop(key) for key in SHORT if key in entries}
     if "source" not in entries and not short:
         raise _error(
@@ -245,10 +235,10 @@ def _source(kind: str, entries: dict[str, Any], where: str) -> tuple[MediaSource
 
 
 def _read_source(data: Mapping[str, Any], where: str) -> tuple[MediaSource, dict[str, Any]]:
-    told = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
-    if len(told) > 1:
-        raise _contradiction(told[0], told[1], where)
-    kind = data["type"] if "type" in data else _kind(told, data)
+    keys = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
+    if len(keys) > 1:
+        raise _contradiction(keys[0], keys[1], where)
+    kind = data["type"] if "type" in data else _kind(keys, data)
     if not isinstance(kind, str) or kind not in SOURCE_KEYS:
         shown = repr(kind[:60]) if isinstance(kind, str) else kind_of(kind)
         raise _error(where, f"unknown source {shown}", nearest(str(shown), SOURCE_KEYS))
@@ -260,9 +250,9 @@ def _read_source(data: Mapping[str, Any], where: str) -> tuple[MediaSource, dict
     return source, {key: value for key, value in data.items() if key not in SOURCE}
 
 
-def _kind(told: list[str], data: Mapping[str, Any]) -> object:
-    """Return the kind of source that its only key tells."""
-    value = data.get(told[0]) if told else None
-    if isinstance(value, str) and told == ["uri"] and value[:5].lower() == "gs://":
+def _kind(keys: list[str], data: Mapping[str, Any]) -> object:
+    """Return the kind of a source by its only key."""
+    value = data.get(keys[0]) if keys else None
+    if isinstance(value, str) and keys == ["uri"] and value[:5].lower() == "gs://":
         return "gcs"
-    return next((kind for kind, key in SOURCE_KEYS.items() if told == [key]), None)
+    return next((kind for kind, key in SOURCE_KEYS.items() if keys == [key]), None)

@@ -1,0 +1,234 @@
+"""Containers: parts that hold parts. Each writes its opening, and later its closing."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from promptdsl.foundation.guards import fold
+from promptdsl.rendering.text.format import Frame, frame_without
+from promptdsl.rendering.text.page import BETWEEN, PLAIN, Listed, Margin, deeper
+from promptdsl.rendering.text.state import OpenPart, TextState
+from promptdsl.rendering.text.strings import guarded, notice, written
+from promptdsl.tree.node import Child, Node, make, mark_of
+from promptdsl.tree.nodes import (
+    Checklist,
+    Example,
+    Fence,
+    Format,
+    Fragment,
+    Item,
+    Json,
+    List,
+    Note,
+    Paragraph,
+    Quote,
+    Section,
+    Side,
+    Text,
+    Trusted,
+    Turn,
+    Value,
+)
+from promptdsl.tree.rewrite import any_said
+
+
+def open_part(
+    state: TextState, node: Any, around: OpenPart, *, continues: bool = False
+) -> OpenPart:
+    """Write the opening of a container, whose children are next; return it.
+
+    A part without a frame, such as a fragment, only holds its children.
+    """
+    part = OpenPart(
+        node,
+        iter(node.content),
+        around.rules,
+        around.form,
+        around.level,
+        around.margin,
+        around.listing,
+        around.tight,
+    )
+    make_frame = _FRAMES.get(node._node)
+    if make_frame is None:
+        if isinstance(node, Format):
+            part.form = state.setting.forms[node.format]
+        state.open.append(part)
+        return part
+    part.continues = continues
+    frame = part.frame = make_frame(state, node, part)
+    part.listing = part if isinstance(node, List | Checklist) else None
+    part.tight = isinstance(node, Item | Side)
+    if frame.prefix or frame.between != BETWEEN or around.margin is not PLAIN:
+        part.margin = deeper(around.margin, frame.prefix, frame.between)
+    part.start = state.page.open(frame.open, around.margin)
+    if continues:
+        state.page.tail = part.start.tail
+    if frame.tags:
+        part.tags = tuple(map(fold, frame.tags))
+        for name in part.tags:
+            state.tags[name] = state.tags.get(name, 0) + 1
+    state.open.append(part)
+    return part
+
+
+def open_item(state: TextState, child: Child, around: OpenPart) -> bool:
+    """Open an item for a child of a list that is no item yet; return whether that was done."""
+    in_other_format = isinstance(child, Format) and (
+        state.setting.forms[child.format] is not around.form
+    )
+    if isinstance(child, Fragment | Item | Note) and not in_other_format:
+        return False
+    listing = around.listing
+    is_list = isinstance(child, List | Checklist)
+    continues = is_list and listing is not None and listing.items > 0
+    if continues and around.form.tagged:
+        return False
+    item = make(Item, (child,), at=around.node.at, done=None)
+    open_part(state, item, around, continues=continues)
+    return True
+
+
+def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
+    """Write the closing of a container; one in which nothing was written is taken back."""
+    node, page = part.node, state.page
+    for name in part.tags:
+        state.tags[name] -= 1
+        if not state.tags[name]:
+            del state.tags[name]
+    if part.frame is not None and part.start is not None:
+        if page.written == part.start.written:
+            page.take_back(part.start)
+            _note_empty(state, part)
+        else:
+            page.close(part.frame.close, outside)
+            if isinstance(node, List | Checklist):
+                ordered = isinstance(node, List) and node.ordered
+                page.tail = None if part.form.tagged else Listed(ordered, part.second)
+            elif part.frame.prefix and (page.tail == "prose" or not isinstance(node, Item)):
+                page.tail = None
+    if node.options.cache and (isinstance(node, Section) or _is_system(node)):
+        mark = mark_of(node.options)
+        if mark:
+            page.cache(mark)
+
+
+def _note_empty(state: TextState, part: OpenPart) -> None:
+    """Report the title of a container without content; an item of that kind is not counted."""
+    node = part.node
+    if isinstance(node, Item) and state.open and state.open[-1].listing:
+        state.open[-1].listing.items -= not part.continues
+    if isinstance(node, Section) and node.title is not None:
+        what = f"section {node.options.id!r}"
+    elif isinstance(node, Fence) and node.said:
+        what = "a request-only turn"
+    else:
+        return
+    state.note(node, "hint", what, "it has a title but no content")
+
+
+def _is_system(node: Node) -> bool:
+    return isinstance(node, Turn) and node.role == "system"
+
+
+# The frames, and the rules that hold for the strings inside.
+
+
+def _section(state: TextState, node: Section, part: OpenPart) -> Frame:
+    form, rules, title = part.form, part.rules, node.title
+    is_value = isinstance(title, Value) or rules.values
+    text = title.text if isinstance(title, Value) else title
+    if text is not None:
+        note = partial(state.note, node)
+        if is_value or form.tagged:
+            notice((text,), note)
+        else:
+            text = guarded(written(text, note), rules, state.tags)
+    frame = form.section(str(node.options.id), text, part.level, value=is_value)
+    part.level += 1
+    part.rules = rules.in_section(tagged=form.tagged)
+    return frame_without(rules.literals, frame) if rules.literals else frame
+
+
+def _fence(state: TextState, node: Fence, part: OpenPart) -> Frame:
+    part.rules = part.rules.in_fence(node)
+    if node.said:
+        notice(node.said, partial(state.note, node))
+    return Frame(node.open, node.close, node.names)
+
+
+def _list(state: TextState, node: List | Checklist, part: OpenPart) -> Frame:
+    form = part.form
+    part.rules = part.rules.in_text(tagged=form.tagged)
+    ordered = isinstance(node, List) and node.ordered
+    part.second = state.page.tail == Listed(ordered, other=False)
+    return form.list(ordered=ordered) if isinstance(node, List) else form.checklist()
+
+
+def _item(_state: TextState, node: Item, part: OpenPart) -> Frame:
+    part.rules = part.rules.in_text(tagged=part.form.tagged)
+    listing = part.listing
+    if listing is None:
+        return part.form.item(None, done=None, other=False)
+    listing.items += not part.continues
+    ticked = isinstance(listing.node, Checklist)
+    frame = part.form.item(
+        None if ticked or not listing.node.ordered else listing.items,
+        done=bool(node.done) if ticked else None,
+        other=listing.second,
+        plain=not ticked or _begins_plain(node),
+    )
+    return frame._replace(open=frame.prefix) if part.continues else frame
+
+
+def _quote_or_example(_state: TextState, node: Quote | Example | Side, part: OpenPart) -> Frame:
+    form = part.form
+    part.rules = part.rules.in_text(tagged=form.tagged)
+    match node:
+        case Quote():
+            return form.quote()
+        case Side():
+            return form.side(node.name, plain=_is_plain(node))
+        case Example():
+            return form.example(plain=all(map(_is_plain, node.content)))
+
+
+def _is_plain(side: Node) -> bool:
+    """Whether a side of an example is plain text, so that it can follow its name on the line."""
+    waiting = [*side.content]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment):
+            waiting += part.content
+        elif not isinstance(part, str | _PROSE):
+            return False
+    return True
+
+
+def _begins_plain(item: Node) -> bool:
+    """Whether an item begins with text, so that it can follow a box on the line."""
+    waiting = [*reversed(item.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment | Note):
+            waiting += reversed(part.content)
+        elif isinstance(part, str | _PROSE):
+            if any_said((part,)):
+                return True
+        else:
+            return False
+    return True
+
+
+_PROSE = Text | Value | Trusted | Paragraph | Json
+
+_FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], Frame]] = {
+    Section: _section,
+    Fence: _fence,
+    List: _list,
+    Checklist: _list,
+    Item: _item,
+    Quote: _quote_or_example,
+    Example: _quote_or_example,
+    Side: _quote_or_example,
+}

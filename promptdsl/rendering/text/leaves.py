@@ -1,0 +1,238 @@
+"""Leaves: parts that hold no other parts, each written at once."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from promptdsl.foundation.errors import ContentError, MediaError
+from promptdsl.foundation.escaping import data_text
+from promptdsl.foundation.guards import fold, guard_prefixes
+from promptdsl.foundation.tables import table_text
+from promptdsl.foundation.trusted import Trusted as TrustedText
+from promptdsl.rendering.text.blocks import settle_block
+from promptdsl.rendering.text.data import code_of, data_block, formatted
+from promptdsl.rendering.text.format import Frame, frame_without
+from promptdsl.rendering.text.page import Checkpoint
+from promptdsl.rendering.text.state import OpenPart, TextState
+from promptdsl.rendering.text.strings import (
+    Note,
+    StringRules,
+    code_in,
+    guarded,
+    line_in,
+    notice,
+    text_in,
+    untrusted_in,
+    verbatim_in,
+    written,
+)
+from promptdsl.tree.node import Child, Node
+from promptdsl.tree.nodes import (
+    CacheBreakpoint,
+    Call,
+    Code,
+    Heading,
+    Json,
+    Media,
+    Paragraph,
+    Reasoning,
+    Table,
+    Text,
+    Trusted,
+    Untrusted,
+    Value,
+    Verbatim,
+    Volatile,
+)
+
+StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], Note], str]
+"""Returns strings and values as one text: ``text_in``, ``line_in`` or ``code_in``."""
+
+# Text.
+
+
+def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
+    """Write strings and values as one text; ``node`` is what a loss is reported of."""
+    text = text_in(parts, around.rules, state.tags, partial(state.note, node))
+    if text:
+        state.page.put(text, around.margin)
+        state.page.tail = "prose"
+
+
+def _write_text(state: TextState, node: Text, around: OpenPart) -> None:
+    write_strings(state, node.content, node, around)
+
+
+def _write_value(state: TextState, node: Value | Trusted, around: OpenPart) -> None:
+    write_strings(state, (node,), node, around)
+
+
+def _write_verbatim(state: TextState, node: Verbatim, around: OpenPart) -> None:
+    text = verbatim_in(
+        node.text, node.said, around.rules, state.tags, note=partial(state.note, node)
+    )
+    state.page.put(text, around.margin)
+    if node.cache:
+        state.page.cache(node.cache)
+
+
+def _write_untrusted(state: TextState, node: Untrusted, around: OpenPart) -> None:
+    if node.text:
+        text = untrusted_in(node.text, node.origin, around.rules, partial(state.note, node))
+        state.page.put(text, around.margin)
+
+
+# Text in a frame.
+
+
+def _write_heading(state: TextState, node: Heading, around: OpenPart) -> None:
+    _write_framed(state, node, around, line_in, frame=around.form.heading(node.level))
+
+
+def _write_paragraph(state: TextState, node: Paragraph, around: OpenPart) -> None:
+    _write_framed(state, node, around, text_in, frame=around.form.paragraph())
+
+
+def _write_code(state: TextState, node: Code, around: OpenPart) -> None:
+    if _write_formatted(state, node, around):
+        return
+    frame = around.form.code(code_of(node), node.language)
+    if around.rules.literals:
+        frame = frame_without(around.rules.literals, frame)
+    _write_framed(state, node, around, code_in, frame=frame)
+
+
+def _write_json(state: TextState, node: Json, around: OpenPart) -> None:
+    if not _write_formatted(state, node, around):
+        # No tag can stand in the text of a Json: only other delimiters are kept out of it.
+        _enclose(state, guarded(node.text, around.rules, ()), around.form.json(), around)
+
+
+def _write_formatted(state: TextState, node: Code | Json, around: OpenPart) -> bool:
+    """Write what an author's function makes of JSON or code; return whether it made anything."""
+    format_block = state.setting.format_block
+    if format_block is None:
+        return False
+    text = formatted(data_block(node), format_block, node.source)
+    if text is None:
+        return False
+    text = guarded(written(text, partial(state.note, node)), around.rules, state.tags)
+    state.page.put(text, around.margin)
+    return True
+
+
+def _write_framed(
+    state: TextState, node: Node, around: OpenPart, strings_in: StringsIn, *, frame: Frame
+) -> None:
+    """Write a part of one text, which cannot close the tags around it."""
+    note = partial(state.note, node)
+    if not frame.tags:
+        rules = around.rules.in_text(tagged=False)
+        text = strings_in(node.content, rules, state.tags, note)
+    else:
+        rules = around.rules.in_text(tagged=True)
+        own = [name for name in map(fold, frame.tags) if name not in state.tags]
+        # Added and removed: a copy of all names for every part is slow ten thousand levels deep.
+        state.tags.update(dict.fromkeys(own, 1))
+        text = strings_in(node.content, rules, state.tags, note)
+        for name in own:
+            del state.tags[name]
+    _enclose(state, text, frame, around)
+
+
+def _enclose(state: TextState, text: str, frame: Frame, around: OpenPart) -> None:
+    if text:
+        state.page.open(frame.open, around.margin)
+        state.page.put(text, around.margin)
+        state.page.close(frame.close, around.margin)
+
+
+# Tables.
+
+
+def _write_table(state: TextState, node: Table, around: OpenPart) -> None:
+    if not node.rows:
+        return
+    note = partial(state.note, node)
+    notice(node.columns or (), note)
+    rows = [tuple([_cell(state, cell, around.rules, note) for cell in row]) for row in node.rows]
+    try:
+        text = table_text(node.columns, rows, node.format or around.form.table)
+    except ContentError as error:
+        raise error.located(node.source) from None
+    literals = around.rules.literals
+    state.page.put(guard_prefixes(text, literals) if literals else text, around.margin)
+
+
+def _cell(state: TextState, cell: Any, rules: StringRules, note: Note) -> Any:
+    """Return a cell; one that an author vouches for cannot leave the fences around it."""
+    if type(cell) is TrustedText:
+        return TrustedText(guarded(written(cell, note), rules, state.tags))
+    notice((data_text(cell),), note)
+    return cell
+
+
+# Blocks.
+
+
+def _write_media(state: TextState, node: Media, _around: OpenPart) -> None:
+    try:
+        block = settle_block(node.block, roots=state.setting.roots, replaced=_nothing)
+    except MediaError as error:
+        raise error.located(node.source) from None
+    state.page.block(block)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _write_block(state: TextState, node: Call | Reasoning, _around: OpenPart) -> None:
+    state.page.block(node.block)
+
+
+# Cache marks.
+
+
+def _write_breakpoint(state: TextState, node: CacheBreakpoint, _around: OpenPart) -> None:
+    """Put a mark after everything that is written, and before the containers still empty."""
+    page = state.page
+    if not page.written:
+        state.note(node, "hint", "a cache breakpoint", "nothing stands before it in its turn")
+        return
+    # The containers opened since the last mark come after that one already.
+    empty = [*_empty_parts(state)] if page.marked < page.written else []
+    start = empty[-1][1].pieces if empty else len(page.pieces)
+    if not page.cache(node.ttl or "default", start):
+        state.note(node, "hint", "a cache breakpoint", "the block before it takes none")
+    for part, opening in empty:
+        part.start = Checkpoint(opening.pieces - start, "", page.written, None)
+
+
+def _empty_parts(state: TextState) -> Iterator[tuple[OpenPart, Checkpoint]]:
+    """Yield the containers in which nothing is written yet, the innermost first."""
+    for part in reversed(state.open):
+        opening = part.start
+        if opening is not None:
+            if opening.written != state.page.written:
+                return
+            yield part, opening
+
+
+LEAVES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], None]] = {
+    Text: _write_text,
+    Value: _write_value,
+    Volatile: _write_value,
+    Trusted: _write_value,
+    Verbatim: _write_verbatim,
+    Untrusted: _write_untrusted,
+    Heading: _write_heading,
+    Paragraph: _write_paragraph,
+    Code: _write_code,
+    Json: _write_json,
+    Table: _write_table,
+    Media: _write_media,
+    Call: _write_block,
+    Reasoning: _write_block,
+    CacheBreakpoint: _write_breakpoint,
+}
