@@ -1,91 +1,152 @@
 """Prompts written with ``with`` blocks, rendered to messages, sent to any provider."""
 
-from promptdsl.budget.dropped import Dropped
-from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
-from promptdsl.components.custom import component
-from promptdsl.components.events import StateChange, SystemEvent, UserAction
-from promptdsl.components.history import History
-from promptdsl.components.lazy import Lazy, LazyContext
-from promptdsl.components.lists import Checklist, Example, Item, List, Quote
-from promptdsl.components.media import Audio, Document, Image, Video
-from promptdsl.components.overrides import override
-from promptdsl.components.request_only import Ephemeral, Grounding
-from promptdsl.components.scope import detached
-from promptdsl.components.sections import Format, Fragment, Note, Section, include
-from promptdsl.components.tables import Table
-from promptdsl.components.template import Template
-from promptdsl.components.text import (
-    Code,
-    Heading,
-    Json,
-    Paragraph,
-    Text,
-    Untrusted,
-    Value,
-    Volatile,
-    dedent,
-)
-from promptdsl.components.timeline import Timeline
-from promptdsl.components.tool_calls import Reasoning, ToolMessage, ToolResult, ToolUse
-from promptdsl.components.tool_definitions import Output, Tool
-from promptdsl.components.turn import Turn
-from promptdsl.components.turns import Assistant, Developer, Event, System, User
-from promptdsl.config.chat_template import ChatTemplate
-from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.register_model import register_model
-from promptdsl.config.transformation import MessageTransformationConfig
-from promptdsl.foundation.errors import (
-    BudgetError,
-    ConfigError,
-    ContentError,
-    DataError,
-    LossError,
-    MediaError,
-    OptionError,
-    PairingError,
-    PendingToolCalls,
-    PlacementError,
-    PromptError,
-    ScopeError,
-    TargetError,
-    TemplateError,
-    TokenizerError,
-)
-from promptdsl.foundation.escaping import decode
-from promptdsl.foundation.source import Source
-from promptdsl.foundation.trusted import trusted
-from promptdsl.messages import (
-    AudioBlock,
-    Block,
-    CodeBlock,
-    DocumentBlock,
-    ImageBlock,
-    JsonBlock,
-    ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    UserActionBlock,
-    VideoBlock,
-    block_from_dict,
-)
-from promptdsl.messages.details import Origin
-from promptdsl.messages.loss import Loss
-from promptdsl.messages.media.source import MediaSource
-from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.read_response import read_response
-from promptdsl.providers.registry import read_payload
-from promptdsl.rendering.render import arender, render
-from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
-from promptdsl.rendering.result import Rendered, Stage, prefix_report
-from promptdsl.rendering.text.strings import UNTRUSTED_NOTICE
-from promptdsl.templates import register_templates
-from promptdsl.tokens import split_text
-from promptdsl.tree.node import Node
+TYPE_CHECKING = False  # typing has it too, and costs more than all of this
+if TYPE_CHECKING:
+    from promptdsl.budget.dropped import Dropped
+    from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
+    from promptdsl.components.custom import component
+    from promptdsl.components.events import StateChange, SystemEvent, UserAction
+    from promptdsl.components.history import History
+    from promptdsl.components.lazy import Lazy, LazyContext
+    from promptdsl.components.lists import Checklist, Example, Item, List, Quote
+    from promptdsl.components.media import Audio, Document, Image, Video
+    from promptdsl.components.overrides import override
+    from promptdsl.components.request_only import Ephemeral, Grounding
+    from promptdsl.components.scope import detached
+    from promptdsl.components.sections import Format, Fragment, Note, Section, include
+    from promptdsl.components.tables import Table
+    from promptdsl.components.template import Template
+    from promptdsl.components.text import (
+        Code,
+        Heading,
+        Json,
+        Paragraph,
+        Text,
+        Untrusted,
+        Value,
+        Volatile,
+        dedent,
+    )
+    from promptdsl.components.timeline import Timeline
+    from promptdsl.components.tool_calls import Reasoning, ToolMessage, ToolResult, ToolUse
+    from promptdsl.components.tool_definitions import Output, Tool
+    from promptdsl.components.turn import Turn
+    from promptdsl.components.turns import Assistant, Developer, Event, System, User
+    from promptdsl.config.chat_template import ChatTemplate
+    from promptdsl.config.model_facts import ModelFacts
+    from promptdsl.config.register_model import register_model
+    from promptdsl.config.transformation import MessageTransformationConfig
+    from promptdsl.foundation.errors import (
+        BudgetError,
+        ConfigError,
+        ContentError,
+        DataError,
+        LossError,
+        MediaError,
+        OptionError,
+        PairingError,
+        PendingToolCalls,
+        PlacementError,
+        PromptError,
+        ScopeError,
+        TargetError,
+        TemplateError,
+        TokenizerError,
+    )
+    from promptdsl.foundation.escaping import decode
+    from promptdsl.foundation.source import Source
+    from promptdsl.foundation.trusted import trusted
+    from promptdsl.messages import (
+        AudioBlock,
+        Block,
+        CodeBlock,
+        DocumentBlock,
+        ImageBlock,
+        JsonBlock,
+        ReasoningBlock,
+        StateChangeBlock,
+        SystemEventBlock,
+        TextBlock,
+        ToolResultBlock,
+        ToolUseBlock,
+        UnknownBlock,
+        UserActionBlock,
+        VideoBlock,
+        block_from_dict,
+    )
+    from promptdsl.messages.details import Origin
+    from promptdsl.messages.loss import Loss
+    from promptdsl.messages.media.source import MediaSource
+    from promptdsl.messages.message import Message
+    from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+    from promptdsl.providers.read_response import read_response
+    from promptdsl.providers.registry import read_payload
+    from promptdsl.rendering.render import arender, render
+    from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
+    from promptdsl.rendering.result import Rendered, Stage, prefix_report
+    from promptdsl.rendering.text.strings import UNTRUSTED_NOTICE
+    from promptdsl.templates import register_templates
+    from promptdsl.tokens import split_text
+    from promptdsl.tree.node import Node
+else:
+    from promptdsl.foundation.lazy_names import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        globals(),
+        {
+            "budget.dropped": "Dropped",
+            "components.budget": "CacheBreakpoint FirstFit Group Limit Reserve",
+            "components.custom": "component",
+            "components.events": "StateChange SystemEvent UserAction",
+            "components.history": "History",
+            "components.lazy": "Lazy LazyContext",
+            "components.lists": "Checklist Example Item List Quote",
+            "components.media": "Audio Document Image Video",
+            "components.overrides": "override",
+            "components.request_only": "Ephemeral Grounding",
+            "components.scope": "detached",
+            "components.sections": "Format Fragment Note Section include",
+            "components.tables": "Table",
+            "components.template": "Template",
+            "components.text": "Code Heading Json Paragraph Text Untrusted Value Volatile dedent",
+            "components.timeline": "Timeline",
+            "components.tool_calls": "Reasoning ToolMessage ToolResult ToolUse",
+            "components.tool_definitions": "Output Tool",
+            "components.turn": "Turn",
+            "components.turns": "Assistant Developer Event System User",
+            "config.chat_template": "ChatTemplate",
+            "config.model_facts": "ModelFacts",
+            "config.register_model": "register_model",
+            "config.transformation": "MessageTransformationConfig",
+            "foundation.errors": (
+                "BudgetError ConfigError ContentError DataError LossError MediaError "
+                "OptionError PairingError PendingToolCalls PlacementError PromptError "
+                "ScopeError TargetError TemplateError TokenizerError"
+            ),
+            "foundation.escaping": "decode",
+            "foundation.source": "Source",
+            "foundation.trusted": "trusted",
+            "messages": (
+                "AudioBlock Block CodeBlock DocumentBlock ImageBlock JsonBlock ReasoningBlock "
+                "StateChangeBlock SystemEventBlock TextBlock ToolResultBlock ToolUseBlock "
+                "UnknownBlock UserActionBlock VideoBlock block_from_dict"
+            ),
+            "messages.details": "Origin",
+            "messages.loss": "Loss",
+            "messages.media.source": "MediaSource",
+            "messages.message": "Message",
+            "messages.prompt": "OutputSchema Prompt ToolDefinition",
+            "providers.read_response": "read_response",
+            "providers.registry": "read_payload",
+            "rendering.render": "arender render",
+            "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
+            "rendering.result": "Rendered Stage prefix_report",
+            "rendering.text.strings": "UNTRUSTED_NOTICE",
+            "templates": "register_templates",
+            "tokens": "split_text",
+            "tree.node": "Node",
+        },
+    )
 
 __all__ = [
     "UNTRUSTED_NOTICE",

@@ -86,31 +86,33 @@ from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 from promptdsl.messages.schemas import check_shape, closed, is_closed
 from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
 from promptdsl.providers import registry as targets_module
-from promptdsl.providers.anthropic import read as read_anthropic
-from promptdsl.providers.anthropic import write as write_anthropic
-from promptdsl.providers.bedrock import read as read_bedrock
-from promptdsl.providers.bedrock import read_response as read_response_bedrock
-from promptdsl.providers.bedrock import write as write_bedrock
-from promptdsl.providers.chat_template import read as read_chat_template
-from promptdsl.providers.chat_template import read_response as read_response_chat_template
-from promptdsl.providers.chat_template import write as write_chat_template
+from promptdsl.providers.anthropic.read import read as read_anthropic
+from promptdsl.providers.anthropic.write import write as write_anthropic
+from promptdsl.providers.bedrock.read import read as read_bedrock
+from promptdsl.providers.bedrock.read import read_response as read_response_bedrock
+from promptdsl.providers.bedrock.write import write as write_bedrock
 from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
 from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
 from promptdsl.providers.chat_template.probe import probed
+from promptdsl.providers.chat_template.read import read as read_chat_template
+from promptdsl.providers.chat_template.read import read_response as read_response_chat_template
 from promptdsl.providers.chat_template.run import render as render_template
 from promptdsl.providers.chat_template.run import render_open as render_open_template
 from promptdsl.providers.chat_template.run import told
-from promptdsl.providers.gemini import Payload
-from promptdsl.providers.gemini import read as read_gemini
-from promptdsl.providers.gemini import read_response as read_response_gemini
-from promptdsl.providers.gemini import write as write_gemini
+from promptdsl.providers.chat_template.write import write as write_chat_template
+from promptdsl.providers.gemini.read import read as read_gemini
+from promptdsl.providers.gemini.read import read_response as read_response_gemini
 from promptdsl.providers.gemini.schemas import json_schema
-from promptdsl.providers.openai_chat import read as read_openai_chat
-from promptdsl.providers.openai_chat import read_response as read_response_openai_chat
-from promptdsl.providers.openai_chat import write as write_openai_chat
-from promptdsl.providers.openai_responses import read as read_openai_responses
-from promptdsl.providers.openai_responses import read_response as read_response_openai_responses
-from promptdsl.providers.openai_responses import write as write_openai_responses
+from promptdsl.providers.gemini.write import Payload
+from promptdsl.providers.gemini.write import write as write_gemini
+from promptdsl.providers.openai_chat.read import read as read_openai_chat
+from promptdsl.providers.openai_chat.read import read_response as read_response_openai_chat
+from promptdsl.providers.openai_chat.write import write as write_openai_chat
+from promptdsl.providers.openai_responses.read import read as read_openai_responses
+from promptdsl.providers.openai_responses.read import (
+    read_response as read_response_openai_responses,
+)
+from promptdsl.providers.openai_responses.write import write as write_openai_responses
 from promptdsl.providers.registry import TARGETS, Written
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy

@@ -1,19 +1,25 @@
-"""What importing promptdsl costs: nothing heavy is loaded before it is used."""
+"""What importing promptdsl costs: nothing is loaded before it is used."""
 
+import ast
+import pkgutil
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
 import promptdsl
+from tests.errors import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 
 HEAVY = ("asyncio", "jinja2", "pydantic", "pytest", "rich", "ssl", "tiktoken", "urllib.request")
+RARE = ("decimal", "difflib", "fractions", "hashlib", "pathlib", "tempfile", "uuid")
 README_NAMES = (
     "Event, Grounding, History, Section, System, Text, Timeline, User, UserAction, render"
 )
+FIVE = "from promptdsl import Section, System, Timeline, User, render"
 RENDERED = """
 from promptdsl import System, Timeline, User, render
 
@@ -22,6 +28,40 @@ with Timeline() as timeline:
     User("Hello.")
 render(timeline).messages
 """
+SENT = f"""
+{FIVE}
+
+with Timeline() as timeline:
+    with System():
+        with Section("role"):
+            "You are a guide."
+    User("Hello.")
+render(timeline, model="gpt-5").to_openai()
+"""
+LOADED_FOR_FIVE = [
+    *("components", "config", "foundation", "messages", "messages.media", "providers"),
+    *("providers.shared", "rendering", "rendering.passes", "rendering.text", "tree"),
+]
+
+
+def loaded(code: str) -> list[str]:
+    """Return the modules that are loaded after code was run in an interpreter of its own."""
+    code += "\nimport sys\nprint(*sys.modules, sep='\\n')"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def among(names: Collection[str], code: str) -> list[str]:
+    """Return those of the names that are loaded after code was run."""
+    return sorted({*names} & {*loaded(code)})
+
+
+def folders(code: str) -> list[str]:
+    """Return the folders of the package from which code loads a module."""
+    files = [name for name in loaded(code) if name.startswith("promptdsl.")]
+    parents = {name.rpartition(".")[0] for name in files} - {"promptdsl"}
+    return sorted(parent.removeprefix("promptdsl.") for parent in parents)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +79,101 @@ render(timeline).messages
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:
     """Neither the import, nor any public name, nor a plain render loads what is heavy."""
-    code += f"\nimport sys\nprint([name for name in {HEAVY} if name in sys.modules])"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "[]\n" == done.stdout
+    assert [] == among(HEAVY, code)
+
+
+def test_the_door_loads_nothing() -> None:
+    """Importing the package loads what loads its names, and none of them."""
+    modules = sorted(n for n in loaded("import promptdsl") if n.startswith("promptdsl"))
+    assert ["promptdsl", "promptdsl.foundation", "promptdsl.foundation.lazy_names"] == modules
+    assert [] == among(["attr", "typing", *HEAVY, *RARE], "import promptdsl")
+
+
+def test_five_names_load_no_room_they_do_not_need() -> None:
+    """Writing and rendering a prompt loads no budget, counter, report, template or provider."""
+    assert folders(FIVE) == LOADED_FOR_FIVE
+
+
+def test_a_first_render_loads_its_own_provider() -> None:
+    """Rendering and sending a prompt loads the adapter of its provider, and what it needs alone."""
+    assert folders(SENT) == sorted([*LOADED_FOR_FIVE, "providers.openai_chat"])
+
+
+def test_a_first_render_loads_nothing_rare() -> None:
+    """No module of the standard library is loaded that only other prompts need."""
+    assert [] == among(RARE, SENT)
+
+
+def test_writing_does_not_load_what_reads() -> None:
+    """Sending a prompt loads no module of a provider that reads what it wrote."""
+    adapters = [name for name in loaded(SENT) if name.startswith("promptdsl.providers.")]
+    assert [] == [name for name in adapters if name.endswith((".read", ".read_response"))]
 
 
 def test_the_front_door_is_complete() -> None:
     """Every name of ``__all__`` is there, once, constants first, in order."""
     found = sorted({*promptdsl.__all__} & {*dir(promptdsl)}, key=lambda n: (not n.isupper(), n))
     assert found == list(promptdsl.__all__)
+
+
+def homes(package: str) -> Iterator[dict[str, str]]:
+    """Yield the modules of a package's names: those its imports name, and those they load from."""
+    tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text("utf-8"))
+    (guarded,) = [node for node in tree.body if isinstance(node, ast.If)]
+    yield {
+        alias.name: str(node.module).removeprefix(f"{package}.")
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    (table,) = [node for node in ast.walk(guarded) if isinstance(node, ast.Dict)]
+    entries: dict[str, str] = ast.literal_eval(table)
+    yield {name: module for module, names in entries.items() for name in names.split()}
+
+
+@pytest.mark.parametrize("package", ["promptdsl", "promptdsl.tokens"])
+def test_type_checkers_see_what_is_loaded(package: str) -> None:
+    """The imports for type checkers, the table of names and ``__all__`` agree."""
+    imported, table = homes(package)
+    assert imported == table
+    assert sorted(table) == sorted(sys.modules[package].__all__)
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """No folder or file beside the door is called like one of its names."""
+    modules = [module.name for module in pkgutil.iter_modules(promptdsl.__path__)]
+    assert [] == sorted({*modules} & {*promptdsl.__all__})
+
+
+def test_a_name_is_looked_up_once() -> None:
+    """A name that was asked for is a plain global from then on."""
+    code = "import promptdsl\npromptdsl.Source\nprint('Source' in vars(promptdsl))"
+    assert "True" == loaded(code)[0]
+
+
+def test_a_star_gives_every_public_name() -> None:
+    """``from promptdsl import *`` gives exactly the names of ``__all__``."""
+    code = f"before = {{*globals()}}\nfrom promptdsl import *\n{STAR}"
+    assert sorted(promptdsl.__all__) == loaded(code)[0].split(",")
+
+
+STAR = "print(*sorted({*globals()} - before - {'before'}), sep=',')"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Sectoin", "module 'promptdsl' has no attribute 'Sectoin': did you mean 'Section'?"),
+        ("qqq", "module 'promptdsl' has no attribute 'qqq'"),
+        ("__wrapped__", "module 'promptdsl' has no attribute '__wrapped__'"),
+    ],
+)
+def test_a_name_that_is_not_there(name: str, said: str) -> None:
+    """A name nobody knows is an AttributeError, with the nearest name where one is near."""
+    assert said == str(raised(AttributeError, lambda: getattr(promptdsl, name)))
+
+
+def test_a_name_that_cannot_be_imported() -> None:
+    """A name nobody knows cannot be imported either."""
+    error = raised(ImportError, lambda: exec("from promptdsl import Sectoin"))
+    assert str(error).startswith("cannot import name 'Sectoin' from 'promptdsl'")

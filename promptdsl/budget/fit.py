@@ -9,11 +9,12 @@ from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
 from promptdsl.budget.limits import Cut, limited, still_cut
 from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
-from promptdsl.budget.places import hollow, reserved, settled
+from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.foundation.errors import BudgetError, PromptError
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.nodes import Recorded, Reserve, among_turns
+from promptdsl.tree.rewrite import hollow
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""

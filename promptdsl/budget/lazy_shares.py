@@ -5,12 +5,12 @@ from collections.abc import Callable
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.limits import limited
 from promptdsl.budget.measure import Measure, frame_tokens
-from promptdsl.budget.places import hollow, reserved
+from promptdsl.budget.places import reserved
 from promptdsl.budget.plan import Plan
 from promptdsl.tree.masks import FRAGMENT, HOLLOW, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.nodes import Lazy, Limit, Text, among_turns
-from promptdsl.tree.rewrite import rewrite, with_content
+from promptdsl.tree.rewrite import hollow, rewrite, with_content
 
 SHARES = 64
 """Into how many parts a budget is divided, of which lazies get whole ones."""

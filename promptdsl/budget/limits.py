@@ -6,11 +6,10 @@ from typing import Any, TypeAlias
 from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure import Measure
-from promptdsl.budget.places import hollow
 from promptdsl.tree.masks import FRAGMENT, HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.nodes import Fragment, Limit, Turn
-from promptdsl.tree.rewrite import rewrite, with_content
+from promptdsl.tree.rewrite import hollow, rewrite, with_content
 
 Cut: TypeAlias = Sequence[tuple[Node | None, Dropped]]
 """What is left of each text that was cut, and what was taken from it."""

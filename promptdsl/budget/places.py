@@ -11,13 +11,12 @@ from promptdsl.tree.nodes import (
     Conversation,
     FirstFit,
     Group,
-    Limit,
     Recorded,
     Reserve,
     Result,
     ToolTurn,
 )
-from promptdsl.tree.rewrite import any_said, rewrite, with_content
+from promptdsl.tree.rewrite import any_said, hollow, rewrite, with_content
 
 
 @attrs.define(eq=False)
@@ -164,20 +163,6 @@ def says(form: Node) -> bool:
     if any_said((form,)):
         return True
     return any(isinstance(node, Recorded | ToolTurn | Result) for node, _ in walk(form))
-
-
-def hollow(root: Node) -> Iterator[Node]:
-    """Yield the nodes of a tree in which something stands for others, or is chosen or left free."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
-
-
-def is_settled(root: Node) -> bool:
-    """Return whether there is nothing in a tree that has to be chosen, cut or left free."""
-    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))
 
 
 def reserved(root: Node) -> int:

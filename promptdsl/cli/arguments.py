@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter
-from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, Union, cast, get_args, get_origin
 
@@ -40,7 +39,8 @@ def given(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> dic
 
 def _props(path: str) -> dict[str, Given]:
     try:
-        text = Path(path).read_text("utf-8-sig")
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:

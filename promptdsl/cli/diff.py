@@ -3,9 +3,9 @@
 import argparse
 import sys
 from contextlib import redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from promptdsl import PrefixReport, Rendered, prefix_report
+import promptdsl
 from promptdsl.cli.arguments import given
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import (
@@ -20,6 +20,9 @@ from promptdsl.cli.options import (
 )
 from promptdsl.cli.show import as_json, visible
 from promptdsl.cli.target import found
+
+if TYPE_CHECKING:
+    from promptdsl import PrefixReport, Rendered
 
 DESCRIPTION = """\
 Compare the requests that two prompts come to, as a provider's prompt cache does: how many tokens
@@ -73,19 +76,19 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     # What goes wrong from here on is told of the second prompt.
     arguments.target = other
     after = _rendered(other, "after", arguments)
-    report = prefix_report(before, after)
+    report = promptdsl.prefix_report(before, after)
     data = _json(report) if arguments.json else visible(str(report))
     return data, of_model(after, arguments)
 
 
-def _rendered(target: str, which: str, arguments: argparse.Namespace) -> Rendered:
+def _rendered(target: str, which: str, arguments: argparse.Namespace) -> "Rendered":
     props = given(arguments.pairs, arguments.props)
     props |= given(getattr(arguments, which), None, option=f"--{which}")
     with redirect_stdout(sys.stderr), found(target) as named:
         return asked_for(named, target, props, arguments, marks=False)
 
 
-def _json(report: PrefixReport) -> str:
+def _json(report: "PrefixReport") -> str:
     first = report.first
     source = first.source if first else None
     return as_json(

@@ -1,10 +1,8 @@
 """What goes wrong: a message with its line, and the way there through the code of its author."""
 
 import os
-import sysconfig
 import traceback
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import promptdsl
 from promptdsl import PromptError
@@ -16,6 +14,8 @@ class UsageError(Exception):
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return ``": did you mean 'x'?"`` for the nearest known names, else which there are."""
+    from difflib import get_close_matches
+
     names = sorted(known)
     close = get_close_matches(name, names)
     if close:
@@ -56,6 +56,8 @@ def _other(error: BaseException, target: str) -> str:
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames outside of this package; of those the ones of what is not installed."""
+    import sysconfig
+
     package = os.path.dirname(promptdsl.__file__) + os.sep
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     stack = [

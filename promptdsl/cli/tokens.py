@@ -5,11 +5,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 
-from promptdsl import Source, TokenPart, TokenReport
 from promptdsl.cli.arguments import given
 from promptdsl.cli.options import (
     add_command,
@@ -24,6 +23,9 @@ from promptdsl.cli.options import (
 )
 from promptdsl.cli.show import as_json, on_one_line
 from promptdsl.cli.target import found
+
+if TYPE_CHECKING:
+    from promptdsl import Source, TokenPart, TokenReport
 
 DESCRIPTION = """\
 Show how many tokens the prompt TARGET names is, part by part, as it is sent: what it is made of,
@@ -101,7 +103,7 @@ def _strikes() -> bool:
     return not plain and out is not None and out.isatty()
 
 
-def _sorted(parts: Sequence[TokenPart]) -> list[TokenPart]:
+def _sorted(parts: Sequence["TokenPart"]) -> list["TokenPart"]:
     """Return the parts with the largest of those beside each other first, what was dropped last."""
     inside: list[list[int]] = [[] for _ in parts]
     tops: list[int] = []
@@ -127,7 +129,7 @@ def _sorted(parts: Sequence[TokenPart]) -> list[TokenPart]:
 # For people.
 
 
-def _table(report: TokenReport, parts: Sequence[TokenPart], *, strikes: bool) -> str:
+def _table(report: "TokenReport", parts: Sequence["TokenPart"], *, strikes: bool) -> str:
     width = max((len(f"{part.tokens:,}") for part in parts), default=0)
     named = [*_named(parts)]
     widest = min(max(map(len, named), default=0), WIDEST)
@@ -137,7 +139,7 @@ def _table(report: TokenReport, parts: Sequence[TokenPart], *, strikes: bool) ->
 
 
 def _line(
-    report: TokenReport, part: TokenPart, name: str, widths: tuple[int, int], *, strikes: bool
+    report: "TokenReport", part: "TokenPart", name: str, widths: tuple[int, int], *, strikes: bool
 ) -> str:
     width, widest = widths
     tokens = f"{part.tokens:>{width},}"
@@ -152,7 +154,7 @@ def _line(
     return f"{tokens}  {share:>6.1%}  {bar:<{BAR}}  {name:<{widest}}  {where}".rstrip()
 
 
-def _named(parts: Sequence[TokenPart]) -> Iterator[str]:
+def _named(parts: Sequence["TokenPart"]) -> Iterator[str]:
     """Yield what parts are called, indented: with their address where it says more."""
     paths: list[str] = []
     for part in parts:
@@ -166,7 +168,7 @@ def _named(parts: Sequence[TokenPart]) -> Iterator[str]:
         yield indent + on_one_line(f"{part.what}{address}{mark}")
 
 
-def _totals(report: TokenReport) -> Iterator[str]:
+def _totals(report: "TokenReport") -> Iterator[str]:
     yield f"{report.total:,} tokens: {on_one_line(report.label)}"
     if report.typical is not None:
         yield f"usually {report.typical:,}"
@@ -179,7 +181,7 @@ def _totals(report: TokenReport) -> Iterator[str]:
 # For programs.
 
 
-def _json(report: TokenReport, parts: Sequence[TokenPart]) -> str:
+def _json(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
     return as_json(
         {
             "total": report.total,
@@ -195,13 +197,13 @@ def _json(report: TokenReport, parts: Sequence[TokenPart]) -> str:
     )
 
 
-def _part(part: TokenPart) -> dict[str, object]:
+def _part(part: "TokenPart") -> dict[str, object]:
     said = attrs.asdict(part, recurse=False)
     del said["source"]
     return {**said, **located(part.source)}
 
 
-def located(source: Source | None) -> dict[str, object]:
+def located(source: "Source | None") -> dict[str, object]:
     """Return a file and a line as data."""
     return {
         "file": source.file if source else None,

@@ -1,13 +1,11 @@
 """The arguments of a component: what they become, and moving in what was just written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from promptdsl.components.scope import OPENED, check_owner, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
-from promptdsl.foundation.escaping import text_of
+from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import UnknownBlock
 from promptdsl.messages.blocks import CLASSES
@@ -16,6 +14,10 @@ from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED,
 from promptdsl.tree.node import Node, label, make, named_label
 from promptdsl.tree.nodes import Item, Text, Value
 from promptdsl.tree.nodes import Trusted as TrustedText
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from fractions import Fraction
 
 Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | bool | None"
 """What may be given as content. Of the booleans only ``False``, which is skipped."""
@@ -120,10 +122,9 @@ def joined(run: Iterable[Any]) -> tuple[Any, ...]:
 
 def inline(arg: object, component: Any) -> list[Any]:
     """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
-    numeric = isinstance(arg, int | float | Decimal | Fraction) and not isinstance(arg, bool)
     if type(arg) is Trusted:
         return [make(TrustedText, mask=TEXT_BITS, at=component.at, text=str.__str__(arg))]
-    if numeric or isinstance(arg, str):
+    if isinstance(arg, str) or is_number(arg):
         try:
             return [text_of(arg)]
         except ContentError as error:

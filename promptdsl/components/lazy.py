@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 from inspect import isawaitable
 from math import inf
 from typing import Any, Never
@@ -16,6 +14,7 @@ from promptdsl.components.options import refuse_options
 from promptdsl.components.overrides import OVERRIDES, standing
 from promptdsl.components.scope import detached, open_block, place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
+from promptdsl.foundation.escaping import is_number
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.tree import nodes
 from promptdsl.tree.masks import HOLLOW
@@ -132,11 +131,8 @@ def part_of(returned: object, lazy: nodes.Lazy) -> Node | None:
         return None
     if isinstance(returned, Node):
         return finish(returned)
-    if isinstance(returned, _VALUES) and not isinstance(returned, bool | Trusted):
+    if is_number(returned) or (isinstance(returned, str) and not isinstance(returned, Trusted)):
         value = value_node(returned, lazy)
         return value if value.text else None
     parts = tuple(inline(returned, lazy))
     return make(nodes.Text, parts, mask=TEXT_BITS, at=lazy.at) if parts else None
-
-
-_VALUES = (str, int, float, Decimal, Fraction)

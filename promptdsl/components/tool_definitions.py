@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from promptdsl.components.arguments import retract
 from promptdsl.components.block import Written
-from promptdsl.components.function_schemas import signature_of
 from promptdsl.components.options import refuse_options
 from promptdsl.components.scope import place
-from promptdsl.components.type_schemas import type_schema
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import ABSENT
@@ -160,6 +158,8 @@ def _definition(function: Any, name: Any, description: Any, schema: Any) -> Tool
         raise OptionError(
             "the schema of a function is its own", fix="leave the function or input_schema out"
         )
+    from promptdsl.components.function_schemas import signature_of
+
     own, said, made = signature_of(function)
     if name is None and own == "<lambda>":
         raise ContentError("a lambda has no name", fix='Tool(..., name="search")')
@@ -242,6 +242,8 @@ def _output(schema: Any, *, strict: bool) -> Mapping[str, Any]:
             f"an Output takes a type or a JSON schema, not {type(schema).__name__}",
             fix="Output(Answer), or Output({...})",
         )
+    from promptdsl.components.type_schemas import type_schema
+
     made = type_schema(schema, getattr(schema, "__name__", repr(schema)))
     return _json(closed(made) if strict else made, "schema")
 

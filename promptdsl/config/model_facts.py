@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 import attrs
 
-from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import OptionError, nearest
+
+if TYPE_CHECKING:
+    from promptdsl.config.chat_template import ChatTemplate
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
@@ -117,7 +119,7 @@ class ModelFacts:
     """The tokens of input the model takes; ``None`` where it is not known."""
     output: int | None = None
     """The tokens of the longest answer; ``None`` where it is not known."""
-    template: ChatTemplate | None = attrs.field(default=None, hash=False)
+    template: "ChatTemplate | None" = attrs.field(default=None, hash=False)
     """The chat template of an open model; ``None`` where it is not known."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
     """The roles that each layer sets: the provider's defaults, then the model's own."""
@@ -159,6 +161,8 @@ def _kept(name: str, value: Any) -> Any:
     if name == "token_factors" and value is not None:
         return TokenFactors(*value)
     if name == "template" and value is not None:
+        from promptdsl.config.chat_template import ChatTemplate
+
         return ChatTemplate.of(value)
     return value
 

@@ -1,9 +1,8 @@
 """Facts about models and providers, found by name in ``models.toml`` and in what users add."""
 
-import tomllib
+import os
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -113,7 +112,10 @@ _MAPPED = ("event", "ephemeral")
 
 @cache
 def _tables() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("models.toml").read_text("utf-8"))
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "models.toml"), "rb") as file:
+        return tomllib.load(file)
 
 
 def _providers() -> Mapping[str, Any]:

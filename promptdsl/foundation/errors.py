@@ -22,7 +22,6 @@ Every message says what is wrong, where the author wrote it (``file:line``), and
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, Self
 
 
@@ -138,6 +137,8 @@ class LossError(PromptError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"did you mean 'x'?"`` for the nearest known name, else the list of known names."""
+    from difflib import get_close_matches
+
     names = sorted(known)
     close = get_close_matches(name, names, n=1)
     if close:

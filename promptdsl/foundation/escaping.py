@@ -19,28 +19,26 @@ Encoding is the last step for a text and happens once.
 import json
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time
-from decimal import Decimal
-from fractions import Fraction
+from functools import cache
 from typing import Any
-from uuid import UUID
 
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import write_deep
+from promptdsl.foundation.pattern import pattern
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, exact
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 
-_BODY = re.compile(rf"[{_MARKUP}{CONTROL}\r]{NOT_CRLF}")
-_ONE_LINE = re.compile(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t\"']")
-_CELL = re.compile(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t|\\](?<!\\(?!\Z))")
-_AUTHORED_CELL = re.compile(rf"[{_LINE_END}|\\](?<!\\(?!\Z))")
-_MIDDLE = re.compile(rf"[{_MARKUP}{CONTROL}{_LINE_END}]")
-_INLINE = re.compile(rf"[{_MARKUP}{CONTROL}\r\u2028\u2029]{NOT_CRLF}")
-_TITLE = re.compile(f"[{_LINE_END}]")
-_JSON = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_BODY = pattern(rf"[{_MARKUP}{CONTROL}\r]{NOT_CRLF}")
+_ONE_LINE = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t\"']")
+_CELL = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}\t|\\](?<!\\(?!\Z))")
+_AUTHORED_CELL = pattern(rf"[{_LINE_END}|\\](?<!\\(?!\Z))")
+_MIDDLE = pattern(rf"[{_MARKUP}{CONTROL}{_LINE_END}]")
+_INLINE = pattern(rf"[{_MARKUP}{CONTROL}\r\u2028\u2029]{NOT_CRLF}")
+_TITLE = pattern(f"[{_LINE_END}]")
+_JSON = pattern(r"[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"'}
@@ -136,15 +134,15 @@ _SPACE = r"[^\S\n]"
 _MARKS = r"#=\-*_~`"
 _MARKER = r"(?:[-+*]|[0-9]*+[.)])"
 _ONLY_MARKS = rf"[-=*_](?:[-=*_]|{_SPACE})*+(?=\n|\Z)"
-_LINE = re.compile(
+_LINE = pattern(
     rf"(\n{_SPACE}*+(?:(?!{_ONLY_MARKS})(?:{_MARKER}{_SPACE}++)++)?+)"
     rf"(?={_ONLY_MARKS}|\#|`{{3}}|~{{3}})(.)"
 )
-_LAST = re.compile(
+_LAST = pattern(
     rf"\A({_SPACE}*+(?=(?:{_MARKER}{_SPACE}++)*+"
     rf"(?:(?:[{_MARKS}+]|{_SPACE})*+|{_MARKER}{_SPACE}*+)\Z)[0-9]*+)([{_MARKS}+.)])"
 )
-_FIRST = re.compile(rf"\A[\s{_MARKS}]")
+_FIRST = pattern(rf"\A[\s{_MARKS}]")
 
 
 def inline(value: str) -> str:
@@ -218,18 +216,43 @@ _BREAKS = re.compile("[\r\n]")
 
 # Values of other types.
 
-_TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+Text = tuple[type, Callable[[Any], str]]
+_COMMON: tuple[Text, ...] = (
     (str, str.__str__),
     (bool, lambda value: "true" if value else "false"),
     (int, int.__repr__),
     (float, float.__repr__),
-    (Decimal, Decimal.__str__),
-    (Fraction, Fraction.__str__),
-    (datetime, datetime.isoformat),
-    (date, date.isoformat),
-    (time, time.isoformat),
-    (UUID, UUID.__str__),
 )
+
+
+@cache
+def _rare() -> tuple[Text, ...]:
+    # Loaded with the first value that is none of the common ones.
+    from datetime import date, datetime, time
+    from decimal import Decimal
+    from fractions import Fraction
+    from uuid import UUID
+
+    return (
+        (Decimal, Decimal.__str__),
+        (Fraction, Fraction.__str__),
+        (datetime, datetime.isoformat),
+        (date, date.isoformat),
+        (time, time.isoformat),
+        (UUID, UUID.__str__),
+    )
+
+
+def is_rare(value: object) -> bool:
+    """Whether a value is a ``Decimal``, a ``Fraction``, a date, a time or a ``UUID``."""
+    return isinstance(value, tuple(kind for kind, _ in _rare()))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is an ``int``, a ``float``, a ``Decimal`` or a ``Fraction``; no boolean."""
+    if isinstance(value, int | float):
+        return not isinstance(value, bool)
+    return isinstance(value, tuple(kind for kind, _ in _rare()[:2]))
 
 
 def text_of(value: object) -> str:
@@ -241,7 +264,7 @@ def text_of(value: object) -> str:
     Raises :class:`ContentError` for ``None`` and for every other type.
     """
     kind = type(value)
-    for known, write in _TEXTS:
+    for known, write in _COMMON if issubclass(kind, str | int | float) else _rare():
         if issubclass(kind, known):
             return _written(value, write)
     raise ContentError(

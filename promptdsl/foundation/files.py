@@ -4,7 +4,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from pathlib import PurePath
 
 from promptdsl.foundation.errors import MediaError
 
@@ -61,6 +60,8 @@ def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str
 
     Nothing outside of the roots is even looked at, so that data cannot find out what is there.
     """
+    from pathlib import PurePath
+
     # An empty name would be the working directory, which nobody meant to declare.
     written = PurePath(os.path.abspath(name))
     for root in (text for root in roots if (text := os.fspath(root))):
@@ -86,6 +87,8 @@ def _opened_step_by_step(root: str, path: str) -> int:
     Between resolving and opening somebody may have put a link where a folder was: it is not
     followed.
     """
+    from pathlib import PurePath
+
     parts = PurePath(path).relative_to(root).parts
     here = os.open(root, _FOLDER)
     for number, part in enumerate(parts, start=1):

@@ -1,14 +1,15 @@
 """Characters: lone surrogates, control characters and invisible ones in a text."""
 
-import re
 from collections.abc import Iterable
 from typing import TypeVar, cast
+
+from promptdsl.foundation.pattern import pattern
 
 # Character classes, as the inside of a regular expression's brackets.
 CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 NOT_CRLF = r"(?<!\r(?=\n))"
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_CONTROLS = re.compile(rf"[{CONTROL}\r]{NOT_CRLF}")
+_SURROGATE = pattern(r"[\ud800-\udfff]")
+_CONTROLS = pattern(rf"[{CONTROL}\r]{NOT_CRLF}")
 
 
 T = TypeVar("T")
@@ -48,8 +49,8 @@ _UNSEEN = (
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     r"\U000e0000-\U000e0fff]"
 )
-_ANY_UNSEEN = re.compile(_UNSEEN)
-_INVISIBLE = re.compile(
+_ANY_UNSEEN = pattern(_UNSEEN)
+_INVISIBLE = pattern(
     rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|({_UNSEEN})"
 )
 

@@ -97,31 +97,31 @@ class _MediaBlock(AnyBlock):
         return self.source.kind == "url"
 
 
-@attrs.frozen
 class ImageBlock(_MediaBlock):
     """A picture."""
 
+    __slots__ = ()
     type: ClassVar[Literal["image"]] = "image"
 
 
-@attrs.frozen
 class AudioBlock(_MediaBlock):
     """A recording."""
 
+    __slots__ = ()
     type: ClassVar[Literal["audio"]] = "audio"
 
 
-@attrs.frozen
 class DocumentBlock(_MediaBlock):
     """A document, such as a PDF."""
 
+    __slots__ = ()
     type: ClassVar[Literal["document"]] = "document"
 
 
-@attrs.frozen
 class VideoBlock(_MediaBlock):
     """A film."""
 
+    __slots__ = ()
     type: ClassVar[Literal["video"]] = "video"
 
 

@@ -1,13 +1,10 @@
 """The checks of the fields of blocks and messages; each error names the key."""
 
 from collections.abc import Callable, Mapping
-from datetime import date, time
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Literal, TypeAlias, cast, get_args
-from uuid import UUID
 
 from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.unicode import exact
@@ -127,6 +124,8 @@ def event_mapping(value: Any, key: str) -> Mapping[str, Any]:
 
 
 def _event_leaf(item: Any, around: Around, key: Any) -> Any:
-    if isinstance(item, float | date | time | Decimal | Fraction | UUID):
+    if isinstance(item, float):
+        return item
+    if not (item is None or isinstance(item, str | int)) and is_rare(item):
         return item
     return json_leaf(item, around, key)

@@ -4,11 +4,9 @@ It is written here and nowhere else. What an adapter is made of, ``docs/design.m
 """
 
 from collections.abc import Callable, Mapping
-from itertools import compress
-from operator import is_not
-from typing import Any, NamedTuple, Protocol
-
-import attrs
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
@@ -16,24 +14,18 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers import (
-    anthropic,
-    bedrock,
-    chat_template,
-    gemini,
-    openai_chat,
-    openai_responses,
-)
 from promptdsl.providers.shared.copy_payload import fresh
-from promptdsl.providers.shared.memory import Memory, Passage, Recall
-from promptdsl.tokens.frames import TextTokens
-from promptdsl.tokens.payloads import Tally, entry_tokens
+from promptdsl.providers.shared.memory import Memory, Recall
+
+if TYPE_CHECKING:
+    from promptdsl.tokens.frames import TextTokens
+    from promptdsl.tokens.payloads import Tally
 
 
-class Adapter(Protocol):
-    """What every adapter can do."""
+class Write(Protocol):
+    """The writing side of an adapter."""
 
-    def write(
+    def __call__(
         self, prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
     ) -> tuple[Any, tuple[Loss, ...]]:
         """Return the payload of a prompt, and what it could not say.
@@ -42,13 +34,31 @@ class Adapter(Protocol):
         """
         ...
 
-    def read(self, data: object) -> Prompt:
-        """Return the prompt of a payload, or of a list of messages."""
-        ...
 
-    def read_response(self, data: object) -> Message:
-        """Return the message of a response."""
-        ...
+class Adapter:
+    """The adapter in a folder beside this file; its two sides are loaded when they are used."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = f"{__package__}.{folder}"
+
+    @cached_property
+    def write(self) -> Write:
+        """The function that writes the payload of a prompt."""
+        write: Write = import_module(f"{self._folder}.write").write
+        return write
+
+    @cached_property
+    def read(self) -> Callable[[object], Prompt]:
+        """The function that reads a payload, or a list of messages."""
+        read: Callable[[object], Prompt] = import_module(f"{self._folder}.read").read
+        return read
+
+    @cached_property
+    def read_response(self) -> Callable[[Mapping[str, Any]], Message]:
+        """The function that reads a response."""
+        module = import_module(f"{self._folder}.read")
+        read: Callable[[Mapping[str, Any]], Message] = module.read_response
+        return read
 
 
 class Target(NamedTuple):
@@ -59,13 +69,13 @@ class Target(NamedTuple):
 
 
 TARGETS: Mapping[str, Target] = {
-    "openai": Target(openai_chat, "to_openai"),
-    "openai_responses": Target(openai_responses, "to_openai_responses"),
-    "openai_compatible": Target(openai_chat, "to_openai"),
-    "anthropic": Target(anthropic, "to_anthropic"),
-    "gemini": Target(gemini, "to_gemini"),
-    "bedrock": Target(bedrock, "to_bedrock"),
-    "chat_template": Target(chat_template, "to_chat_template"),
+    "openai": Target(Adapter("openai_chat"), "to_openai"),
+    "openai_responses": Target(Adapter("openai_responses"), "to_openai_responses"),
+    "openai_compatible": Target(Adapter("openai_chat"), "to_openai"),
+    "anthropic": Target(Adapter("anthropic"), "to_anthropic"),
+    "gemini": Target(Adapter("gemini"), "to_gemini"),
+    "bedrock": Target(Adapter("bedrock"), "to_bedrock"),
+    "chat_template": Target(Adapter("chat_template"), "to_chat_template"),
 }
 
 
@@ -106,43 +116,11 @@ class Written:
         except IndexError:
             return self.said
 
-    def tally(self, tokens: TextTokens) -> Tally:
+    def tally(self, tokens: "TextTokens") -> "Tally":
         """Return the tokens of the payload; what ``tokens`` counted once of it is remembered."""
-        if self._passage is None:
-            return entry_tokens(self.said, tokens, self.facts)
-        return self._tally(self._passage, self.said, tokens)
+        from promptdsl.providers.tally import tally
 
-    def _tally(self, passage: Passage, said: dict[str, Any], tokens: TextTokens) -> Tally:
-        key = next(key for key in _ENTRIES if key in said)
-        entries, settled = said[key], passage.settled
-        # An entry with a mark is another one than it is remembered without.
-        marked = [*compress(range(settled), map(is_not, passage.entries, entries))]
-        known = self._known(passage, key, tokens, marked)
-        rest = [*(entries[place] for place in marked), *entries[settled:]]
-        tally = entry_tokens({**said, key: rest}, tokens, self.facts)
-        counts = [*known.entries, *tally.entries[len(marked) :]]
-        for place, counted in zip(marked, tally.entries, strict=False):
-            counts[place] = counted
-        return attrs.evolve(tally, entries=counts, media=known.media + tally.media)
-
-    def _known(self, passage: Passage, key: str, tokens: TextTokens, without: list[int]) -> Tally:
-        """Return the tokens of the settled entries; the media of some of them are left out."""
-        known: Tally = passage.counted.by(tokens) or _NOTHING
-        if len(known.entries) < passage.settled:
-            new = passage.entries[len(known.entries) : passage.settled]
-            more = entry_tokens({key: new}, tokens, self.facts)
-            known = Tally(0, [*known.entries, *more.entries], known.media + more.media)
-            passage.counted.keep(tokens, known)
-        if not without or not known.media:
-            return known
-        marked = [passage.entries[place] for place in without]
-        media = entry_tokens({key: marked}, tokens, self.facts).media
-        return attrs.evolve(known, media=known.media - media)
-
-
-_NOTHING = Tally(0, [])
-_ENTRIES = ("messages", "contents", "input")
-"""Under which key of a payload its entries stand."""
+        return tally(self.said, self.facts, tokens, self._passage)
 
 
 def _adapter(facts: ModelFacts) -> Adapter:

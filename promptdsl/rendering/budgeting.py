@@ -8,19 +8,20 @@ from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
 from promptdsl.budget.fit import fit
 from promptdsl.budget.lazy_shares import room_for
-from promptdsl.budget.places import hollow
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
 from promptdsl.rendering.lazies import skip_lazies
-from promptdsl.rendering.measure import Measuring, Sent, tokens_sent
+from promptdsl.rendering.measure import Measuring, tokens_sent
 from promptdsl.rendering.pipeline import before_target
 from promptdsl.rendering.request import RenderRequest, settings_of
+from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Lazy, Root
+from promptdsl.tree.rewrite import hollow
 
 
 def fit_tree(

@@ -1,18 +1,18 @@
 """Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.conversation_cache import SHORTEST
-from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.rendering.passes.expand import expand
 from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
+from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.lower import Roots, lower
 from promptdsl.rendering.text.traced import lower_traced
 from promptdsl.tokens.count import Tokens
@@ -41,21 +41,6 @@ FORGETTING = ("openai", "openai_compatible")
 """The providers that take back none."""
 ALONE = ("consolidate", "narrate", "place")
 """The passes a turn runs through that is measured: none of them looks at its neighbours then."""
-
-
-class Sent(NamedTuple):
-    """A tree as it is sent: its stages, messages and losses, and the payload.
-
-    ``prompt`` is what its author wrote, ``marked`` the same with automatic cache marks; ``written``
-    is ``None`` where there is no target.
-    """
-
-    stages: tuple[tuple[str, Node], ...]
-    messages: tuple[Message, ...]
-    losses: tuple[Loss, ...]
-    prompt: Prompt
-    marked: Prompt
-    written: Written | None
 
 
 def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.providers.registry import READERS
@@ -19,7 +19,6 @@ from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.xml import XML
-from promptdsl.templates import event_text, template_pieces
 from promptdsl.tree.masks import (
     AUDIENCE,
     CACHE,
@@ -34,6 +33,9 @@ from promptdsl.tree.masks import (
     TOOL,
 )
 from promptdsl.tree.node import Node
+
+if TYPE_CHECKING:
+    from promptdsl.templates import Piece, TemplateSource
 
 FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
@@ -77,3 +79,22 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
         Pass("pair", (CALL | RESULT) << SHIFT, partial(pair, mode=config.tool_pairing)),
         Pass("merge", ANY, partial(merge, enabled=config.merge_consecutive)),
     )
+
+
+# The templates are loaded with the first one that is rendered.
+
+
+def template_pieces(
+    template: "TemplateSource", variables: Mapping[str, Any]
+) -> "tuple[Piece, ...]":
+    """Return the pieces of a template with its variables."""
+    from promptdsl.templates.render import template_pieces
+
+    return template_pieces(template, variables)
+
+
+def event_text(kind: str, fields: Mapping[str, object]) -> str:
+    """Return the text of an event from its template."""
+    from promptdsl.templates.event_text import event_text
+
+    return event_text(kind, fields)

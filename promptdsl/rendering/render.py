@@ -1,13 +1,12 @@
 """Rendering: a tree becomes messages, and messages become one provider's payload."""
 
 import os
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
-from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, Transformation
 from promptdsl.foundation.errors import OptionError, nearest
@@ -16,13 +15,10 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
-from promptdsl.rendering.budgeting import fit_tree, share_budget
-from promptdsl.rendering.lazies import Unanswered, await_lazies, call_lazies, replay
 from promptdsl.rendering.losses import located_losses, surrogate_loss
-from promptdsl.rendering.measure import Sent
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
-from promptdsl.rendering.passes.fill import Ask
+from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.pipeline import (
     ANY,
     BEFORE_TARGET,
@@ -34,12 +30,17 @@ from promptdsl.rendering.pipeline import (
 from promptdsl.rendering.request import RenderRequest, checked_request, facts_of, settings_of
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_of
+from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
-from promptdsl.tokens import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Root
+from promptdsl.tree.rewrite import is_settled
+
+if TYPE_CHECKING:
+    from promptdsl.budget.dropped import Dropped
+    from promptdsl.tokens import TokenCounter
 
 Stages = tuple[tuple[str, Node], ...]
 
@@ -51,7 +52,7 @@ def render(
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
     reserve: int = 0,
-    counter: TokenCounter | Callable[[str], int] | None = None,
+    counter: "TokenCounter | Callable[[str], int] | None" = None,
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
@@ -92,7 +93,7 @@ def render(
         media_roots=media_roots,
         chat_template=chat_template,
     )
-    return _rendered(root_of(tree), request, partial(call_lazies, request))
+    return _rendered(root_of(tree), request, partial(_call_lazies, request))
 
 
 def arender(
@@ -102,7 +103,7 @@ def arender(
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
     reserve: int = 0,
-    counter: TokenCounter | Callable[[str], int] | None = None,
+    counter: "TokenCounter | Callable[[str], int] | None" = None,
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
@@ -136,8 +137,16 @@ def arender(
     return _awaited(root_of(tree), request)
 
 
+def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
+    from promptdsl.rendering.lazies import call_lazies
+
+    return call_lazies(request, waiting)
+
+
 async def _awaited(root: Root, request: RenderRequest) -> Rendered:
     """Render again and again, each time with the answers of one more round of lazies."""
+    from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
+
     answers: list[list[Node | None]] = []
     while True:
         try:
@@ -153,11 +162,13 @@ def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
     if not tree.mask & CHANGING:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)), ())
     lost: list[tuple[Node, int]] = []
-    stages = [("written", tree)]
+    stages: list[tuple[str, Node]] = [("written", tree)]
     ready = partial(settle, roots=request.roots, lost=lost)
     for name, mask, run in before_target(audience=request.audience, ask=ask, settle=ready):
         if tree.mask & mask:
             if name == "fill" and request.budget is not None:
+                from promptdsl.rendering.budgeting import share_budget
+
                 share_budget(tree, request)
             tree = run(tree)
         stages.append((name, tree))
@@ -171,9 +182,11 @@ def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]
     if facts.binds_reasoning and facts.known:
         check_bound(stages[1][1], config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
-    if request.budget is None and not tree.mask & HOLLOW:
+    if request.budget is None and (not tree.mask & HOLLOW or is_settled(tree)):
         sent = _send(tree, False, request=request, config=config, facts=facts)
     else:
+        from promptdsl.rendering.budgeting import fit_tree
+
         send = partial(_send, request=request, config=config, facts=facts)
         dropped, sent = fit_tree(tree, request, (config, facts), send)
     rendered = Rendered(

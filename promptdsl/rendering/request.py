@@ -3,12 +3,10 @@
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from promptdsl.budget.budget import Budget, checked_budget
-from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
@@ -22,6 +20,10 @@ from promptdsl.foundation.errors import (
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.tree.nodes import Root
+
+if TYPE_CHECKING:
+    from promptdsl.budget.budget import Budget
+    from promptdsl.config.chat_template import ChatTemplate
 
 
 @attrs.define(eq=False)
@@ -37,8 +39,8 @@ class RenderRequest:
     cache: str | None
     tool_choice: str | None
     chosen_at: Source | None
-    template: ChatTemplate | None
-    budget: Budget | None
+    template: "ChatTemplate | None"
+    budget: "Budget | None"
     rooms: dict[str, float] = attrs.field(factory=dict[str, float])
     """How many tokens a lazy of weight one has, once that is known."""
 
@@ -63,8 +65,11 @@ def checked_request(
 
     Of a prompt that was read, its own choice of tools holds where no other is given.
     """
-    limited = budget is not None or counter is not None or reserve != 0
-    asked = checked_budget(budget, reserve, counter) if limited else None
+    asked = None
+    if budget is not None or counter is not None or reserve != 0:
+        from promptdsl.budget.budget import checked_budget
+
+        asked = checked_budget(budget, reserve, counter)
     _check_one_of("audience", audience, ("model", "people"))
     if cache is not None:
         _check_one_of("cache", cache, ("auto",))
@@ -98,7 +103,9 @@ def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
         raise OptionError(f"{name}={given!r}", fix=nearest(str(given), known), at=(author(),))
 
 
-def _template(given: object) -> ChatTemplate:
+def _template(given: object) -> "ChatTemplate":
+    from promptdsl.config.chat_template import ChatTemplate
+
     try:
         return ChatTemplate.of(given)
     except ContentError as error:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
-from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved
@@ -17,19 +16,19 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.registry import TARGETS, Written
-from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport, compared
-from promptdsl.rendering.reports.outline import outline
-from promptdsl.tokens import TokenCounter, tokens_for
 from promptdsl.tree.node import Node
 from promptdsl.tree.nodes import Root
 
 if TYPE_CHECKING:
-    from promptdsl.providers.anthropic import Payload as AnthropicPayload
-    from promptdsl.providers.bedrock import Payload as BedrockPayload
-    from promptdsl.providers.chat_template import Payload as ChatTemplatePayload
-    from promptdsl.providers.gemini import Payload as GeminiPayload
-    from promptdsl.providers.openai_chat import Payload as OpenAIPayload
-    from promptdsl.providers.openai_responses import Payload as OpenAIResponsesPayload
+    from promptdsl.budget.dropped import Dropped
+    from promptdsl.providers.anthropic.write import Payload as AnthropicPayload
+    from promptdsl.providers.bedrock.write import Payload as BedrockPayload
+    from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
+    from promptdsl.providers.gemini.write import Payload as GeminiPayload
+    from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
+    from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
+    from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
+    from promptdsl.tokens import TokenCounter
 
 
 class Stage(NamedTuple):
@@ -51,19 +50,21 @@ class Rendered:
     losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
-    _dropped: Callable[[], tuple[Dropped, ...]]
+    _dropped: "Callable[[], tuple[Dropped, ...]]"
     _stages: tuple[tuple[str, Node], ...]
     _prompt: Prompt
     _sent: Prompt
     _again: "Callable[[str], Rendered]"
     _written: Written | None
-    _counter: TokenCounter | Callable[[str], int] | None
+    _counter: "TokenCounter | Callable[[str], int] | None"
     _roots: tuple[str | os.PathLike[str], ...]
-    _reports: list[TokenReport] = attrs.field(init=False, factory=list[TokenReport])
-    _gone: list[tuple[Dropped, ...]] = attrs.field(init=False, factory=list[tuple[Dropped, ...]])
+    _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
+    _gone: "list[tuple[Dropped, ...]]" = attrs.field(
+        init=False, factory=list["tuple[Dropped, ...]"]
+    )
 
     @property
-    def dropped(self) -> tuple[Dropped, ...]:
+    def dropped(self) -> "tuple[Dropped, ...]":
         """What a budget or a limit took away, in the order it was written."""
         if not self._gone:
             self._gone.append(self._dropped())
@@ -94,16 +95,20 @@ class Rendered:
 
     def outline(self) -> str:
         """Return the parts of what is sent, a line each, with size and where they were written."""
+        from promptdsl.rendering.reports.outline import outline
+
         return outline(self._stages[-1][1])
 
     @property
-    def tokens(self) -> TokenReport:
+    def tokens(self) -> "TokenReport":
         """How many tokens are sent, by message, section and line; counted when first asked for.
 
         They are those of the budget's counter, without a budget those of the target's model. Raises
         :class:`MediaError` for an attachment whose file is not there any more.
         """
         if not self._reports:
+            from promptdsl.rendering.reports import TokenReport
+
             self._reports.append(TokenReport(self._outcome()))
         return self._reports[0]
 
@@ -190,8 +195,11 @@ class Rendered:
             )
         return self.payload()
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> "Outcome":
         """Return what reports are made of."""
+        from promptdsl.rendering.reports import Outcome
+        from promptdsl.tokens import tokens_for
+
         return Outcome(
             cast("Root", self._stages[-1][1]),
             self.messages,
@@ -230,7 +238,7 @@ class Rendered:
         return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
 
 
-def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
+def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
     """Return how many tokens two requests share at their beginning, and which node broke it there.
 
     So much of the second one a provider's cache can give after the first. Marks make no difference,
@@ -243,6 +251,8 @@ def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
             what = f"prefix_report() compares what render() returned, not {type(given).__name__}"
             fix = "render both: prefix_report(render(before, ...), render(after, ...))"
             raise ContentError(what, fix=fix, at=(author(),))
+    from promptdsl.rendering.reports import compared
+
     try:
         return compared(before._outcome(), after._outcome())  # pyright: ignore[reportPrivateUsage]
     except TargetError as error:

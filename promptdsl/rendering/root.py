@@ -3,10 +3,8 @@
 from typing import cast
 
 from promptdsl.components.block import finish
-from promptdsl.components.history import History
 from promptdsl.components.scope import detached
 from promptdsl.components.timeline import write_timeline
-from promptdsl.components.tool_definitions import Output, Tool
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author
 from promptdsl.messages.prompt import Prompt
@@ -42,6 +40,9 @@ def root_of(tree: object) -> Root:
 
 def _written(prompt: Prompt) -> Root:
     """Return a prompt that was read, as its author would write it again."""
+    from promptdsl.components.history import History
+    from promptdsl.components.tool_definitions import Output, Tool
+
     with detached():
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
         said = (*equipment, History(prompt.messages))

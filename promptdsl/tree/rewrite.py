@@ -24,9 +24,11 @@ from promptdsl.tree.nodes import (
     Fragment,
     Happening,
     Lazy,
+    Limit,
     Media,
     Note,
     Reasoning,
+    Reserve,
     Result,
     Table,
     Template,
@@ -208,3 +210,17 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
         fix="ids are unique among siblings: rename one of them",
         at=(second.source, first.source),
     )
+
+
+def hollow(root: Node) -> Iterator[Node]:
+    """Yield the nodes of a tree that may hold something written late, chosen or left free."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+
+
+def is_settled(root: Node) -> bool:
+    """Return whether nothing in a tree has to be chosen, cut or left free."""
+    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))

@@ -4,8 +4,3 @@ What a template can say is found by running it (:func:`probed`), and the message
 that: one system text, turns in alternation, calls as it prints them. Its control tokens are broken
 in all text. The law: ``write(read(write(p))) == write(p)``.
 """
-
-from promptdsl.providers.chat_template.read import read, read_response
-from promptdsl.providers.chat_template.write import Payload, write
-
-__all__ = ["Payload", "read", "read_response", "write"]

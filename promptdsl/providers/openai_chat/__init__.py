@@ -3,8 +3,3 @@
 The rules are those of the service and of ``openai.types.chat``: a tool message for each result,
 media in user turns only, names of limited charset, ids of at most 40 characters, no reasoning.
 """
-
-from promptdsl.providers.openai_chat.read import read, read_response
-from promptdsl.providers.openai_chat.write import Payload, write
-
-__all__ = ["Payload", "read", "read_response", "write"]

@@ -42,7 +42,7 @@ def write_tools(
         if tool.raw is None:
             param = write(request, tool)
             said = (tool.description, thawed(tool.input_schema))
-            _note_surrogates(request, f"tool {tool.name!r}", tool, *said)
+            _note_surrogates(request, tool, f"tool {tool.name!r}", *said)
             inside(param).update(_own_keys(request, tool, origin))
         else:
             param = json_copy(dict(tool.raw))
@@ -83,7 +83,7 @@ def lose_tool_marks(request: Request) -> None:
 
 
 def _note_surrogates(
-    request: Request, what: str, subject: ToolDefinition | OutputSchema, *data: object
+    request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
 ) -> None:
     """Note a hint where plain data holds a lone surrogate."""
     if not is_whole(json.dumps(data, ensure_ascii=False)):
@@ -138,7 +138,7 @@ def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Pa
     :class:`DataError` for a schema too deep to be sent.
     """
     schema: Param = json_copy(dict(output.schema))
-    _note_surrogates(request, "the output", output, thawed(output.schema), *said)
+    _note_surrogates(request, output, "the output", thawed(output.schema), *said)
     return schema
 
 

@@ -17,7 +17,6 @@ from promptdsl.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from promptdsl.messages.media.attachment import read_path
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.data import is_text
 from promptdsl.tree.node import Node
@@ -68,6 +67,8 @@ def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
         replaced()
         return attrs.evolve(block, text=text)
     if isinstance(block, MediaBlock) and block.source.kind == "path":
+        from promptdsl.messages.media.attachment import read_path
+
         return attrs.evolve(block, source=read_path(block.source, roots, block.type))
     if isinstance(block, ToolResultBlock):
         content = tuple(settle_block(b, roots=roots, replaced=replaced) for b in block.content)
