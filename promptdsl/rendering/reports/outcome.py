@@ -49,7 +49,7 @@ class Outcome:
         return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
 
     def total(self) -> int:
-        """Return the tokens of what is sent; of a long conversation only what is new is counted."""
+        """Return the tokens that are sent; of a long conversation only new messages are counted."""
         if self.written_payload is not None:
             return self.written_payload.tally(self.tokens).total
         return sum(self.counts()) + beside_tokens(self.sent, self.tokens, self.facts) + REPLY
