@@ -88,7 +88,7 @@ class MessageParts:
                 yield from (TextPiece(text, turn, number) for number, text in texts)
 
     def around(self, piece: TextPiece) -> list[MessagePart]:
-        """Return the parts around a piece, the innermost first; plain text counts as the next one."""
+        """Return the parts around a piece, innermost first; plain text counts as the next."""
         turn, number = piece.turn, piece.number
         if turn is None or number < 0:
             return [self.of_turn(turn)]
