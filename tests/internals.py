@@ -127,10 +127,10 @@ from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
+from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,
-    request,
     shared_by,
     shared_tokens,
 )
