@@ -84,9 +84,12 @@ def _write(
     inner = "data" if cls is SystemEventBlock else "details"
     vouched += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(vouched) if vouched else _NOTHING
-    given = (*map(exact, fields.values()), {key: exact(value) for key, value in details.items()})
+    given: tuple[object, ...] = (*fields.values(), details)
+    if vouched:
+        inside = {key: exact(value) for key, value in details.items()}
+        given = (*map(exact, fields.values()), inside)
     try:
-        component.block = cls(*(given if vouched else (*fields.values(), details)))
+        component.block = cls(*given)
     except DataError as error:
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
     component.content = ()

@@ -126,8 +126,9 @@ def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
 
 
 def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
-    node, first = run[0]
-    return cut(node, first, run[-1][1] + 1)
+    (node, first), last = run[0], run[-1][1]
+    whole = first == 0 and last == len(node.items) - 1
+    return node if whole else cut(node, first, last + 1)
 
 
 def _merged(turns: list[Any]) -> Merged:
