@@ -120,16 +120,17 @@ from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.turns import OPENING
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
+from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
 from promptdsl.rendering.passes.fill import Waiting, fill
 from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
+from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,
-    request,
     shared_by,
     shared_tokens,
 )
@@ -194,7 +195,6 @@ from promptdsl.tree.nodes import FirstFit as FirstFitNode
 from promptdsl.tree.nodes import Limit as LimitNode
 from promptdsl.tree.nodes import Section as SectionNode
 from promptdsl.tree.rewrite import covering, replace
-from promptdsl.tree.unwrap import dissolved, dissolved_in_turn
 
 __all__ = [
     "ABSENT",

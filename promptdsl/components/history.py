@@ -10,6 +10,7 @@ from promptdsl.components.block import Written
 from promptdsl.components.options import check_count, check_priority, refuse_options
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
 from promptdsl.tree import nodes
@@ -154,7 +155,9 @@ def _snapshot(component: History, messages: object) -> object:
 
 def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:
     entries = tuple(messages)
-    known = recorded_before(entries) if component.form == "messages" else None
+    known = None
+    if component.form == "messages" and len(entries) >= conversation_cache.SHORTEST:
+        known = recorded_before(entries)
     component.known = known
     # A recording may be long, but is of few types; what was read before is of one.
     new = entries if known is None else entries[len(known.given) :]

@@ -263,6 +263,10 @@ def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]
     """Return the calls of the last assistant turn that have no result, each with its message."""
     answered: set[str] = set()
     for message in reversed(messages):
+        if message.plain is not None:
+            if message.role == "assistant":
+                return []
+            continue
         if message.role == "assistant":
             return [
                 (message, block)

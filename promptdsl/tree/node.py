@@ -164,17 +164,24 @@ def make(
     content: tuple[Child, ...] = (),
     *,
     mask: int = 0,
-    at: Position | Source | None = None,
+    at: "Position | Source | Node | None" = None,
     options: Options = DEFAULTS,
     **fields: Any,
 ) -> N:
-    """Return a new node of a class; a pass makes nodes so, an author by calling components."""
+    """Return a new node of a class; a pass makes nodes so, an author by calling components.
+
+    ``at`` is where it was written, or another node that was written there.
+    """
     node = object.__new__(cls)
     _set(node, "content", content)
     _set(node, "mask", mask)
-    code, offset = at if isinstance(at, tuple) else (at, -1)
-    _set(node, "code", code)
-    _set(node, "offset", offset)
+    if isinstance(at, Node):
+        _set(node, "code", at.code)
+        _set(node, "offset", at.offset)
+    else:
+        code, offset = at if isinstance(at, tuple) else (at, -1)
+        _set(node, "code", code)
+        _set(node, "offset", offset)
     _set(node, "options", options)
     if cls._unsaid:
         fields = {**cls._unsaid, **fields}

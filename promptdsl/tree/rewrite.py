@@ -61,7 +61,7 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     return copy  # type: ignore[no-any-return]
 
 
-def covering(content: tuple[Child, ...]) -> int:
+def covering(content: Iterable[Child]) -> int:
     """Return the deep bits of what stands in a content."""
     mask = 0
     for child in content:
@@ -212,13 +212,15 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
     )
 
 
-def hollow(root: Node) -> Iterator[Node]:
-    """Yield the nodes of a tree that may hold something written late, chosen or left free."""
+def hollow(root: Node) -> list[Node]:
+    """Return the nodes of a tree that may hold something written late, chosen or left free."""
+    found: list[Node] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        yield node
+        found.append(node)
         waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+    return found
 
 
 def is_settled(root: Node) -> bool:

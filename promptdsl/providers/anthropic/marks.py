@@ -23,15 +23,13 @@ def write_marks(request: Turns, tools: list[Param]) -> None:
 
 
 def _marked(params: list[Param], kept: Mapping[int, Mark]) -> list[Param]:
-    return [
-        {**param, "cache_control": _control(kept[id(param)])} if id(param) in kept else param
-        for param in params
-    ]
-
-
-def _control(mark: Mark) -> Param:
-    ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
-    return {"type": "ephemeral", **ttl}
+    sent = [*params]
+    for index, param in enumerate(params):
+        if id(param) in kept:
+            cache = kept[id(param)].cache
+            ttl = {} if cache == "default" else {"ttl": cache}
+            sent[index] = {**param, "cache_control": {"type": "ephemeral", **ttl}}
+    return sent
 
 
 def read_mark(control: object) -> Cache | None:

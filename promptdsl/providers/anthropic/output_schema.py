@@ -44,7 +44,9 @@ def supported(schema: Param) -> tuple[Param, list[str]]:
             told = str(one["description"]) if one.get("description") else ""
             one["description"] = "\n\n".join(filter(None, (told, f"{{{said}}}")))
             moved |= dict.fromkeys(others)
-        if "object" in _types(one) and one.get("additionalProperties") is not False:
+        types: Any = one.get("type")
+        is_object = "object" in types if isinstance(types, list) else types == "object"
+        if is_object and one.get("additionalProperties") is not False:
             one["additionalProperties"] = False
             moved["additionalProperties"] = None
     return schema, [*moved]
@@ -58,11 +60,6 @@ def _is_kept(key: str, value: object) -> bool:
 
 def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _types(schema: Param) -> list[Any]:
-    types: Any = schema.get("type")
-    return [*types] if isinstance(types, list) else [types]  # pyright: ignore[reportUnknownVariableType]
 
 
 def _below(schema: Param) -> Iterator[Param]:

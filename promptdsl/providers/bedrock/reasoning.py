@@ -14,22 +14,19 @@ from promptdsl.providers.shared.request import Param, Place
 def reasoning_param(request: Converse, place: Place, block: ReasoningBlock) -> Param | None:
     """Return reasoning as a block on the wire, ``None`` (a hint) where it cannot be replayed."""
     mine = place.message.role == "assistant" and block.origin == "bedrock"
-    value = _value(block) if mine and place.number >= request.stale else None
-    if value is None:
+    value: Param = {}
+    if mine and place.number >= request.stale:
+        redacted = decoded(block.encrypted) if block.encrypted else None
+        if redacted:
+            value = {"redactedContent": redacted}
+        elif block.signature and not block.encrypted:
+            value = {"reasoningText": {"text": block.text, "signature": block.signature}}
+    if not value:
         why = "not signed by this provider, or bound to other bytes"
         request.lose(place, "hint", "reasoning", why)
         return None
     sendable = is_sendable(request, place, block.text, block.signature)
     return {"reasoningContent": value} if sendable else None
-
-
-def _value(block: ReasoningBlock) -> Param | None:
-    if block.encrypted:
-        data = decoded(block.encrypted)
-        return {"redactedContent": data} if data else None
-    if block.signature:
-        return {"reasoningText": {"text": block.text, "signature": block.signature}}
-    return None
 
 
 def read_reasoning(value: Mapping[str, Any]) -> ReasoningBlock:

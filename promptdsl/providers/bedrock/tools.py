@@ -98,14 +98,11 @@ def _choice(request: Converse, tools: list[Param]) -> Param:
     choice, name = chosen(request)
     sent = {value.get("name") for tool in tools for value in tool.values()}
     if choice is None or (choice in _CHOICES and tools and (name is None or name in sent)):
-        return {} if choice is None else {"toolChoice": {_CHOICES[choice]: _named(name)}}
+        named = {} if name is None else {"name": name}
+        return {} if choice is None else {"toolChoice": {_CHOICES[choice]: named}}
     why = "Converse has no form of it" if tools and name is None else "there is no such tool"
     request.losses.append(Loss("hint", f"tool_choice {request.prompt.tool_choice!r}", why))
     return {}
-
-
-def _named(name: str | None) -> Param:
-    return {} if name is None else {"name": name}
 
 
 def _format(request: Converse, output: OutputSchema) -> Param:
@@ -119,18 +116,15 @@ def read_settings(payload: Mapping[str, Any]) -> Prompt:
     """Return what a payload says beside its messages; the placeholder is no tool."""
     config = mapping(payload.get("toolConfig") or {})
     given = config.get("tools") or ()
-    tools = () if given == [PLACEHOLDER] else marked_items(given, "tools")
+    found = () if given == [PLACEHOLDER] else marked_items(given, "tools")
+    tools = tuple(located(at, partial(_read_tool, cache), item) for at, item, cache in found)
     choice = config.get("toolChoice")
     form = mapping(payload.get("outputConfig") or {}).get("textFormat")
     return Prompt(
-        tools=tuple(located(place, _reader(cache), item) for place, item, cache in tools),
+        tools=tools,
         tool_choice=None if choice is None else _read_choice(mapping(choice)),
         output=None if form is None else _read_output(mapping(form)),
     )
-
-
-def _reader(cache: Cache | None) -> Any:
-    return partial(_read_tool, cache)
 
 
 def _read_tool(cache: Cache | None, data: object) -> ToolDefinition:

@@ -162,8 +162,10 @@ def _result(request: Converse, place: Place, block: ToolResultBlock) -> Param:
     inside = place._replace(role="error result" if block.is_error else "result")
     params = _blocks(request, inside, block.content)
     status = {"status": "error"} if block.is_error else {}
-    if not params:
-        params = [_nothing(block)]
+    if not params and block.is_error:
+        params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
+    elif not params:
+        params = [json_copy(NOTHING)]
     param: Param = {"toolResult": {"toolUseId": id, "content": params, **status}}
     # A result holds no marks: they go behind it.
     marks = [mark.cache for mark in request.marks[before:]]
@@ -172,12 +174,6 @@ def _result(request: Converse, place: Place, block: ToolResultBlock) -> Param:
         longest: Any = "1h" if "1h" in marks else block.cache or marks[0]
         block = attrs.evolve(block, cache=longest)
     return _finished(request, place, param, block)
-
-
-def _nothing(block: ToolResultBlock) -> Param:
-    """Return what a result without content says."""
-    error = utf8((block.error_type or "").strip()) or "error"
-    return {"text": error} if block.is_error else json_copy(NOTHING)
 
 
 def _unknown(

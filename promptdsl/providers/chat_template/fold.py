@@ -38,7 +38,9 @@ def folded(request: Templated) -> list[Param]:
         fold.out.append({"role": "system", "content": fold.joined(head)})
         head = []
     elif head:
-        _lose_system(request)
+        first = next(said for said in request.messages if said.role in ("system", "developer"))
+        why = "the template has no such role: it stands before what the user says first"
+        request.lose(first, "role", "system message", why)
     rounds = list(_rounds(request.entries, head))
     ends = [place for place, (_, _, asked) in enumerate(rounds) if asked]
     for place, (said, results, asked) in enumerate(rounds):
@@ -53,29 +55,18 @@ def folded(request: Templated) -> list[Param]:
     return fold.out
 
 
-def _lose_system(request: Templated) -> None:
-    first = next(said for said in request.messages if said.role in ("system", "developer"))
-    why = "the template has no such role: it stands before what the user says first"
-    request.lose(first, "role", "system message", why)
-
-
 def _paired(request: Templated, said: list[Param], results: list[Param]) -> list[Param]:
     """Return a turn whose calls without a result are text, as the conversation went on."""
     answered = {result["id"] for result in results}
-    return [
-        _as_text(request, param)
-        if param["type"] == "call" and param["id"] not in answered
-        else param
-        for param in said
-    ]
-
-
-def _as_text(request: Templated, call: Param) -> Param:
-    why = f"it has no result, and {NO_FORM}"
-    request.losses.append(Loss("role", f"the call of {call['name']!r}", why))
-    arguments = call["arguments"]
-    text = arguments if isinstance(arguments, str) else write_json(arguments)
-    return fenced("tool_use", call["name"], text)
+    sent = [*said]
+    for index, param in enumerate(said):
+        if param["type"] == "call" and param["id"] not in answered:
+            why = f"it has no result, and {NO_FORM}"
+            request.losses.append(Loss("role", f"the call of {param['name']!r}", why))
+            arguments = param["arguments"]
+            text = arguments if isinstance(arguments, str) else write_json(arguments)
+            sent[index] = fenced("tool_use", param["name"], text)
+    return sent
 
 
 def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:

@@ -14,7 +14,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.contents import named, paired, read_contents, read_system
 from promptdsl.providers.gemini.spelling import entries_of
 from promptdsl.providers.gemini.tools import read_settings
-from promptdsl.providers.shared.checks import entry, items, located, usage
+from promptdsl.providers.shared.checks import entry, items, located, total, usage
 
 
 def read(data: object) -> Prompt:
@@ -66,16 +66,11 @@ def _counted(counts: Mapping[str, Any]) -> Mapping[str, int] | None:
         for key in ("prompt", "tool_use_prompt", "candidates", "thoughts")
     )
     return usage(
-        input=_sum(asked, used),
-        output=_sum(written, thought),
+        input=total(asked, used),
+        output=total(written, thought),
         cache_read=counts.get("cached_content_token_count"),
         reasoning=thought,
     )
-
-
-def _sum(*counts: object) -> int | None:
-    told = [count for count in counts if type(count) is int]
-    return sum(told) if told else None
 
 
 def _finished(reason: object, content: tuple[b.Block, ...]) -> str | None:

@@ -112,21 +112,17 @@ def read_part(data: object) -> b.Block:
         return b.UnknownBlock(entries, "gemini")
     (kind,) = kinds
     if kind == "text":
-        return _text(entries)
+        if entries.get("thought"):
+            return read_thought(entries)
+        text = entry(entries, "text", str)
+        del entries["text"]
+        return b.TextBlock(text, extra=entries)
     if kind == "function_call":
         return _call(entries)
     if kind == "function_response":
         return _result(entries)
     rest = {key: value for key, value in entries.items() if key != kind}
     return read_media(kind, entries[kind], rest) or b.UnknownBlock(entries, "gemini")
-
-
-def _text(entries: dict[str, Any]) -> b.Block:
-    if entries.get("thought"):
-        return read_thought(entries)
-    text = entry(entries, "text", str)
-    del entries["text"]
-    return b.TextBlock(text, extra=entries)
 
 
 def _call(entries: dict[str, Any]) -> b.Block:
@@ -136,15 +132,12 @@ def _call(entries: dict[str, Any]) -> b.Block:
         return b.UnknownBlock(entries, "gemini")
     name = entry(call, "name", str)
     id = optional(call.pop("id", None), "id")
-    arguments = _arguments(call.pop("args", None) or {})
+    given: Any = call.pop("args", None) or {}
+    # Arguments that came as text, however broken, stay as they came.
+    arguments = given if isinstance(given, str) else write_json(mapping(given))
     further = {key: entries[key] for key in entries if key != "function_call"}
     del call["name"]
     return b.ToolUseBlock(id or "", name, arguments, extra={**call, **further})
-
-
-def _arguments(value: object) -> str:
-    """Return the JSON text of arguments: text that came as such, however broken, as it came."""
-    return value if isinstance(value, str) else write_json(mapping(value))
 
 
 def _result(entries: dict[str, Any]) -> b.Block:

@@ -23,15 +23,14 @@ def json_schema(schema: object) -> dict[str, Any]:
     waiting = [whole]
     while waiting:
         part = waiting.pop()
-        said = {_key(key): value for key, value in part.items()}
+        said = {
+            f"${key}" if key in ("ref", "defs") else camel(key): value
+            for key, value in part.items()
+        }
         part.clear()
         part.update(_translated(said))
         waiting += _parts(part)
     return whole
-
-
-def _key(key: str) -> str:
-    return f"${key}" if key in ("ref", "defs") else camel(key)
 
 
 def _translated(said: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +39,9 @@ def _translated(said: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in said.items():
         if key in _COUNTS:
-            found[key] = _count(value)
+            # The service's JSON has numbers of 64 bits as text.
+            is_text = isinstance(value, str) and value.isdecimal()
+            found[key] = int(value) if is_text else value
         elif key == "example":
             found["examples"] = [value]
         elif key == "type":
@@ -57,11 +58,6 @@ def _lowered(kind: object) -> object:
     kinds = cast("list[object]", kind) if isinstance(kind, list) else [kind]
     low = [one.lower() if isinstance(one, str) else one for one in kinds]
     return low if isinstance(kind, list) else low[0]
-
-
-def _count(value: object) -> object:
-    """Return a number; the service's JSON has those of 64 bits as text."""
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 def _order(properties: Any, order: Any) -> None:

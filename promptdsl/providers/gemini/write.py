@@ -154,15 +154,13 @@ def _response(request: Turns, place: Place, block: b.ToolResultBlock, params: li
         why = "its key '$ref' would be taken for the name of an attachment: sent as text"
         request.lose(place, "hint", "a result as an object", why)
     text = "\n\n".join(param["text"] for param in texts)
-    return {"error": _error(block, text)} if block.is_error else {"output": text}
+    if not block.is_error:
+        return {"output": text}
+    return {"error": text if text.strip() else utf8((block.error_type or "").strip()) or "error"}
 
 
 def _sources(param: Param) -> list[Param]:
     return [param[key] for key in ("inline_data", "file_data") if key in param]
-
-
-def _error(block: b.ToolResultBlock, text: str) -> str:
-    return text if text.strip() else utf8((block.error_type or "").strip()) or "error"
 
 
 def _result_media(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
@@ -265,17 +263,12 @@ def _settle(request: Turns, stop: int) -> None:
         if turn["role"] == "assistant":
             parts = signed(request, parts)
         elif len(parts) > 1 and index and _DIALECT.is_result(parts[0]):
-            parts = _ordered(parts, entries[index - 1]["parts"])
+            calls = [part[_CALL]["id"] for part in entries[index - 1]["parts"] if _CALL in part]
+            parts = sorted(parts, key=partial(_order, {id: n for n, id in enumerate(calls)}))
         entries[index] = {"role": _ROLES[turn["role"]], "parts": parts}
     request.settled = max(request.settled, stop)
 
 
-def _ordered(results: list[Param], before: list[Param]) -> list[Param]:
-    """Return the results of a batch in the order of its calls."""
-    calls = [part[_CALL]["id"] for part in before if _CALL in part]
-    order = {id: place for place, id in enumerate(calls)}
-    return sorted(results, key=partial(_place, order))
-
-
-def _place(order: Mapping[str, int], param: Param) -> int:
+def _order(order: Mapping[str, int], param: Param) -> int:
+    """Return where the call of a result stands in its batch."""
     return order.get(param["function_response"]["id"], -1)

@@ -49,7 +49,9 @@ def settings_of(request: Request) -> Param:
     settings: Param = {}
     choice, name = chosen(request)
     if name is not None:
-        kind = _kind_of(request.prompt, name)
+        tools = request.prompt.tools
+        custom = any(tool.raw is not None and tool.name == name for tool in tools)
+        kind = "custom" if custom else "function"
         settings["tool_choice"] = {"type": kind, kind: {"name": name}}
     elif choice:
         settings["tool_choice"] = choice
@@ -60,11 +62,6 @@ def settings_of(request: Request) -> Param:
         form = form_param(request, output)
         settings["response_format"] = {"type": "json_schema", "json_schema": form}
     return settings
-
-
-def _kind_of(prompt: Prompt, name: str) -> str:
-    custom = (tool for tool in prompt.tools if tool.raw is not None and tool.name == name)
-    return "custom" if any(custom) else "function"
 
 
 def read_settings(payload: Mapping[str, Any]) -> Prompt:

@@ -26,8 +26,7 @@ def write_marks(request: Items) -> None:
     places = [
         (place, key)
         for place, item in enumerate(entries)
-        for key in ("content", "output")
-        if _may_be_marked(item, key) and is_marked(item.get(key))
+        if (key := _markable(item)) and is_marked(item.get(key))
     ]
     parts = chain.from_iterable(entries[place][key] for place, key in places)
     kept = settle_marks(request, parts, ordered=False)
@@ -36,14 +35,12 @@ def write_marks(request: Items) -> None:
         entries[place] = {**item, key: settled(item[key], kept)}
 
 
-def _may_be_marked(item: Param, key: str) -> bool:
-    """Return whether parts under a key are those of an input: neither an answer nor unknown."""
-    own = "type" not in item and item["role"] != "assistant"
-    return own if key == "content" else _is_result(item)
-
-
-def _is_result(item: Param) -> bool:
-    return item.get("type") in ("function_call_output", "custom_tool_call_output")
+def _markable(item: Param) -> str:
+    """Return the key of the parts that may be marked, empty for an answer and what is unknown."""
+    if "type" not in item:
+        return "" if item["role"] == "assistant" else "content"
+    results = ("function_call_output", "custom_tool_call_output")
+    return "output" if item["type"] in results else ""
 
 
 _ROLES = frozenset({"system", "user", "assistant"})

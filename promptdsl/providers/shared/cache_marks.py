@@ -1,4 +1,4 @@
-"""Cache marks that are placed for an author: behind tools, system text and the last stable turn."""
+"""Cache marks: where they are placed for an author, and which of them a request may carry."""
 
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
@@ -19,8 +19,8 @@ MOST = 4
 def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     """Return a prompt with marks where most can be reused, beside those its author placed.
 
-    They stand, as long as there are less than four, behind the last turn that will be there the
-    next time, behind the system text and behind the tools. A target without marks gets none.
+    They are placed, as long as there are less than four, after the last turn that will be there the
+    next time, after the system text and after the tools. A target without marks gets none.
     """
     held = [said for said in prompt.messages if said.plain is None]
     placed = sum(len(_marked_in(said)) for said in held)
@@ -52,7 +52,7 @@ def _marked_in(message: Message) -> list[Any]:
 
 
 def _last_hour(prompt: Prompt) -> int:
-    """Return the place of the last message with a mark of an hour, -1 for a tool, -2 for none."""
+    """Return the index of the last message with a mark of an hour, -1 for a tool, -2 for none."""
     for place in range(len(prompt.messages) - 1, -1, -1):
         said = prompt.messages[place]
         if said.plain is None and any(block.cache == "1h" for block in _marked_in(said)):
@@ -61,7 +61,7 @@ def _last_hour(prompt: Prompt) -> int:
 
 
 def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
-    """Return the place of the last turn before what is not there the next time, -1 for none."""
+    """Return the index of the last turn that will be there the next time, -1 for none."""
     for index in range(_passing(messages) - 1, -1, -1):
         said = messages[index]
         able = said.role != "system" and (said.role != "assistant" or facts.answer_marks)
@@ -71,7 +71,7 @@ def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
 
 
 def _last_system(messages: Sequence[Message], facts: ModelFacts) -> int:
-    """Return the place of the last message of the system text, -1 for none.
+    """Return the index of the last message of the system text, -1 for none.
 
     Where there is no developer role, developer turns before the conversation are part of it.
     """
@@ -98,7 +98,7 @@ def _carries(block: Any, facts: ModelFacts) -> bool:
 
 
 def _marked(message: Message, facts: ModelFacts) -> Message | None:
-    """Return a message with a mark behind it, itself when it has one, ``None`` if it cannot."""
+    """Return a message with a mark after it, itself when it has one, ``None`` if it cannot."""
     place = _markable(message, facts)
     if place < 0:
         return None
@@ -113,7 +113,7 @@ def _marked(message: Message, facts: ModelFacts) -> Message | None:
 def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> list[Mark]:
     """Return the marks that are kept, in the order of ``sent``, the params as they go out.
 
-    None stands behind request-only content that no assistant turn follows. With ``ordered`` an hour
+    None is kept after request-only content that no assistant turn follows. With ``ordered`` an hour
     has to come before five minutes, and what lives longest is kept; of equals the last, which cover
     more. For all others there is a hint.
     """

@@ -31,7 +31,7 @@ def json_copy(value: object) -> Any:
 
 
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> dict[str, Any]:
-    """Return the arguments of a call as an object; text that is none stands in one, a hint."""
+    """Return the arguments of a call as an object; other text is put in one, a hint."""
     text = block.arguments
     value: Any = read_json(text) if text.strip() else {}
     if not isinstance(value, dict):

@@ -75,7 +75,7 @@ def tool_name(
     longest: int,
     misfit: re.Pattern[str] = _MISFIT,
 ) -> str:
-    """Return the name a tool is sent with: ``_`` for what it may not hold, cut, unlike all others.
+    """Return the name a tool is sent with: ``_`` for other letters, cut, and unlike all others.
 
     A tool keeps a name that may be sent; of others the first gets what its name was mended to, and
     the definitions come first. A hint when it had to be mended.

@@ -1,12 +1,12 @@
-"""What was written of long conversations: one that has grown is written from where it grew.
+"""The memory of long conversations: one that has grown is written from where it grew.
 
-What a message is written as depends on earlier ones only, so it is kept with all that later ones
-depend on: a passage, from which the next request of the conversation goes on. It holds where the
-messages before that are the very same; a few that are made for each request, such as the system
-text, may be equal instead.
+The entries of a message depend on earlier messages only. So they are kept as a passage, with the
+state that later messages need, and the next request of the conversation goes on from there. A
+passage holds where its messages are the same objects; the few that are made anew for each request,
+such as the system text, may be equal instead.
 
-A passage hangs weakly on the message behind it, which it is not about: it goes when that goes, and
-when the conversation has become so long that there are two longer ones.
+A passage is held weakly by the message after it, which is not part of it: it goes when that goes,
+and when the conversation has become so long that there are two longer passages.
 """
 
 # What a block is told by its exact type, which tells a checker less than isinstance.
@@ -27,34 +27,34 @@ from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Mark, Param, Request
 
 _REACH = 16
-"""How far before where it would be best a passage may end."""
+"""How many messages before the best place a passage may end."""
 _TRIES = 4
-"""How many messages are looked for in all before them."""
+"""How many candidates are looked for among all messages before them."""
 
 
 @attrs.define(eq=False)
 class Counted:
-    """What was counted of entries, each with what counted it: of two of these, the last ones."""
+    """Token counts of entries, each with its counter; those of the latest two are kept."""
 
     results: tuple[tuple[object, Any], ...] = ()
 
     def by(self, counter: object) -> Any:
-        """Return what a counter counted, ``None`` where it did not."""
+        """Return the result of a counter, ``None`` where it has none."""
         return next((result for known, result in self.results if known is counter), None)
 
     def keep(self, counter: object, result: Any) -> None:
-        """Keep what a counter counted."""
+        """Keep the result of a counter."""
         others = [pair for pair in self.results if pair[0] is not counter]
         self.results = ((counter, result), *others[:1])
 
 
 @attrs.frozen(eq=False)
 class Passage:
-    """What was written of the first messages of a conversation, as far as later ones need it.
+    """The entries of the first messages of a conversation, and the state after them.
 
-    ``anchor`` is the message behind them. ``opening`` is what was known before the first of them,
-    ``state`` what was known behind the last. No later message changes one of the first ``settled``
-    entries; ``counted`` is what these, or the first of them, are in tokens.
+    ``anchor`` is the message after them. ``opening`` is the state before the first of them,
+    ``state`` the state after the last. No later message changes one of the first ``settled``
+    entries; ``counted`` are the tokens of these, or of the first of them.
     """
 
     messages: tuple[Message, ...]
@@ -68,7 +68,7 @@ class Passage:
     marks: tuple[Mark, ...]
     counted: "Counted"
     before: "ref[Passage] | None" = None
-    """The shorter one that it goes on from."""
+    """The shorter passage that it goes on from."""
 
 
 @attrs.define(eq=False)
@@ -126,9 +126,9 @@ class Memory:
     def end(self, messages: Sequence[Message], start: int) -> int:
         """Return where a passage of these messages ends, 0 for none that would be worth it.
 
-        Not behind the last request-only message, which may be another the next time, unless it
-        stands far ahead. A message that belongs to a conversation is better than one that was made
-        for the request; one that stands elsewhere in it, too, would never go.
+        It ends before the last request-only message, which may be another the next time, unless
+        that is far from the end. The message after a passage is better one of the conversation than
+        one made for the request, and not one that is in the passage, too: it would never go.
         """
         length = len(messages)
         kinds = map(_kind, reversed(messages[max(start, length // 2) :]))
@@ -151,9 +151,9 @@ def _length(passage: Passage) -> int:
 
 
 def _equal_ones(known: Sequence[Message], given: Sequence[Message]) -> dict[int, Message] | None:
-    """Return by the id of a known message the equal one in its place, ``None`` for another one.
+    """Return the equal messages by the id of the known ones, ``None`` where one is not equal.
 
-    What is the same object is left out.
+    Messages that are the same object are left out.
     """
     equal: dict[int, Message] = {}
     for place in compress(count(), map(is_not, known, given)):
@@ -164,7 +164,7 @@ def _equal_ones(known: Sequence[Message], given: Sequence[Message]) -> dict[int,
 
 
 def _is_equal(one: Message, other: Message) -> bool:
-    """Return whether two messages are the same to the byte, as far as that is quickly told."""
+    """Return whether two messages are surely the same to the byte."""
     if (one.role, one.kind) != (other.role, other.kind) or one.details != other.details:
         return False
     if one.plain is not None or other.plain is not None:
@@ -195,16 +195,16 @@ _ANSWERED = ("tool_use_id", "name", "is_error", "error_type", "cache")
 
 @attrs.define(eq=False)
 class Recall:
-    """One request that is written with a memory; ``passage`` is what holds of it the next time."""
+    """The writing of one request with a memory; ``passage`` is what the next request can use."""
 
     memory: Memory
     passage: Passage | None = None
 
     def spans(self, request: Request) -> Iterator[tuple[int, int]]:
-        """Yield the indices from which and up to which the messages are not known yet.
+        """Yield the spans of messages that are not known yet, each as its start and stop.
 
-        What the first of two spans came to is kept when the second is asked for: what is written
-        then is known the next time.
+        The caller writes each span before it asks for the next one. The entries of the first of two
+        spans are kept, so that the next request goes on from there.
         """
         opening = request.state()
         before = (len(request.losses), len(request.marks))
@@ -245,7 +245,7 @@ class Recall:
 
 
 def _go_on(request: Request, passage: Passage) -> None:
-    """Give a request what a passage knows, and of what may still change its own copy."""
+    """Give a request the state of a passage, with a copy of its own of what may still change."""
     _set_all(request, passage.state)
     _set_all(request, request.state())
     request.entries = passage.entries.copy()

@@ -1,6 +1,6 @@
-"""Parts as OpenAI takes them: neighbouring texts as one, and cache marks on what they stand behind.
+"""Parts as OpenAI takes them: neighbouring texts as one, and cache marks on the part before.
 
-The blank line between two texts is the same whether a mark stands there or not, so a mark that
+The blank line between two texts is the same whether a mark is there or not, so a mark that
 comes or goes changes no token.
 """
 
@@ -14,7 +14,7 @@ from promptdsl.providers.shared.request import Mark, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
 JOINT = "\n\n"
-"""What stands between neighbouring texts."""
+"""The blank line between neighbouring texts."""
 
 _TEXTS = ("text", "input_text", "output_text")
 
@@ -73,7 +73,7 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
 
 
 def unjoined(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return blocks that were read, texts behind a marked one without the blank line."""
+    """Return blocks that were read, texts after a marked one without the blank line."""
     found = list(blocks)
     for number, (before, block) in enumerate(pairwise(blocks), 1):
         if _is_joined(before) and _is_joined(block) and before.cache:

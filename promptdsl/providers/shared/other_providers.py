@@ -1,4 +1,4 @@
-"""What belongs to another provider: told from what is a target's own, and refused or lost."""
+"""Keys and parts of other providers: told from a target's own, and refused or lost."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -55,7 +55,7 @@ def refuse_part(part: Mapping[str, Any], owners: Owners) -> None:
 
 
 def owner_of(part: Mapping[str, Any], owners: Owners) -> str | None:
-    """Return the provider a part looks like, ``None`` when it looks like none of them."""
+    """Return the provider a part looks like, ``None`` for no other provider."""
     kind = part.get("type")
     key, owner = owners.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
     return owner if owner and key in part else None

@@ -1,4 +1,4 @@
-"""A request while it is being written: what it is made of, and what it cannot say."""
+"""A request while it is being written: its entries so far, their cache marks, and losses."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,14 +13,14 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 
 Param: TypeAlias = dict[str, Any]
-"""One block, part, item or call on the wire."""
+"""A block, part, item or call on the wire."""
 
 
 class Place(NamedTuple):
-    """Where a block stands: in which message, and in whose content there.
+    """The message that a block is in, and the role of the content it is in.
 
-    ``number`` is that of the message, -1 for one of the system text. ``role`` is the role of the
-    message, or says more: ``result`` in what a tool returned.
+    ``number`` is the index of the message, -1 for one of the system text. ``role`` is the role of
+    the message, or says more: ``result`` for the content of a tool's result.
     """
 
     number: int
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 Subject: TypeAlias = Place | Message | ToolDefinition | OutputSchema
-"""What a loss is of."""
+"""The subject of a loss."""
 
 
 # Called for every request: a list[Loss] takes four times as long to call as a list.
@@ -39,9 +39,9 @@ new_set: Any = set
 
 
 class Mark(NamedTuple):
-    """A cache mark that is asked for: after which param, for how long, and whose it is.
+    """A cache mark that an author asks for: the param before it, its time to live, its subject.
 
-    ``number`` is that of its message, -1 for tools and system text, which come first.
+    ``number`` is the index of the message, -1 for tools and system text, which come first.
     """
 
     param: Param
@@ -52,7 +52,7 @@ class Mark(NamedTuple):
 
 @attrs.define(eq=False)
 class Request:
-    """What has been written so far, and what it could not say.
+    """The entries written so far, and their losses.
 
     ``entries`` are the messages, items or turns as they go out. What is in them may be remembered
     (``memory``), so whoever changes an entry, or a param in one, puts another in its place.
@@ -68,27 +68,27 @@ class Request:
     losses: list[Loss] = attrs.field(factory=new_list)
     marks: list[Mark] = attrs.field(factory=new_list)
     tool_names: dict[str, str] = attrs.field(factory=new_dict)
-    """By a tool's name, the one it is sent with."""
+    """The name that is sent, by the name of a tool."""
     legal_names: set[str] = attrs.field(factory=new_set)
     """The names that are sent as they are."""
     taken_names: set[str] = attrs.field(factory=new_set)
-    """The names that tools have, or are sent with."""
+    """The names of tools, and those that are sent."""
     numbers: dict[str, int] = attrs.field(factory=new_dict)
-    """By what several names were mended to, the last number one of them got."""
+    """The last number given to one of several names that were mended alike, by what they became."""
     offered: set[str] = attrs.field(factory=new_set)
     """The names of the tools that are sent."""
     equal: "dict[int, Message] | None" = None
-    """By the id of a message that was written earlier, the equal one that stands in its place."""
+    """The equal message of this request, by the id of one that was written earlier."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
 
     def depends(self, stop: int) -> tuple[Any, ...]:
-        """Return what the entries of the first ``stop`` messages depend on beside these."""
+        """Return the facts, beside the first ``stop`` messages, that their entries depend on."""
         return (type(self), self.facts, self.prompt.trimmed)
 
     def state(self) -> dict[str, Any]:
-        """Return a copy of what is known so far, beside entries, losses and marks."""
+        """Return a copy of the state so far, without entries, losses and marks."""
         kind: Any = type(self)
         found = {name: getattr(self, name) for name in _written(kind)}
         return {
@@ -101,18 +101,18 @@ class Request:
         return len(self.entries)
 
     def part(self, lasting: int) -> None:
-        """Share no list with others any more, but in the first ``lasting`` entries."""
+        """Copy the lists of all entries after the first ``lasting``, which may be shared."""
 
     def lose(self, subject: Subject, kind: LossKind, what: str, why: str) -> None:
-        """Record what a message, a tool or the form of the answer could not say."""
+        """Record a loss of a message, a tool or the form of the answer."""
         self.losses.append(loss_about(subject, kind, what, why))
 
     def mark(self, place: Place, param: Param, cache: str) -> None:
-        """Note the cache mark that a message asks for after a param."""
+        """Note a cache mark after a param of a message."""
         self.marks.append(Mark(param, cache, place.number, place.message))
 
     def told(self) -> tuple[Loss, ...]:
-        """Return what could not be said, each loss with the message that stands there now."""
+        """Return the losses, each with the message of this request."""
         if not self.equal:
             return tuple(self.losses)
         now = [self.equal.get(id(loss.message)) for loss in self.losses]
@@ -150,7 +150,7 @@ _CONTAINERS = frozenset({list, dict, set})
 
 
 def loss_about(subject: Subject, kind: LossKind, what: str, why: str) -> Loss:
-    """Return a loss that names where its subject was written."""
+    """Return a loss with the source line of its subject."""
     if isinstance(subject, Place):
         subject = subject.message
     if isinstance(subject, Message):

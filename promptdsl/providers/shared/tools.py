@@ -27,9 +27,9 @@ def write_tools(
     *,
     inside: Callable[[Param], Param] = _itself,
 ) -> list[Param]:
-    """Return the tools of a prompt as ``write`` writes each, and note the marks behind them.
+    """Return the tools of a prompt as ``write`` writes each, and note the marks after them.
 
-    ``inside`` returns the mapping in a tool where the further keys it was read with stand. A tool
+    ``inside`` returns the mapping in a tool that holds the further keys it was read with. A tool
     that only another provider has is a ``content`` loss, a key that only another one has a hint.
     """
     params: list[Param] = []
@@ -76,7 +76,7 @@ OPEN = "the schema is not closed, as strict asks: sent without it"
 
 
 def lose_tool_marks(request: Request) -> None:
-    """Lose the marks behind tools, where there may be none: nothing else is marked yet."""
+    """Lose the marks after tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
         request.lose(mark.subject, "hint", "cache mark", "there is none behind a tool")
     request.marks.clear()

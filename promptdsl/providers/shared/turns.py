@@ -22,18 +22,18 @@ SIDES: Mapping[str, str | None] = {
     **dict.fromkeys(ROLES),
     **{"user": "user", "tool": "user", "assistant": "assistant"},
 }
-"""By a message's role, the side of the wire it stands on; ``None`` for an instruction."""
+"""The side of the wire, by the role of a message; ``None`` for an instruction."""
 
 SPOKEN = frozenset({"written", "recorded", "recorded_system", "mixed", "trailed"})
 """The kinds of messages that are part of what was said: neither events nor request-only."""
 
 OPENING = "."
-"""What a user is made to say first where a model may not: no words that a model would follow."""
+"""The first words of a user where a model may not speak first; none that a model would follow."""
 
 
 @attrs.frozen
 class Dialect:
-    """What differs between the wires of two sides.
+    """The rules of a wire of two sides.
 
     ``text`` are the keys of a text beside ``text`` itself. ``result`` names a result: it is the
     ``type`` of its param or, where params have none, a key of it. ``apart``: results are a turn of
@@ -68,7 +68,7 @@ class Turns(Request):
     settled: int = 0
     """How many turns an adapter has settled: nothing more is added to them."""
     late: list[Loss] = attrs.field(factory=new_list)
-    """What settled turns lost: told after all that messages lose."""
+    """The losses of settled turns: told after those of messages."""
     # Of the last turn: its role, its content, and how many results it starts with.
     role: str = ""
     content: list[Param] = attrs.field(factory=new_list)
@@ -78,11 +78,11 @@ class Turns(Request):
     again: dict[str, deque[str]] = attrs.field(factory=new_dict)
     uses: dict[str, int] = attrs.field(factory=new_dict)
     stems: dict[str, int] = attrs.field(factory=new_dict)
-    """By what several ids were mended to, the last number one of them got."""
+    """The last number given to one of several ids that were mended alike, by what they became."""
     called: dict[str, str] = attrs.field(factory=new_dict)
-    """By the id a call was sent with, the name of its tool as it was sent."""
+    """The name of the tool as it was sent, by the id of the call as it was sent."""
     pending: list[tuple[Place, list[Param]]] = attrs.field(factory=new_list)
-    """Instructions, and what they say, that wait until it is known what follows them."""
+    """Instructions, each with its params, that wait for the message after them."""
     open: bool = False
     """Whether these stand between calls and their results."""
 
@@ -92,12 +92,12 @@ class Turns(Request):
         self.head = next(spoken, len(self.messages))
 
     def depends(self, stop: int) -> tuple[Any, ...]:
-        """Return what the turns of the first ``stop`` messages depend on beside these."""
+        """Return the facts, beside the first ``stop`` messages, that their turns depend on."""
         given = (self.dialect, min(self.head, stop), min(self.stale, stop))
         return (*Request.depends(self, stop), *given)
 
     def state(self) -> dict[str, Any]:
-        """Return a copy of what is known so far, beside turns, losses and marks."""
+        """Return a copy of the state so far, without turns, losses and marks."""
         again = {id: waiting.copy() for id, waiting in self.again.items()}
         return {**Request.state(self), "again": again}
 
@@ -106,7 +106,7 @@ class Turns(Request):
         return max(len(self.entries) - 2, 0)
 
     def part(self, lasting: int) -> None:
-        """Share no list with others any more, but in the first ``lasting`` turns."""
+        """Copy the lists of all turns after the first ``lasting``, which may be shared."""
         for index in range(lasting, len(self.entries)):
             turn = self.entries[index]
             self.content = [*turn["content"]]
@@ -116,7 +116,7 @@ class Turns(Request):
 def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     """Yield the messages from ``start`` to ``stop`` that an adapter has to write and to add.
 
-    What conversations mostly consist of, one text, is added here.
+    A message of one text, as most are, is added here.
     """
     text_keys = request.dialect.text
     for index, message in enumerate(request.messages[start:stop], start):
@@ -144,9 +144,9 @@ def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 
 
 def add(request: Turns, place: Place, params: list[Param]) -> None:
-    """Add what a message says: to the system text, or to the turns.
+    """Add the params of a message to the system text, or to the turns.
 
-    Instructions within the conversation wait until it is known what follows them.
+    Instructions within the conversation wait for the message after them.
     """
     role = SIDES[place.message.role]
     if place.number < 0:
@@ -240,7 +240,7 @@ _MISPLACED = (
 
 
 def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
-    """Return an instruction as text of a user turn; what is fenced already stays as it is."""
+    """Return an instruction as text of a user turn; one that has a fence stays as it is."""
     message = place.message
     why = _MISPLACED if request.facts.instructions else "this model takes none here"
     why = f"{why}: sent in the user turn"
@@ -257,7 +257,7 @@ def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
 
 
 def _move_marks(request: Turns, first: int, param: Param, changed: Param) -> None:
-    """Move the marks of messages from ``first`` on from a param to what it was changed to."""
+    """Move the marks of a param, of messages from ``first`` on, to the changed param."""
     for number in range(len(request.marks) - 1, -1, -1):
         mark = request.marks[number]
         if mark.number < first:

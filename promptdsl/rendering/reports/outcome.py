@@ -48,7 +48,7 @@ class Outcome:
         return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
 
     def total(self) -> int:
-        """Return the tokens of what is sent; of a long conversation only what is new is counted."""
+        """Return the tokens that are sent; of a long conversation only new messages are counted."""
         written = self.written_payload
         return total_tokens(self.sent, written, self.tree, tokens=self.tokens, facts=self.facts)
 

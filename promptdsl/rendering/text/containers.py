@@ -84,7 +84,7 @@ def open_item(state: TextState, child: Child, around: OpenPart) -> bool:
     continues = is_list and listing is not None and listing.items > 0
     if continues and around.form.tagged:
         return False
-    item = make(Item, (child,), at=around.node.at, done=None)
+    item = make(Item, (child,), at=around.node, done=None)
     open_part(state, item, around, continues=continues)
     return True
 
