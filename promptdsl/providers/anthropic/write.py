@@ -14,7 +14,7 @@ from promptdsl.providers.anthropic.media import source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.reasoning import reasoning_param
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
+from promptdsl.providers.shared.blocks import block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -51,13 +51,16 @@ def _params(request: Turns, place: Place) -> list[Param]:
 def _blocks(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
     params: list[Param] = []
     writers = _WRITERS[place.role]
-    for block in blocks_to_write(
-        request, place, content, kinds=writers, origin="anthropic", read=_read
-    ):
-        param = writers[block.type](request, place, block)
+    for given in content:
+        block: b.Block | None = given
+        if given.type == "unknown" or given.type not in writers:
+            block = block_to_write(
+                request, place, given, kinds=writers, origin="anthropic", read=_read
+            )
+        param = writers[block.type](request, place, block) if block else None
         if param:
             params.append(param)
-        else:
+        elif block:
             lose_mark(request, place, block)
     return params
 
@@ -142,7 +145,7 @@ def _result(request: Turns, place: Place, block: ToolResultBlock) -> Param:
             return {"type": "tool_result", "tool_use_id": id, "content": said}
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
-    inside = place._replace(role="error result" if block.is_error else "result")
+    inside = place.inside("error result" if block.is_error else "result")
     params = _blocks(request, inside, content)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())

@@ -15,7 +15,7 @@ from promptdsl.providers.bedrock.read import NOTHING, read_block
 from promptdsl.providers.bedrock.reasoning import reasoning_param
 from promptdsl.providers.bedrock.request import Converse, document_name, put_bytes
 from promptdsl.providers.bedrock.tools import LONGEST_NAME
-from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
+from promptdsl.providers.shared.blocks import block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.other_providers import ITEM
@@ -52,7 +52,7 @@ def params_of(request: Converse, place: Place) -> list[Param]:
     if name is not None and message.role != "tool":
         request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
     if text is None:
-        inside = place._replace(role="leading") if place.number < 0 else place
+        inside = place.inside("leading") if place.number < 0 else place
         return _with_text(request, place, _blocks(request, inside, message.content))
     if text and not text.isspace():
         return [{"text": text}]
@@ -64,13 +64,16 @@ def params_of(request: Converse, place: Place) -> list[Param]:
 def _blocks(request: Converse, place: Place, content: Iterable[b.Block]) -> list[Param]:
     params: list[Param] = []
     writers = _WRITERS[place.role]
-    for block in blocks_to_write(
-        request, place, content, kinds=writers, origin="bedrock", read=_read
-    ):
-        param = writers[block.type](request, place, block)
+    for given in content:
+        block: b.Block | None = given
+        if given.type == "unknown" or given.type not in writers:
+            block = block_to_write(
+                request, place, given, kinds=writers, origin="bedrock", read=_read
+            )
+        param = writers[block.type](request, place, block) if block else None
         if param:
             params.append(param)
-        else:
+        elif block:
             lose_mark(request, place, block)
     return params
 
@@ -159,7 +162,7 @@ def _call(request: Converse, place: Place, block: ToolUseBlock) -> Param:
 def _result(request: Converse, place: Place, block: ToolResultBlock) -> Param:
     id, before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
-    inside = place._replace(role="error result" if block.is_error else "result")
+    inside = place.inside("error result" if block.is_error else "result")
     params = _blocks(request, inside, block.content)
     status = {"status": "error"} if block.is_error else {}
     if not params and block.is_error:

@@ -28,7 +28,7 @@ from promptdsl.providers.gemini.reasoning import (
     thought_param,
 )
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
-from promptdsl.providers.shared.blocks import blocks_to_write, lose_mark
+from promptdsl.providers.shared.blocks import block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
@@ -63,13 +63,16 @@ def _params(request: Turns, place: Place) -> list[Param]:
 def _parts(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
     params: list[Param] = []
     writers = _WRITERS[place.role]
-    for block in blocks_to_write(
-        request, place, content, kinds=writers, origin="gemini", read=_read
-    ):
-        param = writers[block.type](request, place, block)
+    for given in content:
+        block: b.Block | None = given
+        if given.type == "unknown" or given.type not in writers:
+            block = block_to_write(
+                request, place, given, kinds=writers, origin="gemini", read=_read
+            )
+        param = writers[block.type](request, place, block) if block else None
         if param:
             params.append(param)
-        else:
+        elif block:
             lose_mark(request, place, block)
     return params
 
@@ -134,7 +137,7 @@ def _result(request: Turns, place: Place, block: b.ToolResultBlock) -> Param:
     id = result_id(request, block.tool_use_id)
     name = request.called.get(id) or sent_name(request, place, block.name or "_")
     role = "media result" if request.facts.result_media else "result"
-    params = _parts(request, place._replace(role=role), block.content)
+    params = _parts(request, place.inside(role), block.content)
     media = [param for param in params if "text" not in param]
     answer: Param = {"id": id, "name": name, "response": _response(request, place, block, params)}
     answer |= {"parts": media} if media else {}

@@ -138,7 +138,7 @@ def _result(request: Chat, place: Place, block: ToolResultBlock) -> None:
     if place.role not in ("tool", "user"):
         _unsaid(request, place, block)
         return
-    parts = _parts(request, place._replace(role="result"), block.content)
+    parts = _parts(request, place.inside("result"), block.content)
     if block.is_error:
         request.lose(place, "hint", "the error flag of a result", "Chat has none: the text says it")
         tell_error(parts, block.error_type or "unknown", kind="text")

@@ -187,7 +187,24 @@ def _result(request: Items, draft: Draft, block: ToolResultBlock) -> None:
     place = draft.place
     custom = block.tool_use_id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
-    inside = Draft(place._replace(role="result"))
+    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    request.entries.append(
+        {
+            "type": kind,
+            "call_id": fitting_id(block.tool_use_id),
+            "output": _output(request, place, block),
+            **own,
+        }
+    )
+
+
+def _output(request: Items, place: Place, block: ToolResultBlock) -> str | list[Param]:
+    """Return what a result says: a text, as most are, or parts."""
+    only = block.content[0] if len(block.content) == 1 and not block.is_error else None
+    bare = block.cache is None and block.extra is EMPTY
+    if type(only) is TextBlock and bare and only.cache is None and only.extra is EMPTY:
+        return only.text
+    inside = Draft(place.inside("result"))
     for inner in block.content:
         _write(request, inside, inner)
     parts = inside.parts
@@ -196,9 +213,7 @@ def _result(request: Items, draft: Draft, block: ToolResultBlock) -> None:
         tell_error(parts, block.error_type or "unknown", kind="input_text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    id, output = fitting_id(block.tool_use_id), joined(parts)
-    request.entries.append({"type": kind, "call_id": id, "output": output, **own})
+    return joined(parts)
 
 
 def _unknown_part(request: Items, draft: Draft, block: b.UnknownBlock) -> None:

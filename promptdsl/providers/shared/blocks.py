@@ -1,43 +1,42 @@
 """The blocks of a message that a provider has a word for; each other one is a loss."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages import Block, UnknownBlock
 from promptdsl.providers.shared.request import Place, Request
 
 
-def blocks_to_write(
+def block_to_write(
     request: Request,
     place: Place,
-    content: Iterable[Block],
+    given: Block,
     *,
     kinds: Container[str],
     origin: str,
     read: Callable[[UnknownBlock], Block],
-) -> Iterator[Block]:
-    """Yield the blocks of a content that may stand there; each other one is a ``content`` loss.
+) -> Block | None:
+    """Return a block that may stand in a content, ``None`` for any other: a ``content`` loss.
 
     ``kinds`` are the types of blocks that may. ``read`` returns the block that an unknown one is to
     the provider ``origin``; one that was read from another provider may not stand anywhere.
     """
-    for given in content:
-        block, why = given, ""
-        if isinstance(given, UnknownBlock):
-            if given.origin not in (None, origin):
-                why = f"only {given.origin} knows it"
-            else:
-                try:
-                    block = read(given)
-                except DataError as error:
-                    why = error.what
-        if not why and block.type not in kinds:
-            why = f"there is none in {place.role} content"
-        if why:
-            request.lose(place, "content", f"{block.type} block", why)
-            lose_mark(request, place, block)
+    block, why = given, ""
+    if isinstance(given, UnknownBlock):
+        if given.origin not in (None, origin):
+            why = f"only {given.origin} knows it"
         else:
-            yield block
+            try:
+                block = read(given)
+            except DataError as error:
+                why = error.what
+    if not why and block.type not in kinds:
+        why = f"there is none in {place.role} content"
+    if not why:
+        return block
+    request.lose(place, "content", f"{block.type} block", why)
+    lose_mark(request, place, block)
+    return None
 
 
 def lose_mark(request: Request, place: Place, block: Block) -> None:

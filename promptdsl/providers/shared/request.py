@@ -27,6 +27,10 @@ class Place(NamedTuple):
     message: Message
     role: str
 
+    def inside(self, role: str) -> "Place":
+        """Return the place of a content within this one."""
+        return Place(self.number, self.message, role)
+
 
 Subject: TypeAlias = Place | Message | ToolDefinition | OutputSchema
 """The subject of a loss."""

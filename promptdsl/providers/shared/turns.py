@@ -122,9 +122,10 @@ def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN
-        calls, again = request.calls, request.again
-        if calls and role == "assistant" != request.role:
+        forgotten = None
+        if request.calls and role == "assistant" != request.role:
             # A new turn of the model: no result will come for the calls before it.
+            forgotten = request.calls, request.again
             request.calls, request.again = {}, {}
         if text and message.details is NO_DETAILS and not text.isspace():
             param = {**text_keys, "text": text}
@@ -138,9 +139,9 @@ def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
                 _add(request, role, param, is_result=False)
         else:
             yield Place(-1 if is_leading else index, message, message.role)
-            if calls and role == "assistant" != request.role:
+            if forgotten and request.role != "assistant":
                 # It said nothing, so there is no new turn.
-                request.calls, request.again = calls, again
+                request.calls, request.again = forgotten
 
 
 def add(request: Turns, place: Place, params: list[Param]) -> None:
