@@ -186,15 +186,18 @@ from promptdsl.tokens.published_files import main as packed_main
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import masks as tree_module
-from promptdsl.tree import nodes as nodes_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
+from promptdsl.tree.group_nodes import Conversation
+from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
+from promptdsl.tree.group_nodes import Limit as LimitNode
 from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
-from promptdsl.tree.nodes import Conversation, Happening, Recorded, Root
-from promptdsl.tree.nodes import FirstFit as FirstFitNode
-from promptdsl.tree.nodes import Limit as LimitNode
-from promptdsl.tree.nodes import Section as SectionNode
+from promptdsl.tree.part_nodes import Happening
+from promptdsl.tree.part_nodes import Json as JsonNode
+from promptdsl.tree.part_nodes import Section as SectionNode
+from promptdsl.tree.part_nodes import Volatile as VolatileNode
 from promptdsl.tree.rewrite import covering, replace
+from promptdsl.tree.turn_nodes import Recorded, Root
 
 __all__ = [
     "ABSENT",
@@ -253,6 +256,7 @@ __all__ = [
     "Happening",
     "ImageFormula",
     "Inserted",
+    "JsonNode",
     "Kind",
     "LimitNode",
     "Listed",
@@ -280,6 +284,7 @@ __all__ = [
     "TracedPage",
     "Trusted",
     "UsageError",
+    "VolatileNode",
     "Waiting",
     "Written",
     "adds_up",
@@ -375,7 +380,6 @@ __all__ = [
     "narrate",
     "nearest",
     "neutralised",
-    "nodes_module",
     "of_base64",
     "of_bytes",
     "of_file_id",

@@ -13,9 +13,10 @@ from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
+from promptdsl.tree.group_nodes import Reserve
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Recorded, Reserve
 from promptdsl.tree.rewrite import hollow, is_settled
+from promptdsl.tree.turn_nodes import Recorded
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""

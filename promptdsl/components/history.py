@@ -13,10 +13,9 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
-from promptdsl.tree import nodes
+from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import RECORDED, bits
-from promptdsl.tree.node import DEFAULTS, Node, named_label
-from promptdsl.tree.nodes import found_in
+from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -29,7 +28,7 @@ class Trimming(TypedDict, total=False):
     priority: float
 
 
-class History(Written, nodes.Recorded):
+class History(Written, turn_nodes.Recorded):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     What is recorded is sent to the byte. A budget that is too small takes its oldest exchanges,
@@ -42,7 +41,7 @@ class History(Written, nodes.Recorded):
     """
 
     __slots__ = ()
-    _node = nodes.Recorded
+    _node = turn_nodes.Recorded
 
     def __init__(
         self,

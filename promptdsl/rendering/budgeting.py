@@ -19,9 +19,10 @@ from promptdsl.rendering.request import RenderRequest, settings_of
 from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
+from promptdsl.tree.group_nodes import Lazy
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Lazy, Root
 from promptdsl.tree.rewrite import hollow
+from promptdsl.tree.turn_nodes import Root
 
 
 def fit_tree(

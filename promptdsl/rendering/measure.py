@@ -17,20 +17,13 @@ from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
+from promptdsl.tree.group_nodes import Note, Reserve
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
-    Happening,
-    Note,
-    Output,
-    Recorded,
-    Reserve,
-    Root,
-    Tool,
-)
+from promptdsl.tree.part_nodes import Happening
 from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Root, Tool
 
 SIGNING = ("anthropic", "bedrock")
 """The providers that take back only reasoning they have signed."""

@@ -37,8 +37,8 @@ from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Root
 from promptdsl.tree.rewrite import is_settled
+from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped

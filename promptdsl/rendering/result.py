@@ -17,7 +17,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.registry import TARGETS, Written
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Root
+from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped

@@ -9,7 +9,7 @@ Nothing here recurses: comparing, printing, copying and saving a tree ten thousa
 # pyright: reportPrivateUsage=false
 from collections.abc import Iterator, Mapping
 from types import CodeType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -301,3 +301,22 @@ def _thawed(records: list[tuple[Any, ...]]) -> Node:
         content = tuple(made.pop() if child is None else child for child in children)
         made.append(make(cls, content, mask=mask & ~BUSY, at=at, options=options, **fields))
     return made.pop()
+
+
+def found_in(*data: object) -> list[Node]:
+    """Return the nodes that stand in plain data, however deep, where none should."""
+    found: list[Node] = []
+    waiting: list[object] = [*data]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Node):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            waiting += cast("Mapping[object, object]", one).values()
+        elif isinstance(one, list | tuple):
+            waiting += cast("list[object]", one)
+    return found

@@ -5,6 +5,7 @@ from operator import is_
 from typing import Any
 
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.tree.group_nodes import FirstFit, Fragment, Lazy, Limit, Note, Reserve
 from promptdsl.tree.masks import (
     DEEP,
     FRAGMENT,
@@ -18,22 +19,8 @@ from promptdsl.tree.masks import (
     TEXT,
 )
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
-from promptdsl.tree.nodes import (
-    Call,
-    FirstFit,
-    Fragment,
-    Happening,
-    Lazy,
-    Limit,
-    Media,
-    Note,
-    Reasoning,
-    Reserve,
-    Result,
-    Table,
-    Template,
-    ToolTurn,
-)
+from promptdsl.tree.part_nodes import Call, Happening, Media, Reasoning, Result, Table, Template
+from promptdsl.tree.turn_nodes import ToolTurn
 
 _set = object.__setattr__
 

@@ -8,9 +8,10 @@ from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.nodes import Consolidated, Media, Recorded, Turn, Verbatim
+from promptdsl.tree.part_nodes import Media, Verbatim
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import covering, unique_ids, with_content
+from promptdsl.tree.turn_nodes import Consolidated, Recorded, Turn
 
 
 def consolidate(root: Node) -> Node:

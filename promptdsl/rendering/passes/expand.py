@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import attrs
 
+from promptdsl.tree.group_nodes import Component, Format, Fragment, Note
 from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
@@ -16,21 +17,9 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, make, walk
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
-    Component,
-    Format,
-    Fragment,
-    Happening,
-    Media,
-    Note,
-    Output,
-    Recorded,
-    Section,
-    Tool,
-    Turn,
-)
+from promptdsl.tree.part_nodes import Happening, Media, Section
 from promptdsl.tree.rewrite import replace, says_something, with_content
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Tool, Turn
 
 
 def expand(root: Node) -> Node:

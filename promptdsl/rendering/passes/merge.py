@@ -9,9 +9,9 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION, FLEETING
 from promptdsl.tree.masks import RECORDED, SHIFT, TURN
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.nodes import Merged, Recorded, Turn
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.turn_nodes import Merged, Recorded, Turn
 
 
 def merge(root: Node, *, enabled: bool) -> Node:

@@ -13,8 +13,9 @@ from promptdsl.rendering.text.data import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.nodes import Fence, Happening, Turn, Verbatim
+from promptdsl.tree.part_nodes import Fence, Happening, Verbatim
 from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.turn_nodes import Turn
 
 Narrator = Callable[[str, Mapping[str, Any]], str]
 """Returns the text of an event: its type, and its fields, encoded, one line each."""

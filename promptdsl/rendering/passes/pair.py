@@ -13,9 +13,10 @@ from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.nodes import Call, Recorded, Result, ToolTurn, Turn
+from promptdsl.tree.part_nodes import Call, Result
 from promptdsl.tree.recorded import cut, first_of, recording, remember
 from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
+from promptdsl.tree.turn_nodes import Recorded, ToolTurn, Turn
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT

@@ -24,9 +24,10 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.nodes import Recorded, Request, Turn, Verbatim
+from promptdsl.tree.part_nodes import Verbatim
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import says_something, with_content
+from promptdsl.tree.turn_nodes import Recorded, Request, Turn
 
 
 def place(root: Node, *, config: Resolved) -> Node:

@@ -21,6 +21,7 @@ from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
+from promptdsl.tree.group_nodes import Conversation
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
@@ -38,18 +39,9 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.nodes import (
-    Conversation,
-    Happening,
-    Media,
-    Recorded,
-    Request,
-    Template,
-    Text,
-    Turn,
-    Value,
-)
+from promptdsl.tree.part_nodes import Happening, Media, Template, Text, Value
 from promptdsl.tree.rewrite import covering, rewrite, with_content
+from promptdsl.tree.turn_nodes import Recorded, Request, Turn
 
 FENCED = ("event", "ephemeral")
 """Roles whose text is a value: it is encoded later, as it came."""

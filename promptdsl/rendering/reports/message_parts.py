@@ -13,7 +13,8 @@ from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, what_of, within
 from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
-from promptdsl.tree.nodes import Recorded, Section
+from promptdsl.tree.part_nodes import Section
+from promptdsl.tree.turn_nodes import Recorded
 
 Key: TypeAlias = tuple[str, str]
 """The name and the address of a part, by which it is found in another prompt."""

@@ -16,7 +16,7 @@ from promptdsl.rendering.measure import message_counts, total_tokens
 from promptdsl.rendering.pipeline import FORMATS
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
-from promptdsl.tree.nodes import Root
+from promptdsl.tree.turn_nodes import Root
 
 
 @attrs.frozen(eq=False)

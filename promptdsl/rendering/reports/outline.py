@@ -7,37 +7,41 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
-from promptdsl.tree.node import Node, label, mark_of
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
-    Call,
+from promptdsl.tree.group_nodes import (
     Component,
     Conversation,
-    Fence,
     FirstFit,
     Format,
     Group,
-    Json,
     Limit,
-    Media,
-    Merged,
-    Output,
-    Recorded,
-    Request,
     Reserve,
+)
+from promptdsl.tree.node import Node, label, mark_of
+from promptdsl.tree.part_nodes import (
+    Call,
+    Fence,
+    Json,
+    Media,
     Result,
-    Root,
     Section,
     Side,
     Table,
-    Tool,
-    ToolTurn,
     Trusted,
-    Turn,
     Untrusted,
     Value,
     Verbatim,
     Volatile,
+)
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpoint,
+    Merged,
+    Output,
+    Recorded,
+    Request,
+    Root,
+    Tool,
+    ToolTurn,
+    Turn,
 )
 
 WIDTH = 60

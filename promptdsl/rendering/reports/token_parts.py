@@ -18,26 +18,27 @@ from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.text.traced import TracedEntry, TracedPage, TracedPart, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
+from promptdsl.tree.group_nodes import Component, Fragment
 from promptdsl.tree.node import Node, label, mark_of
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
+from promptdsl.tree.part_nodes import (
     Call,
-    Component,
-    Consolidated,
     Fence,
-    Fragment,
     Media,
-    Merged,
-    Recorded,
     Result,
     Section,
     Text,
-    ToolTurn,
     Trusted,
-    Turn,
     Value,
     Verbatim,
     Volatile,
+)
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpoint,
+    Consolidated,
+    Merged,
+    Recorded,
+    ToolTurn,
+    Turn,
 )
 
 INLINE = (Text, Value, Volatile, Trusted, Verbatim)

@@ -15,7 +15,7 @@ from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import make
-from promptdsl.tree.nodes import Code, Json, Value
+from promptdsl.tree.part_nodes import Code, Json, Value
 
 DataBlock: TypeAlias = JsonBlock | CodeBlock
 

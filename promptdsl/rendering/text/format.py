@@ -7,7 +7,7 @@ from promptdsl.config.delimiters import Delimiter
 from promptdsl.foundation.guards import guard_prefixes
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, make
-from promptdsl.tree.nodes import Fence
+from promptdsl.tree.part_nodes import Fence
 from promptdsl.tree.rewrite import covering
 
 
