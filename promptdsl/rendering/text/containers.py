@@ -6,8 +6,15 @@ from typing import Any
 
 from promptdsl.foundation.guards import fold
 from promptdsl.rendering.text.format import Frame, frame_without
-from promptdsl.rendering.text.page import BETWEEN, PLAIN, Listed, Margin, deeper
-from promptdsl.rendering.text.state import OpenPart, TextState
+from promptdsl.rendering.text.page import (
+    BETWEEN,
+    PLAIN,
+    Listed,
+    Margin,
+    OpenPart,
+    TextState,
+    deeper,
+)
 from promptdsl.rendering.text.strings import guarded, notice, written
 from promptdsl.tree.group_nodes import Format, Fragment, Note
 from promptdsl.tree.node import Child, Node, make, mark_of

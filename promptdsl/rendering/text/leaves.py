@@ -12,8 +12,7 @@ from promptdsl.foundation.trusted import Trusted as TrustedText
 from promptdsl.rendering.text.blocks import settle_block
 from promptdsl.rendering.text.data import code_of, data_block, formatted
 from promptdsl.rendering.text.format import Frame, frame_without
-from promptdsl.rendering.text.page import Checkpoint
-from promptdsl.rendering.text.state import OpenPart, TextState
+from promptdsl.rendering.text.page import Checkpoint, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
     Note,
     StringRules,

@@ -20,8 +20,7 @@ from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.data import as_text, formatted
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.page import marked
-from promptdsl.rendering.text.state import Report, Setting
+from promptdsl.rendering.text.page import Report, Setting, marked
 from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.group_nodes import Fragment

@@ -18,8 +18,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.lower import Lowering, Roots
-from promptdsl.rendering.text.page import Margin, Page
-from promptdsl.rendering.text.state import OpenPart, Report, Setting
+from promptdsl.rendering.text.page import Margin, OpenPart, Page, Report, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node

@@ -7,8 +7,7 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.rendering.text.containers import close_part, open_item, open_part
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
-from promptdsl.rendering.text.page import PLAIN, Margin
-from promptdsl.rendering.text.state import OpenPart, Setting, TextState
+from promptdsl.rendering.text.page import PLAIN, Margin, OpenPart, Setting, TextState
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import Checklist, Code, List, Result
