@@ -47,7 +47,6 @@ from promptdsl.foundation.escaping import (
 )
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, thawed
-from promptdsl.foundation.frozen import plain as json_plain
 from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
 from promptdsl.foundation.json import (
@@ -121,16 +120,17 @@ from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.turns import OPENING
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
+from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
 from promptdsl.rendering.passes.fill import Waiting, fill
 from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
+from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.reports.cache_order import (
     certain,
     common,
-    request,
     shared_by,
     shared_tokens,
 )
@@ -186,16 +186,18 @@ from promptdsl.tokens.published_files import main as packed_main
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import masks as tree_module
-from promptdsl.tree import nodes as nodes_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
+from promptdsl.tree.group_nodes import Conversation
+from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
+from promptdsl.tree.group_nodes import Limit as LimitNode
 from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
-from promptdsl.tree.nodes import Conversation, Happening, Recorded, Root
-from promptdsl.tree.nodes import FirstFit as FirstFitNode
-from promptdsl.tree.nodes import Limit as LimitNode
-from promptdsl.tree.nodes import Section as SectionNode
+from promptdsl.tree.part_nodes import Happening
+from promptdsl.tree.part_nodes import Json as JsonNode
+from promptdsl.tree.part_nodes import Section as SectionNode
+from promptdsl.tree.part_nodes import Volatile as VolatileNode
 from promptdsl.tree.rewrite import covering, replace
-from promptdsl.tree.unwrap import dissolved, dissolved_in_turn
+from promptdsl.tree.turn_nodes import Recorded, Root
 
 __all__ = [
     "ABSENT",
@@ -254,6 +256,7 @@ __all__ = [
     "Happening",
     "ImageFormula",
     "Inserted",
+    "JsonNode",
     "Kind",
     "LimitNode",
     "Listed",
@@ -281,6 +284,7 @@ __all__ = [
     "TracedPage",
     "Trusted",
     "UsageError",
+    "VolatileNode",
     "Waiting",
     "Written",
     "adds_up",
@@ -356,7 +360,6 @@ __all__ = [
     "is_ambiguous",
     "is_closed",
     "json_copy",
-    "json_plain",
     "json_schema",
     "json_text",
     "label",
@@ -377,7 +380,6 @@ __all__ = [
     "narrate",
     "nearest",
     "neutralised",
-    "nodes_module",
     "of_base64",
     "of_bytes",
     "of_file_id",

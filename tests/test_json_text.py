@@ -12,7 +12,7 @@ from promptdsl import DataError
 from tests.any_data import json_values
 from tests.errors import raised
 from tests.internals import ABSENT, canonical, read_any_depth, read_json, write_json
-from tests.internals import json_plain as plain
+from tests.internals import plain_data as plain
 
 DEEP = '{"a": [' * 5_000 + '"é"' + "]}" * 5_000
 

@@ -47,7 +47,7 @@ from promptdsl import (
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import raised, this_line
-from tests.internals import TEXT_FORMATS, lower, lower_traced, make, nodes_module
+from tests.internals import TEXT_FORMATS, JsonNode, lower, lower_traced, make
 from tests.renders import comes_to, only_text, timeline_of
 from tests.searching import examples
 
@@ -303,7 +303,7 @@ def test_deep_json_is_text(format: str) -> None:
 
 def test_json_is_read_for_who_asks() -> None:
     """The text of a Json is read back only for a function that is given its value."""
-    broken = make(nodes_module.Json, mask=System(Json(1)).content[0].mask, text="{")
+    broken = make(JsonNode, mask=System(Json(1)).content[0].mask, text="{")
     assert "{" == only_text(System(broken))
     error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
     assert "format_block cannot be given this Json" in error.what

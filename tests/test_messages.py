@@ -36,7 +36,7 @@ from tests.any_data import (
 )
 from tests.errors import lines_of, raised
 from tests.internals import KINDS, ROLES
-from tests.internals import json_plain as plain
+from tests.internals import plain_data as plain
 from tests.searching import outcomes
 
 pytestmark = pytest.mark.usefixtures("shallow_stack")

@@ -38,7 +38,7 @@ class Budget:
 
 
 def checked_budget(tokens: object, reserve: object, counter: Any) -> Budget:
-    """Return what is asked of a budget; :class:`OptionError` for what is none."""
+    """Return a budget; :class:`OptionError` for arguments that are wrong."""
     if tokens is None and counter is None and type(reserve) is int and reserve >= 0:
         return _NONE if not reserve else Budget(None, reserve)
     number = type(tokens) is int and tokens >= 0
@@ -48,7 +48,7 @@ def checked_budget(tokens: object, reserve: object, counter: Any) -> Budget:
         _refuse("reserve", reserve, "write a whole number of tokens, from 0 on")
     if number and reserve > cast("int", tokens):
         _refuse("reserve", reserve, f"the budget, of which it is a part, is {tokens}")
-    return Budget(cast("Tokens", tokens), reserve, counter, author())
+    return Budget(cast("Tokens", tokens), reserve, counter)
 
 
 def _refuse(name: str, given: object, fix: str) -> NoReturn:

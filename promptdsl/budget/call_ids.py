@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from promptdsl.tree.calls import answers_of, calls_of
+from promptdsl.tree.group_nodes import FirstFit, Fragment
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.nodes import Call, FirstFit, Fragment, Recorded, Result
+from promptdsl.tree.part_nodes import Call, Result
+from promptdsl.tree.turn_nodes import Recorded
 
 
 def turns_in(node: Any) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import attrs
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tree.masks import TEXT, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.nodes import Code, Heading, Json, Paragraph, Table, Text, Verbatim
+from promptdsl.tree.part_nodes import Code, Heading, Json, Paragraph, Table, Text, Verbatim
 from promptdsl.tree.rewrite import replace, with_content
 
 MARK = "[...]"

@@ -11,8 +11,10 @@ from promptdsl.budget.places import Place
 from promptdsl.budget.scan import Entry
 from promptdsl.budget.units import Forms, Past, Unit
 from promptdsl.foundation.source import Source
+from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment
 from promptdsl.tree.node import label
-from promptdsl.tree.nodes import Conversation, FirstFit, Fragment, Request, Section, Tool, Turn
+from promptdsl.tree.part_nodes import Section
+from promptdsl.tree.turn_nodes import Request, Tool, Turn
 
 
 @attrs.frozen

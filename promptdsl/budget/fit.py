@@ -11,10 +11,12 @@ from promptdsl.budget.limits import Cut, limited, still_cut
 from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
 from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
-from promptdsl.tree.node import Node, walk
-from promptdsl.tree.nodes import Recorded, Reserve, among_turns
-from promptdsl.tree.rewrite import hollow
+from promptdsl.tree.group_nodes import Reserve
+from promptdsl.tree.node import Node
+from promptdsl.tree.rewrite import hollow, is_settled
+from promptdsl.tree.turn_nodes import Recorded
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""
@@ -30,25 +32,31 @@ Told = Callable[[], tuple[Dropped, ...]]
 def fit(
     tree: Node,
     budget: Budget,
-    measure: Measure,
-    send: Callable[[Node, bool], S],
+    facts: ModelFacts,
     *,
+    measuring: Callable[[], Measure],
+    send: Callable[[Node, bool], S],
     tokens: Callable[[S], int],
 ) -> tuple[Told, S]:
     """Return what lists the parts that had to go for a tree to fit, and the rest as it is sent.
 
-    ``send`` takes a tree and whether anything is missing in it; ``tokens`` counts what it returned.
+    ``send`` takes a tree and whether anything is missing in it; ``tokens`` counts what it returned,
+    and ``measuring`` returns the counter of parts.
     The whole is tried first; what may go is planned only when that is too long. Raises
     :class:`BudgetError` when what has to stay is too much.
     """
-    read, cut = limited(tree, measure)
-    whole = settled(read)
-    left = still_cut(cut, whole)
-    total = budget.of(measure.facts.window, measure.facts.model)
+    chosen = not is_settled(tree)
+    read, cut = limited(tree, measuring()) if chosen else (tree, ())
+    whole = settled(read) if chosen else read
+    left = still_cut(cut, whole) if cut else ()
+    total = budget.of(facts.window, facts.model)
     if total is None:
         return (lambda: left), send(whole, bool(left))
-    limit = total - budget.reserve - reserved(read)
-    _check_reserves(read, budget, total)
+    limit = total - budget.reserve
+    if chosen:
+        limit -= reserved(read)
+    if limit < 0:
+        raise _too_much_reserved(read, budget, total)
 
     def attempt(part: Node, missing: bool) -> tuple[S, int]:
         """Send a part; return it, and how many tokens it is over the limit."""
@@ -64,6 +72,7 @@ def fit(
         else:
             if over <= 0:
                 return (lambda: left), sent
+    measure = measuring()
     plan = Plan(read, measure)
     need = plan.total + frame_tokens(read, measure) - limit
     return _dropping(plan, cut, attempt, (need, over, total // STEPS, limit))
@@ -109,15 +118,16 @@ def may_fit(tree: Node, limit: int) -> bool:
     It is a guess that saves time, and nothing depends on it: what is planned is tried, too.
     """
     room = limit * CHARACTERS
-    for one in among_turns(tree):
-        if isinstance(one, Recorded):
-            room -= sum(len(said.plain or "") for said in one.items)
-        elif not isinstance(one, str):
-            texts = [child for node, _ in walk(one) for child in node.content if type(child) is str]
-            room -= sum(map(len, texts))
-        if room < 0:
-            return False
-    return True
+    waiting = [*tree.content]
+    while waiting and room >= 0:
+        part = waiting.pop()
+        if isinstance(part, str):
+            room -= len(part)
+        elif isinstance(part, Recorded):
+            room -= sum(len(said.plain or "") for said in part.items)
+        else:
+            waiting += part.content
+    return room >= 0
 
 
 PATIENCE = 50
@@ -141,17 +151,15 @@ def _all_dropped(cut: tuple[Dropped, ...], fitted: Fitted) -> tuple[Dropped, ...
     return (*cut, *fitted.dropped())
 
 
-def _check_reserves(tree: Node, budget: Budget, total: int) -> None:
-    """Raise :class:`BudgetError` when what is left free is more than there is."""
+def _too_much_reserved(tree: Node, budget: Budget, total: int) -> BudgetError:
     asked = [node for node in hollow(tree) if isinstance(node, Reserve)]
     free = budget.reserve + sum(node.tokens for node in asked)
-    if free > total:
-        raise BudgetError(
-            f"the reserves are {in_tokens(free)}, the budget is {total:,}",
-            fix="give it a larger budget, or leave less free",
-            at=[node.source for node in asked],
-            limit=total - free,
-        )
+    return BudgetError(
+        f"the reserves are {in_tokens(free)}, the budget is {total:,}",
+        fix="give it a larger budget, or leave less free",
+        at=[node.source for node in asked],
+        limit=total - free,
+    )
 
 
 def _too_much(plan: Plan, limit: int, required: int) -> BudgetError:

@@ -15,10 +15,11 @@ from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, calls_in
+from promptdsl.tree.group_nodes import Conversation
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Conversation, Recorded
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.turn_nodes import Recorded
 
 
 @attrs.frozen

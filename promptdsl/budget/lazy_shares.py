@@ -7,10 +7,12 @@ from promptdsl.budget.limits import limited
 from promptdsl.budget.measure import Measure, frame_tokens
 from promptdsl.budget.places import reserved
 from promptdsl.budget.plan import Plan
+from promptdsl.tree.group_nodes import Lazy, Limit
 from promptdsl.tree.masks import FRAGMENT, HOLLOW, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.nodes import Lazy, Limit, Text, among_turns
+from promptdsl.tree.part_nodes import Text
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
+from promptdsl.tree.turn_nodes import among_turns
 
 SHARES = 64
 """Into how many parts a budget is divided, of which lazies get whole ones."""

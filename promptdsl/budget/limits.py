@@ -6,10 +6,11 @@ from typing import Any, TypeAlias
 from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure import Measure
+from promptdsl.tree.group_nodes import Fragment, Limit
 from promptdsl.tree.masks import FRAGMENT, HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.nodes import Fragment, Limit, Turn
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
+from promptdsl.tree.turn_nodes import Turn
 
 Cut: TypeAlias = Sequence[tuple[Node | None, Dropped]]
 """What is left of each text that was cut, and what was taken from it."""

@@ -7,7 +7,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Recorded, Tool, among_turns
+from promptdsl.tree.turn_nodes import Recorded, Tool, among_turns
 
 
 class Measure(Protocol):

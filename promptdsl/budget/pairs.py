@@ -12,10 +12,11 @@ from promptdsl.budget.call_ids import alike, answered_by, left_open_by, turns_in
 from promptdsl.budget.scan import Entry
 from promptdsl.budget.units import Forms, Past, Unit
 from promptdsl.messages.message import Message
+from promptdsl.tree.group_nodes import Conversation, FirstFit
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Conversation, FirstFit, Recorded, Turn
 from promptdsl.tree.rewrite import says_something
+from promptdsl.tree.turn_nodes import Recorded, Turn
 
 
 class Tied(NamedTuple):

@@ -5,18 +5,12 @@ from typing import Any
 
 import attrs
 
+from promptdsl.tree.group_nodes import Conversation, FirstFit, Group, Reserve
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.nodes import (
-    Conversation,
-    FirstFit,
-    Group,
-    Recorded,
-    Reserve,
-    Result,
-    ToolTurn,
-)
+from promptdsl.tree.part_nodes import Result
 from promptdsl.tree.rewrite import any_said, hollow, rewrite, with_content
+from promptdsl.tree.turn_nodes import Recorded, ToolTurn
 
 
 @attrs.define(eq=False)

@@ -14,9 +14,10 @@ from promptdsl.budget.places import Place, changed, settled
 from promptdsl.budget.scan import Entry, Scan, scan
 from promptdsl.budget.units import Past
 from promptdsl.messages.message import Message, spoken
+from promptdsl.tree.group_nodes import Conversation, Group
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Conversation, Group, Recorded
 from promptdsl.tree.recorded import remember
+from promptdsl.tree.turn_nodes import Recorded
 
 
 @attrs.frozen(eq=False)

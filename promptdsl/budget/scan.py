@@ -10,28 +10,11 @@ from promptdsl.budget.call_ids import alike
 from promptdsl.budget.measure import Measure
 from promptdsl.budget.places import Place, group_priority, says, whole_units
 from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
+from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment, Group, Reserve
 from promptdsl.tree.masks import CALL, RESULT, SECTION, SHIFT, SYSTEM
 from promptdsl.tree.node import Node, mark_of, walk
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
-    Checklist,
-    Conversation,
-    Example,
-    FirstFit,
-    Fragment,
-    Group,
-    Item,
-    List,
-    Output,
-    Quote,
-    Recorded,
-    Reserve,
-    Result,
-    Section,
-    Side,
-    Tool,
-    ToolTurn,
-)
+from promptdsl.tree.part_nodes import Checklist, Example, Item, List, Quote, Result, Section, Side
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Tool, ToolTurn
 
 HOLDERS = (Section, Fragment, Result, List, Checklist, Item, Quote, Example, Side)
 """What in a turn may hold what may go."""

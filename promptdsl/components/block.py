@@ -12,6 +12,7 @@ from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gath
 from promptdsl.components.options import check_id, options_of, unknown_option
 from promptdsl.components.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplaced
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, ScopeError
+from promptdsl.tree.group_nodes import Fragment, Limit
 from promptdsl.tree.masks import (
     BARE,
     BUSY,
@@ -38,7 +39,7 @@ from promptdsl.tree.masks import (
     TURN,
 )
 from promptdsl.tree.node import DEFAULTS, Node, label, make, named_label
-from promptdsl.tree.nodes import Fragment, Limit, Text
+from promptdsl.tree.part_nodes import Text
 from promptdsl.tree.rewrite import unique_ids
 
 ROOTED = TURN | REQUEST | RECORDED | TOOL

@@ -10,10 +10,9 @@ from promptdsl.components.options import check_count, check_priority, refuse_opt
 from promptdsl.components.scope import misplaced, place
 from promptdsl.foundation.errors import OptionError, PromptError, nearest
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import nodes
+from promptdsl.tree import group_nodes, part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, BUSY, CACHE, FRAGMENT, HOLLOW, NAMED, SECTION, TEXT, bits
-from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label
-from promptdsl.tree.nodes import found_in
+from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
 
 TTLS = ("5m", "1h")
 ENDS = ("head", "tail", "ends")
@@ -21,7 +20,7 @@ ENDS = ("head", "tail", "ends")
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Group(Block, nodes.Group):
+class Group(Block, group_nodes.Group):
     """Parts that belong together: a budget keeps or drops them whole.
 
     The lowest ``priority`` goes first; without one it is the lowest of what stands inside.
@@ -31,7 +30,7 @@ class Group(Block, nodes.Group):
     """
 
     __slots__ = ()
-    _node = nodes.Group
+    _node = group_nodes.Group
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Group(Block, nodes.Group):
         return _PRIORITY
 
 
-class FirstFit(Block, nodes.FirstFit):
+class FirstFit(Block, group_nodes.FirstFit):
     """Forms of one part, the best first: the first one is sent that a budget has room for.
 
     Every argument, and everything written in its block, is a form; one of several parts is a
@@ -62,7 +61,7 @@ class FirstFit(Block, nodes.FirstFit):
     """
 
     __slots__ = ()
-    _node = nodes.FirstFit
+    _node = group_nodes.FirstFit
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -109,12 +108,12 @@ def _checked(check: Callable[[], Any], content: tuple[Any, ...], *given: object)
         raise
 
 
-def _text(component: Any, parts: tuple[Child, ...]) -> nodes.Text:
+def _text(component: Any, parts: tuple[Child, ...]) -> part_nodes.Text:
     mask = TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
-    return make(nodes.Text, parts, mask=mask, at=component.at)
+    return make(part_nodes.Text, parts, mask=mask, at=component.at)
 
 
-class Limit(Block, nodes.Limit):
+class Limit(Block, group_nodes.Limit):
     """Text that is cut where it is longer than ``max_tokens``, with a budget or without one.
 
     ``keep`` says what of it stays: its ``"head"``, its ``"tail"``, or both ``"ends"``. It is cut
@@ -124,7 +123,7 @@ class Limit(Block, nodes.Limit):
     """
 
     __slots__ = ()
-    _node = nodes.Limit
+    _node = group_nodes.Limit
     _own = bits(FRAGMENT | TEXT)
     _forbids = TEXT_FORBIDS
     _inspects = NAMED | HOLLOW
@@ -153,7 +152,7 @@ class Limit(Block, nodes.Limit):
         return frozenset({"keep"})
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, nodes.CacheBreakpoint):
+        if isinstance(node, turn_nodes.CacheBreakpoint):
             return "what is cut has no place for it: write the breakpoint behind the Limit"
         if node.mask & SECTION:
             return "write the Limit in the Section, around its text"
@@ -167,7 +166,7 @@ class Limit(Block, nodes.Limit):
             raise misplaced(whole, self)
 
 
-_UNCUT = (nodes.Group, nodes.FirstFit, nodes.Reserve, nodes.Note)
+_UNCUT = (group_nodes.Group, group_nodes.FirstFit, group_nodes.Reserve, group_nodes.Note)
 
 
 def uncut(content: tuple[Any, ...]) -> Node | None:
@@ -178,7 +177,7 @@ def uncut(content: tuple[Any, ...]) -> Node | None:
         if isinstance(child, _UNCUT):
             return child
         # What stands in a limit in this one was looked at there.
-        if not isinstance(child, str | nodes.Limit) and child.mask & HOLLOW:
+        if not isinstance(child, str | group_nodes.Limit) and child.mask & HOLLOW:
             waiting += reversed(child.content)
     return None
 
@@ -199,7 +198,7 @@ def _limits(limit: Limit, max_tokens: object, keep: object) -> tuple[int, Any]:
     raise OptionError(f"Limit(keep={keep!r})", fix=known, at=(limit.source,))
 
 
-class Reserve(Written, nodes.Reserve):
+class Reserve(Written, group_nodes.Reserve):
     """Room in a budget that is left free, such as that for the answer: so many ``tokens``.
 
     Nothing is sent for it, and without a budget it does nothing.
@@ -208,7 +207,7 @@ class Reserve(Written, nodes.Reserve):
     """
 
     __slots__ = ()
-    _node = nodes.Reserve
+    _node = group_nodes.Reserve
 
     def __init__(self, tokens: int, **options: Never) -> None:
         frame = _getframe(1)
@@ -226,7 +225,7 @@ class Reserve(Written, nodes.Reserve):
         place(self)
 
 
-class CacheBreakpoint(Written, nodes.CacheBreakpoint):
+class CacheBreakpoint(Written, turn_nodes.CacheBreakpoint):
     """The end of a part that a provider's prompt cache may keep: what is written before it.
 
     ``ttl`` is how long it is kept, ``"5m"`` or ``"1h"``; without it the provider says. A request
@@ -236,7 +235,7 @@ class CacheBreakpoint(Written, nodes.CacheBreakpoint):
     """
 
     __slots__ = ()
-    _node = nodes.CacheBreakpoint
+    _node = turn_nodes.CacheBreakpoint
 
     def __init__(self, ttl: Literal["5m", "1h"] | None = None, **options: Never) -> None:
         frame = _getframe(1)

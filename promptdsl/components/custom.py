@@ -26,7 +26,7 @@ from promptdsl.components.overrides import (
 from promptdsl.components.scope import OPENED, enter, fail, leave, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
-from promptdsl.tree import nodes
+from promptdsl.tree import group_nodes
 from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, PLACED, bits
 from promptdsl.tree.node import Node, walk
 
@@ -35,11 +35,11 @@ P = ParamSpec("P")
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class ComponentBlock(Block, nodes.Component):
+class ComponentBlock(Block, group_nodes.Component):
     """What a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()
-    _node = nodes.Component
+    _node = group_nodes.Component
     _own = bits(FRAGMENT)
 
     def __enter__(self) -> Any:

@@ -12,7 +12,7 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import HAPPENING, bits
 from promptdsl.tree.node import DEFAULTS, label, named_label
 
@@ -21,14 +21,14 @@ _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _HAPPENING = bits(HAPPENING)
 
 
-class UserAction(Written, nodes.Happening):
+class UserAction(Written, part_nodes.Happening):
     """Something a user did: ``{actor or "User"} {action}: {target}``, then one line a detail.
 
     Every field is a value; raises :class:`ContentError` for one that has no text.
     """
 
     __slots__ = ()
-    _node = nodes.Happening
+    _node = part_nodes.Happening
 
     def __init__(
         self, action: str, /, *, target: object = None, actor: object = None, **details: object
@@ -39,11 +39,11 @@ class UserAction(Written, nodes.Happening):
         _write(self, UserActionBlock, {"action": action, "target": target, "actor": actor}, details)
 
 
-class StateChange(Written, nodes.Happening):
+class StateChange(Written, part_nodes.Happening):
     """A value that changed: ``{key} changed: {old} -> {new}``; one not given is left out."""
 
     __slots__ = ()
-    _node = nodes.Happening
+    _node = part_nodes.Happening
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class StateChange(Written, nodes.Happening):
         _write(self, StateChangeBlock, fields, details)
 
 
-class SystemEvent(Written, nodes.Happening):
+class SystemEvent(Written, part_nodes.Happening):
     """Something the application did: ``{source}: {event}``, then one line an entry of ``data``."""
 
     __slots__ = ()
-    _node = nodes.Happening
+    _node = part_nodes.Happening
 
     def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
         frame = _getframe(1)
@@ -84,9 +84,12 @@ def _write(
     inner = "data" if cls is SystemEventBlock else "details"
     vouched += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(vouched) if vouched else _NOTHING
-    given = (*map(exact, fields.values()), {key: exact(value) for key, value in details.items()})
+    given: tuple[object, ...] = (*fields.values(), details)
+    if vouched:
+        inside = {key: exact(value) for key, value in details.items()}
+        given = (*map(exact, fields.values()), inside)
     try:
-        component.block = cls(*(given if vouched else (*fields.values(), details)))
+        component.block = cls(*given)
     except DataError as error:
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
     component.content = ()

@@ -10,12 +10,12 @@ from promptdsl.components.block import Written
 from promptdsl.components.options import check_count, check_priority, refuse_options
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
-from promptdsl.tree import nodes
+from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import RECORDED, bits
-from promptdsl.tree.node import DEFAULTS, Node, named_label
-from promptdsl.tree.nodes import found_in
+from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -28,7 +28,7 @@ class Trimming(TypedDict, total=False):
     priority: float
 
 
-class History(Written, nodes.Recorded):
+class History(Written, turn_nodes.Recorded):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     What is recorded is sent to the byte. A budget that is too small takes its oldest exchanges,
@@ -41,7 +41,7 @@ class History(Written, nodes.Recorded):
     """
 
     __slots__ = ()
-    _node = nodes.Recorded
+    _node = turn_nodes.Recorded
 
     def __init__(
         self,
@@ -154,7 +154,9 @@ def _snapshot(component: History, messages: object) -> object:
 
 def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:
     entries = tuple(messages)
-    known = recorded_before(entries) if component.form == "messages" else None
+    known = None
+    if component.form == "messages" and len(entries) >= conversation_cache.SHORTEST:
+        known = recorded_before(entries)
     component.known = known
     # A recording may be long, but is of few types; what was read before is of one.
     new = entries if known is None else entries[len(known.given) :]

@@ -16,7 +16,7 @@ from promptdsl.components.arguments import (
 )
 from promptdsl.components.block import TEXT_FORBIDS, Block, advice_for, begin, seal
 from promptdsl.foundation.errors import OptionError, PromptError
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 
@@ -35,20 +35,20 @@ class TextBlock(Block):
     def _advice(self, node: Node) -> str:
         if node.mask & SECTION:
             return "a Section holds lists, it does not stand in one"
-        if isinstance(node, nodes.CacheBreakpoint):
+        if isinstance(node, turn_nodes.CacheBreakpoint):
             return f"a {label(self)} is sent whole: write the breakpoint behind it"
         beside = f"{named_label(self)} holds text only: write it beside the {label(self)}"
         return advice_for(node, beside)
 
 
-class List(TextBlock, nodes.List):
+class List(TextBlock, part_nodes.List):
     """A list. What is given or written in it is an item each; a ``List`` in it is nested.
 
     ``ordered=True`` numbers the items.
     """
 
     __slots__ = ()
-    _node = nodes.List
+    _node = part_nodes.List
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
@@ -70,11 +70,11 @@ class List(TextBlock, nodes.List):
         return frozenset({"ordered"})
 
 
-class Checklist(TextBlock, nodes.Checklist):
+class Checklist(TextBlock, part_nodes.Checklist):
     """A list of what is to be done: ``Item(..., done=True)`` is done already."""
 
     __slots__ = ()
-    _node = nodes.Checklist
+    _node = part_nodes.Checklist
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
@@ -91,11 +91,11 @@ class Checklist(TextBlock, nodes.Checklist):
             begin(self, items, options)
 
 
-class Item(TextBlock, nodes.Item):
+class Item(TextBlock, part_nodes.Item):
     """An item of a list. It may hold other lists, quotations, code. ``done`` is for checklists."""
 
     __slots__ = ()
-    _node = nodes.Item
+    _node = part_nodes.Item
     _own = _ITEM_BITS
 
     if TYPE_CHECKING:
@@ -122,11 +122,11 @@ class Item(TextBlock, nodes.Item):
         return frozenset({"done"})
 
 
-class Quote(TextBlock, nodes.Quote):
+class Quote(TextBlock, part_nodes.Quote):
     """A quotation."""
 
     __slots__ = ()
-    _node = nodes.Quote
+    _node = part_nodes.Quote
 
     if TYPE_CHECKING:
 
@@ -141,14 +141,14 @@ class Quote(TextBlock, nodes.Quote):
             begin(self, parts, options)
 
 
-class Example(TextBlock, nodes.Example):
+class Example(TextBlock, part_nodes.Example):
     """An example: what goes in, and what comes out.
 
     Each side is text, or a component that holds text.
     """
 
     __slots__ = ()
-    _node = nodes.Example
+    _node = part_nodes.Example
 
     if TYPE_CHECKING:
 
@@ -169,11 +169,11 @@ class Example(TextBlock, nodes.Example):
         return frozenset({"input", "output"})
 
 
-class SideBlock(TextBlock, nodes.Side):
+class SideBlock(TextBlock, part_nodes.Side):
     """One side of an example. Not a component of its own."""
 
     __slots__ = ()
-    _node = nodes.Side
+    _node = part_nodes.Side
 
     def _name(self) -> str:
         return "Example"

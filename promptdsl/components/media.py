@@ -16,14 +16,14 @@ from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.media_type import Kind
 from promptdsl.messages.media.source import MediaSource
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import DEFAULTS, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Attachment(Written, nodes.Media):
+class Attachment(Written, part_nodes.Media):
     """What all attachments share: being made by one of the ``from_`` methods.
 
     ``title`` names it; ``media_type`` may be left out where bytes tell it. Each method raises
@@ -31,7 +31,7 @@ class Attachment(Written, nodes.Media):
     """
 
     __slots__ = ()
-    _node = nodes.Media
+    _node = part_nodes.Media
     _accepts: ClassVar[frozenset[str]] = frozenset({"media_type", "title"})
     _block: ClassVar[type[MediaBlock]]
 
@@ -137,7 +137,7 @@ class Image(Attachment):
     """
 
     __slots__ = ()
-    _node = nodes.Media
+    _node = part_nodes.Media
     _accepts = Attachment._accepts | {"detail"}
     _block = ImageBlock
 
@@ -217,7 +217,7 @@ class Audio(Attachment):
     """
 
     __slots__ = ()
-    _node = nodes.Media
+    _node = part_nodes.Media
     _block = AudioBlock
 
 
@@ -229,7 +229,7 @@ class Document(Attachment):
     """
 
     __slots__ = ()
-    _node = nodes.Media
+    _node = part_nodes.Media
     _block = DocumentBlock
 
 
@@ -240,7 +240,7 @@ class Video(Attachment):
     """
 
     __slots__ = ()
-    _node = nodes.Media
+    _node = part_nodes.Media
     _block = VideoBlock
 
 

@@ -106,6 +106,10 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _text(value: Any) -> Any:
+    return value if type(value) is str else exact(value)
+
+
 def _tags(value: Iterable[str]) -> tuple[str, ...]:
     """Return the tags as they were given; a set has no order, so its tags are sorted."""
     tags: list[str] = list(map(exact, value))
@@ -113,8 +117,8 @@ def _tags(value: Iterable[str]) -> tuple[str, ...]:
 
 
 _KEEP: Mapping[str, Callable[[Any], Any]] = {
-    "id": exact,
-    "name": exact,
+    "id": _text,
+    "name": _text,
     "metadata": lambda value: frozen(value) if value else EMPTY,
     "tags": _tags,
     "priority": _number,

@@ -12,29 +12,29 @@ from promptdsl.components.timeline import Timeline
 from promptdsl.components.tool_calls import ToolMessage, ToolResult
 from promptdsl.components.turn import TURNS
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree import nodes
+from promptdsl.tree import group_nodes, part_nodes, turn_nodes
 from promptdsl.tree.masks import DEEP
 from promptdsl.tree.node import Node, named_label
 from promptdsl.tree.rewrite import with_content
 
 _HOLDERS: Mapping[type[Node], type[Block]] = {
-    nodes.Root: Timeline,
-    nodes.ToolTurn: ToolMessage,
-    nodes.Request: RequestBlock,
-    nodes.Section: Section,
-    nodes.Note: Note,
-    nodes.Result: ToolResult,
-    nodes.List: List,
-    nodes.Checklist: Checklist,
-    nodes.Item: Item,
-    nodes.Quote: Quote,
-    nodes.Example: Example,
-    nodes.Side: SideBlock,
-    nodes.Limit: Limit,
+    turn_nodes.Root: Timeline,
+    turn_nodes.ToolTurn: ToolMessage,
+    turn_nodes.Request: RequestBlock,
+    part_nodes.Section: Section,
+    group_nodes.Note: Note,
+    part_nodes.Result: ToolResult,
+    part_nodes.List: List,
+    part_nodes.Checklist: Checklist,
+    part_nodes.Item: Item,
+    part_nodes.Quote: Quote,
+    part_nodes.Example: Example,
+    part_nodes.Side: SideBlock,
+    group_nodes.Limit: Limit,
 }
 
 
-def check_place(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> Node:
+def check_place(part: Node, holders: Sequence[Node], lazy: group_nodes.Lazy) -> Node:
     """Return a part that a lazy came to.
 
     ``holders`` are what the lazy stands in, the innermost first, one of each kind. Raises
@@ -48,18 +48,20 @@ def check_place(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> Node:
             raise _misplaced(culprit(part, forbidden), holder, lazy)
         if kind is Limit:
             _check_cut(part, holder, lazy)
-    if not any(isinstance(one, nodes.Turn | nodes.Request | nodes.Note) for one in holders):
+    if not any(
+        isinstance(one, turn_nodes.Turn | turn_nodes.Request | group_nodes.Note) for one in holders
+    ):
         _check_loose(part, holders, lazy)
     return part
 
 
 def _kind(holder: Node) -> type[Block]:
-    return TURNS[holder.role] if type(holder) is nodes.Turn else _HOLDERS[type(holder)]
+    return TURNS[holder.role] if type(holder) is turn_nodes.Turn else _HOLDERS[type(holder)]
 
 
-def _misplaced(wrong: Node, holder: Node, lazy: nodes.Lazy) -> PlacementError:
+def _misplaced(wrong: Node, holder: Node, lazy: group_nodes.Lazy) -> PlacementError:
     advice: Any = _kind(holder)._advice  # pyright: ignore[reportPrivateUsage]
-    root = isinstance(wrong, nodes.Root)
+    root = isinstance(wrong, turn_nodes.Root)
     return PlacementError(
         f"this Lazy returned {named_label(wrong)}, which cannot stand in {named_label(holder)}",
         fix="return its turns in a Fragment" if root else advice(holder, wrong),
@@ -67,14 +69,14 @@ def _misplaced(wrong: Node, holder: Node, lazy: nodes.Lazy) -> PlacementError:
     )
 
 
-def _check_cut(part: Node, limit: Node, lazy: nodes.Lazy) -> None:
+def _check_cut(part: Node, limit: Node, lazy: group_nodes.Lazy) -> None:
     """Refuse what stands in no limit, which a mask does not tell."""
     whole = uncut((part,))
     if whole is not None:
         raise _misplaced(whole, limit, lazy)
 
 
-def _check_loose(part: Node, holders: Sequence[Node], lazy: nodes.Lazy) -> None:
+def _check_loose(part: Node, holders: Sequence[Node], lazy: group_nodes.Lazy) -> None:
     """Refuse media in a section outside of any turn, which is system content."""
     holder, root = holders[0], holders[-1]
     whole = part if holder is root else with_content(holder, (part,))

@@ -12,7 +12,8 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError, 
 from promptdsl.foundation.escaping import text_of
 from promptdsl.tree.masks import BARE, BUSY, CACHE, REQUEST, bits
 from promptdsl.tree.node import DEFAULTS, Node
-from promptdsl.tree.nodes import CacheBreakpoint, Output, Request, Tool, Value
+from promptdsl.tree.part_nodes import Value
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Request, Tool
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
 

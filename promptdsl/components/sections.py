@@ -22,10 +22,10 @@ from promptdsl.foundation.errors import ContentError, OptionError, ScopeError, n
 from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import nodes
+from promptdsl.tree import group_nodes, part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, NAMED, NOTE, SECTION, bits
 from promptdsl.tree.node import Node, Options, label, make
-from promptdsl.tree.nodes import Value
+from promptdsl.tree.part_nodes import Value
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join = with_own_code(join)
@@ -34,7 +34,7 @@ _SECTION_TEXT = bits(SECTION | NAMED)
 _SECTION_BARE = _SECTION_TEXT | BARE
 
 
-class Section(Block, nodes.Section):
+class Section(Block, part_nodes.Section):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
     ``title`` is shown as a heading, or as an attribute in XML; without one only the content is.
@@ -42,7 +42,7 @@ class Section(Block, nodes.Section):
     """
 
     __slots__ = ()
-    _node = nodes.Section
+    _node = part_nodes.Section
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
     _refuses = ROOTED
@@ -92,7 +92,7 @@ class Section(Block, nodes.Section):
         return (self._accepts | {"title"}) - {"id"}
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, nodes.Tool | nodes.Output):
+        if isinstance(node, turn_nodes.Tool | turn_nodes.Output):
             return BESIDE
         if node.mask & ROOTED:
             return (
@@ -130,11 +130,11 @@ def _title(section: Section, title: object, content: tuple[Content, ...]) -> str
         raise error.located(section.source) from None
 
 
-class Fragment(Block, nodes.Fragment):
+class Fragment(Block, group_nodes.Fragment):
     """Several parts that stand for themselves wherever the fragment is put."""
 
     __slots__ = ()
-    _node = nodes.Fragment
+    _node = group_nodes.Fragment
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -150,14 +150,14 @@ class Fragment(Block, nodes.Fragment):
             begin(self, content, options)
 
 
-class Format(Block, nodes.Format):
+class Format(Block, group_nodes.Format):
     """Parts that are written in a format of their own, ``"markdown"`` or ``"xml"``.
 
     Raises :class:`OptionError` for an unknown format.
     """
 
     __slots__ = ()
-    _node = nodes.Format
+    _node = group_nodes.Format
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -181,11 +181,11 @@ class Format(Block, nodes.Format):
             begin(self, content, options)
 
 
-class Note(Block, nodes.Note):
+class Note(Block, group_nodes.Note):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
-    _node = nodes.Note
+    _node = group_nodes.Note
     _own = NOTE
     _forbids = PART_FORBIDS
     _refuses = ROOTED
@@ -203,7 +203,7 @@ class Note(Block, nodes.Note):
             begin(self, content, options)
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, nodes.Tool | nodes.Output):
+        if isinstance(node, turn_nodes.Tool | turn_nodes.Output):
             return BESIDE
         return "a Note holds text and parts"
 
@@ -229,6 +229,6 @@ def include(*parts: Node) -> None:
                 at=(place,),
             )
     # Together: those that were written in the argument list are the newest of the block together.
-    adopt(make(nodes.Fragment, at=place), [part for part in parts if part.mask & BUSY])
+    adopt(make(group_nodes.Fragment, at=place), [part for part in parts if part.mask & BUSY])
     for part in parts:
         put(finish(part), top)

@@ -16,9 +16,9 @@ from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.tables import FORMATS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import HOLLOW
-from promptdsl.tree.node import DEFAULTS, Node, named_label
+from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -26,7 +26,7 @@ TableFormat: TypeAlias = Literal["markdown", "csv", "json", "xml", "html"]
 Rows: TypeAlias = Iterable[Mapping[Any, Any] | Iterable[Any]]
 
 
-class Table(Written, nodes.Table):
+class Table(Written, part_nodes.Table):
     """A table of plain data.
 
     ``rows_or_frame`` are rows (sequences of cells, or mappings by column), or a data frame of
@@ -40,7 +40,7 @@ class Table(Written, nodes.Table):
     """
 
     __slots__ = ()
-    _node = nodes.Table
+    _node = part_nodes.Table
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Table(Written, nodes.Table):
             self.columns, self.rows = _read(given, columns)
             _check_names(self)
         except PromptError as error:
-            retract(nodes.found_in(given, columns, format, *options.values()))
+            retract(found_in(given, columns, format, *options.values()))
             raise error.located(self.source) from None
         if not any(self.rows):
             self.rows = ()

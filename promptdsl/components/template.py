@@ -11,15 +11,14 @@ from promptdsl.components.block import Written
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.templates import TemplateSource, check_variables
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
-from promptdsl.tree.node import DEFAULTS
-from promptdsl.tree.nodes import found_in
+from promptdsl.tree.node import DEFAULTS, found_in
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Template(Written, nodes.Template):
+class Template(Written, part_nodes.Template):
     """Text made from a Jinja template when the prompt is rendered.
 
     ``name`` is that of a template in a registered folder, or the path of a file. Its text is
@@ -31,7 +30,7 @@ class Template(Written, nodes.Template):
     """
 
     __slots__ = ()
-    _node = nodes.Template
+    _node = part_nodes.Template
 
     def __init__(
         self,

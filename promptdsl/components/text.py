@@ -24,9 +24,9 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import BUSY, HOLLOW
-from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -36,11 +36,11 @@ _join = with_own_code(join)
 EMPTY_TEXT = TEXT_BITS | HOLLOW
 
 
-class Text(Written, nodes.Text):
+class Text(Written, part_nodes.Text):
     """One text: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
-    _node = nodes.Text
+    _node = part_nodes.Text
 
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
@@ -59,11 +59,11 @@ class Text(Written, nodes.Text):
             begin_text(self, parts, options)
 
 
-class Paragraph(Written, nodes.Paragraph):
+class Paragraph(Written, part_nodes.Paragraph):
     """A paragraph: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
-    _node = nodes.Paragraph
+    _node = part_nodes.Paragraph
 
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
@@ -72,14 +72,14 @@ class Paragraph(Written, nodes.Paragraph):
         begin_text(self, parts, options)
 
 
-class Heading(Written, nodes.Heading):
+class Heading(Written, part_nodes.Heading):
     """A heading on one line, ``level`` from 1 (the default) to 6.
 
     A section with a title has one of its own. Raises :class:`OptionError` for another level.
     """
 
     __slots__ = ()
-    _node = nodes.Heading
+    _node = part_nodes.Heading
 
     def __init__(self, text: Content, level: int = 1, **options: Never) -> None:
         frame = _getframe(1)
@@ -94,14 +94,14 @@ class Heading(Written, nodes.Heading):
         begin_text(self, (text,), options, ("level",))
 
 
-class Code(Written, nodes.Code):
+class Code(Written, part_nodes.Code):
     """Source code in a fence that nothing in it can close; ``language`` names it.
 
     A string is sent as written, a :class:`Value` is encoded.
     """
 
     __slots__ = ()
-    _node = nodes.Code
+    _node = part_nodes.Code
 
     def __init__(self, text: Content, language: str | None = None, **options: Never) -> None:
         frame = _getframe(1)
@@ -163,7 +163,7 @@ def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[Child, ...]:
             raise refused(part, component)
         if not isinstance(part, Node):
             parts.extend(inline(part, component))
-        elif isinstance(part, nodes.Value):
+        elif isinstance(part, part_nodes.Value):
             if part.mask & BUSY:
                 busy.append(part)
             parts.append(part)
@@ -178,11 +178,11 @@ def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[Child, ...]:
     return joined([freeze(part) if isinstance(part, Node) else part for part in parts])
 
 
-class Value(Written, nodes.Value):
+class Value(Written, part_nodes.Value):
     """Text from elsewhere: encoded for its place, so that it can open or close nothing."""
 
     __slots__ = ()
-    _node = nodes.Value
+    _node = part_nodes.Value
 
     def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)
@@ -193,21 +193,21 @@ class Value(Written, nodes.Value):
         place(self)
 
 
-class Volatile(Written, nodes.Volatile):
+class Volatile(Written, part_nodes.Volatile):
     """A value that differs from one rendering to the next, such as the time.
 
     ``label`` says what it is. It is encoded like a :class:`Value`.
     """
 
     __slots__ = ()
-    _node = nodes.Volatile
+    _node = part_nodes.Volatile
 
     def __init__(self, value: object, /, label: str, **options: Never) -> None:
         frame = _getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
         if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            retract(nodes.found_in(value, label))
+            retract(found_in(value, label))
             raise OptionError(
                 f"Volatile(label={label!r})", fix="say what it is, a string", at=(self.source,)
             )
@@ -216,7 +216,7 @@ class Volatile(Written, nodes.Volatile):
         place(self)
 
 
-class Untrusted(Written, nodes.Untrusted):
+class Untrusted(Written, part_nodes.Untrusted):
     """Text of a stranger, in a fence that says it is quoted and no instruction.
 
     ``source`` says where it is from. The fence is the same wherever it stands, conversation
@@ -224,7 +224,7 @@ class Untrusted(Written, nodes.Untrusted):
     """
 
     __slots__ = ()
-    _node = nodes.Untrusted
+    _node = part_nodes.Untrusted
 
     def __init__(self, text: object, /, source: object = None, **options: Never) -> None:
         frame = _getframe(1)
@@ -234,21 +234,21 @@ class Untrusted(Written, nodes.Untrusted):
         try:
             self.origin = None if source is None else text_of(source)
         except ContentError as error:
-            retract(nodes.found_in(source))
+            retract(found_in(source))
             raise error.located(self.source) from None
         if not self.text:
             self.mask |= HOLLOW
         place(self)
 
 
-class Json(Written, nodes.Json):
+class Json(Written, part_nodes.Json):
     r"""A value as strict JSON on one line, ``<``, ``>`` and ``&`` written as ``\u003c`` and so on.
 
     Raises :class:`ContentError` for what JSON has no word for.
     """
 
     __slots__ = ()
-    _node = nodes.Json
+    _node = part_nodes.Json
 
     def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)
@@ -261,7 +261,7 @@ class Json(Written, nodes.Json):
             refuse_options(self, options)
             self.text = json_text(value)
         except PromptError as error:
-            retract(nodes.found_in(value))
+            retract(found_in(value))
             raise error.located(self.source) from None
         place(self)
 
@@ -283,7 +283,7 @@ def _fill(
             )
         component.text = text_of(value)
     except PromptError as error:
-        retract(nodes.found_in(value))
+        retract(found_in(value))
         raise error.located(component.source) from None
 
 

@@ -10,7 +10,7 @@ from promptdsl.components.scope import open_block
 from promptdsl.config.transformation import as_layer
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.source import Source
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import (
     CALL,
     FRAGMENT,
@@ -23,7 +23,7 @@ from promptdsl.tree.masks import (
     TEXT,
 )
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label, walk
-from promptdsl.tree.nodes import Root
+from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.config.transformation import Transformation
@@ -92,7 +92,7 @@ class Timeline(Block, Root):
             if child.mask & FRAGMENT:
                 waiting.extend(reversed(child.content))
             elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
-                media = next(node for node, _ in walk(child) if isinstance(node, nodes.Media))
+                media = next(node for node, _ in walk(child) if isinstance(node, part_nodes.Media))
                 raise PlacementError(
                     f"{named_label(media)} cannot stand in a Section outside of a turn: "
                     "it is system content",

@@ -23,10 +23,10 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.field_checks import ERROR_TYPES
 from promptdsl.messages.unchecked import tool_use_block
-from promptdsl.tree import nodes
+from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
-from promptdsl.tree.nodes import ToolTurn
+from promptdsl.tree.turn_nodes import ToolTurn
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join_call = with_own_code(join)
@@ -36,7 +36,7 @@ _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
 
 
-class ToolUse(Written, nodes.Call):
+class ToolUse(Written, part_nodes.Call):
     """A call the model made, inside an assistant turn.
 
     ``input`` is a mapping, or the JSON text as the provider sent it, which is kept to the byte.
@@ -44,7 +44,7 @@ class ToolUse(Written, nodes.Call):
     """
 
     __slots__ = ()
-    _node = nodes.Call
+    _node = part_nodes.Call
 
     def __init__(
         self, name: str, input: Mapping[str, Any] | str, /, id: str, **options: Never
@@ -88,14 +88,14 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
-class Reasoning(Written, nodes.Reasoning):
+class Reasoning(Written, part_nodes.Reasoning):
     """What a model thought, inside an assistant turn; replayed only to where it came from.
 
     ``signature`` and ``encrypted`` are what the provider ``origin`` sent with it, kept to the byte.
     """
 
     __slots__ = ()
-    _node = nodes.Reasoning
+    _node = part_nodes.Reasoning
 
     def __init__(
         self,
@@ -124,11 +124,11 @@ class Reasoning(Written, nodes.Reasoning):
         place(self)
 
 
-class ToolResult(Block, nodes.Result):
+class ToolResult(Block, part_nodes.Result):
     """The answer to the call ``tool_use_id``, inside a user or tool turn."""
 
     __slots__ = ()
-    _node = nodes.Result
+    _node = part_nodes.Result
     _own = bits(RESULT)
     _forbids = PART_FORBIDS
     _refuses = ROOTED
@@ -162,7 +162,7 @@ class ToolResult(Block, nodes.Result):
         return RESULT_OPTIONS
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, nodes.Tool | nodes.Output):
+        if isinstance(node, turn_nodes.Tool | turn_nodes.Output):
             return BESIDE
         return "a tool's answer is text and media"
 

@@ -18,10 +18,9 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
-from promptdsl.tree import nodes
+from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import TOOL, bits
-from promptdsl.tree.node import DEFAULTS
-from promptdsl.tree.nodes import found_in
+from promptdsl.tree.node import DEFAULTS, found_in
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -30,7 +29,7 @@ _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
-class Tool(Written, nodes.Tool):
+class Tool(Written, turn_nodes.Tool):
     """A tool a model may call: a function, or its name, description and JSON schema.
 
     A :class:`ToolDefinition`, such as one that was read, is kept as it is. A function tells its
@@ -42,7 +41,7 @@ class Tool(Written, nodes.Tool):
     """
 
     __slots__ = ()
-    _node = nodes.Tool
+    _node = turn_nodes.Tool
 
     if TYPE_CHECKING:
 
@@ -83,7 +82,7 @@ class Tool(Written, nodes.Tool):
             place(self)
 
 
-class Output(Written, nodes.Output):
+class Output(Written, turn_nodes.Output):
     """The form an answer has to have: a type, or a JSON schema.
 
     A type is a pydantic model, a dataclass, a ``TypedDict``. ``strict`` asks the provider to hold
@@ -96,7 +95,7 @@ class Output(Written, nodes.Output):
     """
 
     __slots__ = ()
-    _node = nodes.Output
+    _node = turn_nodes.Output
 
     if TYPE_CHECKING:
 

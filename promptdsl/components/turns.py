@@ -17,7 +17,7 @@ from promptdsl.components.block import (
 from promptdsl.components.options import TURN_OPTIONS, at_priority
 from promptdsl.components.scope import OPENED, join
 from promptdsl.messages.roles import Role
-from promptdsl.tree import nodes
+from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import (
     BARE,
     CALL,
@@ -41,11 +41,11 @@ from promptdsl.tree.node import DEFAULTS, Node
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class TurnBlock(Block, nodes.Turn):
+class TurnBlock(Block, turn_nodes.Turn):
     """What the turns share. Not a component of its own."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _accepts = TURN_OPTIONS
     _role: ClassVar[Role] = "user"
     _refuses = ROOTED
@@ -89,7 +89,7 @@ class System(TurnBlock):
     """Instructions. All system content of a prompt becomes one message, first of all."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _role = "system"
     _own = bits(TURN | SYSTEM)
     _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT
@@ -115,7 +115,7 @@ class Developer(TurnBlock):
     """An instruction in the middle of a conversation; it stays where it is written."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _role = "developer"
     _own = bits(TURN | DEVELOPER)
     _forbids = PART_FORBIDS
@@ -141,7 +141,7 @@ class User(TurnBlock):
     """What a user said. ``merge=False`` keeps it apart from its neighbours."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _role = "user"
     _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | ITEM | CALL | HAPPENING
@@ -170,7 +170,7 @@ class Assistant(TurnBlock):
     """What the model said, with the calls it made. ``merge=False`` keeps it apart."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _role = "assistant"
     _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | ITEM | RESULT | HAPPENING
@@ -199,7 +199,7 @@ class Event(TurnBlock):
     """Something that happened in the application. Its role is the configuration's to choose."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _role = "event"
     _own = bits(TURN | EVENT)
     _forbids = ROOTED | ITEM | CALL | RESULT
@@ -225,11 +225,11 @@ class ToolResults(TurnBlock):
     """A tool turn written as ``Turn("tool", ToolResult(...), ...)``: results and nothing else."""
 
     __slots__ = ()
-    _node = nodes.Turn
+    _node = turn_nodes.Turn
     _role = "tool"
     _own = bits(TURN)
     _forbids = ROOTED | ITEM | CALL | HAPPENING | TEXT | MEDIA | SECTION
 
     def _advice(self, node: Node) -> str:
         results = "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
-        return BESIDE if isinstance(node, nodes.Tool | nodes.Output) else results
+        return BESIDE if isinstance(node, turn_nodes.Tool | turn_nodes.Output) else results

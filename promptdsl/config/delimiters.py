@@ -2,9 +2,14 @@
 
 import functools
 import re
-from typing import Literal, cast
+from typing import Literal
 
 import attrs
+
+_NAME = "[A-Za-z_][A-Za-z0-9_.-]*"
+_TAG = re.compile(rf"\s*<({_NAME})(?:\s[^<>]*)?>\s*")
+_CLOSING_TAG = re.compile(rf"\s*</({_NAME})\s*>\s*")
+_set = object.__setattr__
 
 
 @attrs.frozen(cache_hash=True)
@@ -18,36 +23,22 @@ class Delimiter:
     kind: Literal["default", "pair", "prefix", "none"]
     open: str = ""
     close: str = ""
+    tag_name: str | None = attrs.field(init=False, eq=False, repr=False)
+    """The name of the tag that ``open`` reads as, or ``None``."""
+    is_tag: bool = attrs.field(init=False, eq=False, repr=False)
+    """Whether both ends read as one tag, so that guarding its name guards the whole fence."""
+    literals: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
+    """The ends that are not tags; text inside is guarded against them as they are written."""
 
-    @property
-    def tag_name(self) -> str | None:
-        """The name of the tag that ``open`` reads as, or ``None``."""
-        return _tag_name(self.open)
-
-    @property
-    def is_tag(self) -> bool:
-        """Whether both ends read as one tag, so that guarding its name guards the whole fence."""
-        tag = _CLOSING_TAG.fullmatch(self.close)
-        return tag is not None and tag[1] == self.tag_name
-
-    @property
-    def literals(self) -> tuple[str, ...]:
-        """The ends that are not tags; text inside is guarded against them as they are written."""
+    def __attrs_post_init__(self) -> None:
+        opening, closing = _TAG.fullmatch(self.open), _CLOSING_TAG.fullmatch(self.close)
+        name = opening[1] if opening else None
+        is_tag = closing is not None and closing[1] == name
         # Without the blanks around them, as the line ends beside a text could complete one.
-        return (
-            () if self.is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
-        )
-
-
-_NAME = "[A-Za-z_][A-Za-z0-9_.-]*"
-_TAG = re.compile(rf"\s*<({_NAME})(?:\s[^<>]*)?>\s*")
-_CLOSING_TAG = re.compile(rf"\s*</({_NAME})\s*>\s*")
-
-
-@functools.lru_cache(maxsize=128)
-def _tag_name(text: str) -> str | None:
-    tag = _TAG.fullmatch(text)
-    return tag[1] if tag else None
+        literals = () if is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
+        _set(self, "tag_name", name)
+        _set(self, "is_tag", is_tag)
+        _set(self, "literals", literals)
 
 
 NO_DELIMITER = Delimiter("none")
@@ -68,11 +59,8 @@ class Delimiters:
     @property
     def all(self) -> tuple[Delimiter, ...]:
         """Every delimiter, those of events first."""
-        return (*(self.for_event(type) for type in EVENT_TYPES), self.ephemeral)
-
-    def for_event(self, type: str) -> Delimiter:
-        """Return the delimiter of a type of event block; any other type counts as text."""
-        return cast("Delimiter", getattr(self, type if type in EVENT_TYPES else "text"))
+        events = (self.user_action, self.state_change, self.system_event, self.text)
+        return (*events, self.ephemeral)
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")

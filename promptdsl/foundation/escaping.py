@@ -26,7 +26,7 @@ from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import write_deep
 from promptdsl.foundation.pattern import pattern
-from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, exact
+from promptdsl.foundation.unicode import CONTROL, NOT_CRLF
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -52,17 +52,17 @@ def body(value: str) -> str:
     characters other than tab and newline, lone surrogates, U+FFFE and U+FFFF are references by
     number. Returns the same object when nothing needs encoding.
     """
-    return _BODY.sub(reference, exact(value))
+    return _BODY.sub(reference, str.__str__(value))
 
 
 def attribute(value: str) -> str:
     """Return a value for an attribute: one line, and no quote of either kind in it."""
-    return _ONE_LINE.sub(reference, exact(value))
+    return _ONE_LINE.sub(reference, str.__str__(value))
 
 
 def field(value: str) -> str:
     """Return a value for one line of an event: newlines and tabs are references, quotes too."""
-    return _ONE_LINE.sub(reference, exact(value))
+    return _ONE_LINE.sub(reference, str.__str__(value))
 
 
 def cell(value: str) -> str:
@@ -70,17 +70,17 @@ def cell(value: str) -> str:
 
     A backslash at the end is one too, as it would escape the bar that closes the cell.
     """
-    return _CELL.sub(reference, exact(value))
+    return _CELL.sub(reference, str.__str__(value))
 
 
 def authored_cell(text: str) -> str:
     """Return an author's cell of a Markdown table on one line, every ``|`` a reference."""
-    return _AUTHORED_CELL.sub(reference, exact(text))
+    return _AUTHORED_CELL.sub(reference, str.__str__(text))
 
 
 def title(text: str) -> str:
     """Return the author's title on one line: every line end a reference, all else as written."""
-    text = exact(text)
+    text = str.__str__(text)
     return text if text.isprintable() else _TITLE.sub(reference, text)
 
 
@@ -155,7 +155,7 @@ def inline(value: str) -> str:
     them, author text that itself reads ``. # x`` is a list item and a heading.
     Returns the same object when nothing needs encoding.
     """
-    given = exact(value)
+    given = str.__str__(value)
     if _is_plain(given):
         return given
     text = _LINE.sub(_broken, "\n" + _INLINE.sub(reference, given))[1:]
@@ -208,7 +208,7 @@ def inline_line(value: str) -> str:
 
 def one_line(value: str) -> str:
     """Return a value in the middle of a line, which it cannot leave."""
-    return _MIDDLE.sub(reference, exact(value))
+    return _MIDDLE.sub(reference, str.__str__(value))
 
 
 _BREAKS = re.compile("[\r\n]")

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from promptdsl.foundation.errors import ConfigError
 from promptdsl.foundation.escaping import CHARACTERS, reference
-from promptdsl.foundation.unicode import exact, is_whole
+from promptdsl.foundation.unicode import is_whole
 
 _TAG = re.compile(r"<(?=\s*+(/?+)\s*+([A-Za-z_\u0130\u0131\u017f\u212a][\w.\-]*+))")
 _ASCII_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
@@ -30,7 +30,7 @@ def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) 
 
 def guard_folded(text: str, closing: Collection[str], opening: Collection[str]) -> str:
     """Return guarded text, like :func:`guard`, for names already folded by :func:`fold`."""
-    text = exact(text)
+    text = str.__str__(text)
     if "<" not in text:
         return text
 
@@ -46,6 +46,7 @@ def _folded(names: frozenset[str]) -> frozenset[str]:
     return frozenset(map(fold, names))
 
 
+@lru_cache(maxsize=256)
 def fold(name: str) -> str:
     """Return the name of a tag as a tolerant reader compares it."""
     return name.rstrip(".-").translate(_ASCII_TWINS).lower()

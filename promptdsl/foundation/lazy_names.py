@@ -1,6 +1,6 @@
 """Names of a package that are loaded when they are first asked for (PEP 562).
 
-It imports nothing: whoever imports promptdsl pays for this.
+It imports nothing: its cost is part of every ``import promptdsl``.
 """
 
 TYPE_CHECKING = False
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 def lazy_names(
     package: "dict[str, Any]", homes: "Mapping[str, str]"
 ) -> "tuple[Callable[[str], Any], Callable[[], list[str]]]":
-    """Return the ``__getattr__`` and the ``__dir__`` of a package, of which ``globals()`` is given.
+    """Return the ``__getattr__`` and the ``__dir__`` of a package, given its ``globals()``.
 
-    ``homes`` names by module, relative to the package, the public names it holds. A name that was
-    asked for once is a plain global from then on.
+    ``homes`` lists public names by module, relative to the package. A name is a plain global once
+    it was asked for.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

@@ -43,7 +43,7 @@ def string(value: Any, key: str) -> str:
     """Return a string; :class:`DataError` names the key of any other value."""
     if not isinstance(value, str):
         raise DataError(f"{key!r} is a string, not {kind_of(value)}")
-    return exact(value)
+    return value if type(value) is str else exact(value)
 
 
 def optional(value: Any, key: str) -> str | None:

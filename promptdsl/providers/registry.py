@@ -118,6 +118,10 @@ class Written:
 
     def tally(self, tokens: "TextTokens") -> "Tally":
         """Return the tokens of the payload; what ``tokens`` counted once of it is remembered."""
+        if self._passage is None:
+            from promptdsl.tokens.payloads import entry_tokens
+
+            return entry_tokens(self.said, tokens, self.facts)
         from promptdsl.providers.tally import tally
 
         return tally(self.said, self.facts, tokens, self._passage)

@@ -18,11 +18,9 @@ _NOTHING = Tally(0, [])
 
 
 def tally(
-    payload: Mapping[str, Any], facts: ModelFacts, tokens: TextTokens, passage: Passage | None
+    payload: Mapping[str, Any], facts: ModelFacts, tokens: TextTokens, passage: Passage
 ) -> Tally:
     """Return the tokens of a payload, of which a passage remembers what was counted before."""
-    if passage is None:
-        return entry_tokens(payload, tokens, facts)
     key = next(key for key in _ENTRIES if key in payload)
     entries, settled = payload[key], passage.settled
     # An entry with a mark is another one than it is remembered without.

@@ -13,15 +13,16 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
 from promptdsl.rendering.lazies import skip_lazies
-from promptdsl.rendering.measure import Measuring, tokens_sent
+from promptdsl.rendering.measure import Measuring, total_tokens
 from promptdsl.rendering.pipeline import before_target
 from promptdsl.rendering.request import RenderRequest, settings_of
 from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
+from promptdsl.tree.group_nodes import Lazy
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Lazy, Root
 from promptdsl.tree.rewrite import hollow
+from promptdsl.tree.turn_nodes import Root
 
 
 def fit_tree(
@@ -38,9 +39,17 @@ def fit_tree(
     config, facts = settings
     budget = request.budget or Budget()
     tokens = tokens_for(facts, budget.counter)
-    measure = Measuring(config, facts, tokens, request.roots)
+
+    def count(sent: Sent) -> int:
+        """Return the tokens of what is sent."""
+        if sent.written is not None:
+            return sent.written.tally(tokens).total
+        tree = sent.stages[-1][1]
+        return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
+
+    measuring = partial(Measuring, config, facts, tokens, request.roots)
     try:
-        return fit(tree, budget, measure, send, tokens=partial(tokens_sent, tokens, facts))
+        return fit(tree, budget, facts, measuring=measuring, send=send, tokens=count)
     except PromptError as error:
         raise error.located(budget.at or author()) from None
 
@@ -59,4 +68,4 @@ def share_budget(tree: Node, request: RenderRequest) -> None:
     try:
         request.rooms["weight"] = room_for(tree, budget, measure, read)
     except PromptError as error:
-        raise error.located(budget.at) from None
+        raise error.located(budget.at or author()) from None

@@ -9,9 +9,9 @@ from promptdsl.components.placement import check_place
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
+from promptdsl.tree.group_nodes import Fragment
 from promptdsl.tree.masks import FRAGMENT, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.nodes import Fragment
 from promptdsl.tree.rewrite import with_content
 
 

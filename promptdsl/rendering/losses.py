@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Recorded
+from promptdsl.tree.turn_nodes import Recorded
 
 
 def surrogate_loss(node: Node, number: int) -> Loss:

@@ -5,35 +5,25 @@ from typing import Any
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
-from promptdsl.messages import ReasoningBlock
-from promptdsl.messages.conversation_cache import SHORTEST
+from promptdsl.messages import ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
-from promptdsl.rendering.passes.expand import expand
+from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
-from promptdsl.rendering.sent import Sent
 from promptdsl.rendering.text.lower import Roots, lower
 from promptdsl.rendering.text.traced import lower_traced
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
+from promptdsl.tree.group_nodes import Note, Reserve
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
-    Happening,
-    Note,
-    Output,
-    Recorded,
-    Reserve,
-    Root,
-    Tool,
-)
+from promptdsl.tree.part_nodes import Happening
 from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.unwrap import dissolved_in_turn
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Root, Tool
 
 SIGNING = ("anthropic", "bedrock")
 """The providers that take back only reasoning they have signed."""
@@ -41,12 +31,6 @@ FORGETTING = ("openai", "openai_compatible")
 """The providers that take back none."""
 ALONE = ("consolidate", "narrate", "place")
 """The passes a turn runs through that is measured: none of them looks at its neighbours then."""
-
-
-def tokens_sent(tokens: Tokens, facts: ModelFacts, sent: Sent) -> int:
-    """Return the tokens of a tree as it is sent."""
-    tree = sent.stages[-1][1]
-    return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
 
 
 class Measuring:
@@ -185,7 +169,7 @@ def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int
 
 def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
     """Return the count of each message of a run; ``key`` says what is counted, and by whom."""
-    if len(run.items) < SHORTEST:
+    if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
 
     def counted(messages: Sequence[Message], before: list[int] | None) -> list[int]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
+from promptdsl.components.block import finish
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, Transformation
 from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
@@ -35,8 +37,8 @@ from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Root
 from promptdsl.tree.rewrite import is_settled
+from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -93,7 +95,8 @@ def render(
         media_roots=media_roots,
         chat_template=chat_template,
     )
-    return _rendered(root_of(tree), request, partial(_call_lazies, request))
+    root = cast("Root", finish(tree)) if isinstance(tree, Root) else root_of(tree)
+    return _rendered(root, request, partial(_call_lazies, request))
 
 
 def arender(
@@ -134,6 +137,9 @@ def arender(
         chat_template=chat_template,
     )
     facts_of(request)
+    if request.budget is not None:
+        # When the prompt is awaited, nobody of its author's is on the stack.
+        request.budget = attrs.evolve(request.budget, at=author())
     return _awaited(root_of(tree), request)
 
 
@@ -242,8 +248,10 @@ def _send(
         if request.cache is not None:
             marked = auto_marked(prompt, facts)
         written = Written(marked, facts)
-        if written.losses:
-            losses += located_losses(written.losses, tree, marked.messages, messages)
+        lost = written.losses
+        if marked is not prompt or any(loss.source is None for loss in lost):
+            lost = located_losses(lost, tree, marked.messages, messages)
+        losses += lost
     return Sent(tuple(stages), messages, losses, prompt, marked, written)
 
 

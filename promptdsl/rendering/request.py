@@ -19,7 +19,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
-from promptdsl.tree.nodes import Root
+from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.budget import Budget

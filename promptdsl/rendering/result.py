@@ -17,7 +17,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.registry import TARGETS, Written
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Root
+from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -263,6 +263,10 @@ def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]
     """Return the calls of the last assistant turn that have no result, each with its message."""
     answered: set[str] = set()
     for message in reversed(messages):
+        if message.plain is not None:
+            if message.role == "assistant":
+                return []
+            continue
         if message.role == "assistant":
             return [
                 (message, block)

@@ -10,7 +10,7 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.tree.masks import FRAGMENT, REQUEST, SECTION, TOOL, TURN
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import CacheBreakpoint, Recorded, Root
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Recorded, Root
 
 
 def root_of(tree: object) -> Root:

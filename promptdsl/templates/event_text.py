@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.templates.folders import find, registered, templates_root
-from promptdsl.templates.limits import RUN, Run
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from promptdsl.templates.environments import Events
+    from promptdsl.templates.folders import TemplateFile
 
 _SUFFIX = ".md.j2"
 _KIND = re.compile("[A-Za-z0-9_]+")
@@ -31,52 +30,56 @@ def event_text(kind: str, fields: Mapping[str, object]) -> str:
     Raises :class:`TemplateError` when there is no template of that name, a field it asks for is not
     given, or it goes wrong.
     """
-    environment = _environment()
-    folders = _folders()
-    token = RUN.set(Run(folders))
+    folders = registered()
+    own = None
+    if folders and _KIND.fullmatch(kind):
+        own = find(f"events/{kind}{_SUFFIX}", folders)
+    if own is None:
+        text = partial(_shipped(kind).render, fields)
+    else:
+        text = partial(_own_text, own, fields, folders)
     try:
-        return environment.concat(environment.started(_template(kind, folders), fields))
+        return text()
     except Exception as error:
         raise _fault(error, kind, fields) from error
+
+
+def _own_text(file: "TemplateFile", fields: Mapping[str, object], folders: tuple[str, ...]) -> str:
+    """Return the text a user's template makes of the fields, within the limits of all templates."""
+    from promptdsl.templates.environments import event_environment
+    from promptdsl.templates.limits import RUN, Run
+
+    environment = event_environment()
+    token = RUN.set(Run((*folders, str(templates_root()))))
+    try:
+        return environment.concat(environment.started(environment.compiled(file), fields))
     finally:
         RUN.reset(token)
 
 
 @cache
-def _environment() -> "Events":
-    from promptdsl.templates.environments import event_environment
+def _shipped(kind: str) -> "Template":
+    """Return the template of a kind that comes with promptdsl: it needs no limits."""
+    from jinja2 import Environment, StrictUndefined
 
-    return event_environment()
-
-
-def _folders() -> tuple[str, ...]:
-    return (*registered(), _shipped())
-
-
-@cache
-def _shipped() -> str:
-    return str(templates_root())
-
-
-def _template(kind: str, folders: tuple[str, ...]) -> "Template":
-    """Return the template of a kind of event; a folder of a user's is asked each time."""
-    if len(folders) > 1 and _KIND.fullmatch(kind):
-        file = find(f"events/{kind}{_SUFFIX}", folders[:-1])
-        if file is not None:
-            return _environment().compiled(file)
-    return _shipped_template(kind)
-
-
-@cache
-def _shipped_template(kind: str) -> "Template":
     # A name is compared with the names there are and never becomes a path.
-    found = kind in _kinds(_shipped()) and find(f"events/{kind}{_SUFFIX}", (_shipped(),))
-    if not found:
-        known = {name for folder in _folders() for name in _kinds(folder)}
-        raise TemplateError(
-            f"there is no template of {kind!r} events", fix=nearest(str(kind), known)
-        )
-    return _environment().compiled(found)
+    root = str(templates_root())
+    if kind not in _kinds(root):
+        known = {name for folder in (*registered(), root) for name in _kinds(folder)}
+        raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
+    text = Path(root, "events", f"{kind}{_SUFFIX}").read_text("utf-8")
+    environment = Environment(
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        autoescape=False,  # the fields are encoded already
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string(text)
+
+
+def _finalized(value: object) -> object:
+    return "" if value is None else value
 
 
 def _kinds(folder: str) -> list[str]:
@@ -84,10 +87,11 @@ def _kinds(folder: str) -> list[str]:
 
 
 def _fault(error: Exception, kind: str, fields: Mapping[str, object]) -> TemplateError:
-    from promptdsl.templates.environments import UndefinedName
+    from jinja2 import UndefinedError
+
     from promptdsl.templates.errors import fault
 
-    if not isinstance(error, UndefinedName):
+    if not isinstance(error, UndefinedError):
         return fault(error, fields)
     return TemplateError(
         f"the template of {kind!r} events asks for what it is not given: {error.message}",

@@ -97,11 +97,11 @@ def estimate(factors: TokenFactors) -> str:
     return f"estimate ({said})"
 
 
-def assumed(facts: ModelFacts) -> str:
+def assumed(provider: str | None, model: str | None) -> str:
     """Return the label of a count in the newest encoding, where nothing says that it is this."""
-    if facts.provider is None:
+    if provider is None:
         return f"estimate ({ESTIMATING}, without a model; up to 36% too few for some)"
-    who = f"no model of {facts.provider}" if facts.model is None else repr(facts.model)
+    who = f"no model of {provider}" if model is None else repr(model)
     return f"estimate ({ESTIMATING}, assumed for {who})"
 
 
@@ -225,13 +225,15 @@ def tokens_for(facts: ModelFacts, given: GivenCounter | None = None) -> Tokens:
         return given
     if given is not None:
         return given_tokens(given)
-    return _known_tokens(facts)
+    return _known_tokens(facts.encoding, facts.token_factors, facts.provider, facts.model)
 
 
 @lru_cache(maxsize=1024)
-def _known_tokens(facts: ModelFacts) -> Tokens:
-    if facts.encoding is not None:
-        return EncodedTokens(facts.encoding, EXACT)
-    if facts.token_factors is not None:
-        return EncodedTokens(ESTIMATING, estimate(facts.token_factors), facts.token_factors)
-    return EncodedTokens(ESTIMATING, assumed(facts))
+def _known_tokens(
+    encoding: str | None, factors: TokenFactors | None, provider: str | None, model: str | None
+) -> Tokens:
+    if encoding is not None:
+        return EncodedTokens(encoding, EXACT)
+    if factors is not None:
+        return EncodedTokens(ESTIMATING, estimate(factors), factors)
+    return EncodedTokens(ESTIMATING, assumed(provider, model))

@@ -158,7 +158,8 @@ def _system(parts: Parts, payload: Part) -> int:
 
 def _tools(payload: Part, tokens: TextTokens, facts: ModelFacts) -> int:
     paths = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
-    said = [tool for path in paths for tool in definitions(_at(payload, *path))]
+    given = filter(None, (_at(payload, *path) for path in paths))
+    said = [tool for tools in given for tool in definitions(tools)]
     if not said:
         return 0
     return tools_frame(facts) + sum(definition_tokens(tool, tokens) for tool in said)

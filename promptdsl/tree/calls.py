@@ -4,7 +4,8 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.nodes import Call, Result, ToolTurn
+from promptdsl.tree.part_nodes import Call, Result
+from promptdsl.tree.turn_nodes import ToolTurn
 
 
 def calls_of(turn: Node) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ Nothing here recurses: comparing, printing, copying and saving a tree ten thousa
 # pyright: reportPrivateUsage=false
 from collections.abc import Iterator, Mapping
 from types import CodeType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -164,17 +164,24 @@ def make(
     content: tuple[Child, ...] = (),
     *,
     mask: int = 0,
-    at: Position | Source | None = None,
+    at: "Position | Source | Node | None" = None,
     options: Options = DEFAULTS,
     **fields: Any,
 ) -> N:
-    """Return a new node of a class; a pass makes nodes so, an author by calling components."""
+    """Return a new node of a class; a pass makes nodes so, an author by calling components.
+
+    ``at`` is where it was written, or another node that was written there.
+    """
     node = object.__new__(cls)
     _set(node, "content", content)
     _set(node, "mask", mask)
-    code, offset = at if isinstance(at, tuple) else (at, -1)
-    _set(node, "code", code)
-    _set(node, "offset", offset)
+    if isinstance(at, Node):
+        _set(node, "code", at.code)
+        _set(node, "offset", at.offset)
+    else:
+        code, offset = at if isinstance(at, tuple) else (at, -1)
+        _set(node, "code", code)
+        _set(node, "offset", offset)
     _set(node, "options", options)
     if cls._unsaid:
         fields = {**cls._unsaid, **fields}
@@ -294,3 +301,22 @@ def _thawed(records: list[tuple[Any, ...]]) -> Node:
         content = tuple(made.pop() if child is None else child for child in children)
         made.append(make(cls, content, mask=mask & ~BUSY, at=at, options=options, **fields))
     return made.pop()
+
+
+def found_in(*data: object) -> list[Node]:
+    """Return the nodes that stand in plain data, however deep, where none should."""
+    found: list[Node] = []
+    waiting: list[object] = [*data]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Node):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            waiting += cast("Mapping[object, object]", one).values()
+        elif isinstance(one, list | tuple):
+            waiting += cast("list[object]", one)
+    return found

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
-from promptdsl.tree.nodes import Recorded
 from promptdsl.tree.rewrite import copied
+from promptdsl.tree.turn_nodes import Recorded
 
 T = TypeVar("T")
 _set = object.__setattr__

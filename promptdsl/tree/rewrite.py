@@ -5,6 +5,7 @@ from operator import is_
 from typing import Any
 
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.tree.group_nodes import FirstFit, Fragment, Lazy, Limit, Note, Reserve
 from promptdsl.tree.masks import (
     DEEP,
     FRAGMENT,
@@ -18,22 +19,8 @@ from promptdsl.tree.masks import (
     TEXT,
 )
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
-from promptdsl.tree.nodes import (
-    Call,
-    FirstFit,
-    Fragment,
-    Happening,
-    Lazy,
-    Limit,
-    Media,
-    Note,
-    Reasoning,
-    Reserve,
-    Result,
-    Table,
-    Template,
-    ToolTurn,
-)
+from promptdsl.tree.part_nodes import Call, Happening, Media, Reasoning, Result, Table, Template
+from promptdsl.tree.turn_nodes import ToolTurn
 
 _set = object.__setattr__
 
@@ -61,7 +48,7 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     return copy  # type: ignore[no-any-return]
 
 
-def covering(content: tuple[Child, ...]) -> int:
+def covering(content: Iterable[Child]) -> int:
     """Return the deep bits of what stands in a content."""
     mask = 0
     for child in content:
@@ -212,13 +199,15 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
     )
 
 
-def hollow(root: Node) -> Iterator[Node]:
-    """Yield the nodes of a tree that may hold something written late, chosen or left free."""
+def hollow(root: Node) -> list[Node]:
+    """Return the nodes of a tree that may hold something written late, chosen or left free."""
+    found: list[Node] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        yield node
+        found.append(node)
         waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+    return found
 
 
 def is_settled(root: Node) -> bool:

@@ -44,8 +44,7 @@ from promptdsl import (
 )
 from tests.components.failing import Write, failed, refusal
 from tests.errors import lines_of, raised
-from tests.internals import nodes_module as nodes
-from tests.internals import walk
+from tests.internals import VolatileNode, walk
 from tests.renders import losses_of, only_text, said
 
 XML: Any = {"format": "xml"}
@@ -360,7 +359,7 @@ def test_volatile() -> None:
 def test_the_label_of_a_volatile_value() -> None:
     """The tree knows what a volatile value is."""
     tree = System("a ", Volatile(3, "clock"))
-    assert ["clock"] == [node.label for node, _ in walk(tree) if isinstance(node, nodes.Volatile)]
+    assert ["clock"] == [node.label for node, _ in walk(tree) if isinstance(node, VolatileNode)]
 
 
 # What an author vouches for.

@@ -34,7 +34,7 @@ from promptdsl import (
 )
 from tests.any_data import Liar, anything, blocks, deep_list, extras, json_values, texts
 from tests.internals import EMPTY, contents
-from tests.internals import json_plain as frozen_json
+from tests.internals import plain_data as frozen_json
 from tests.searching import outcomes
 
 BLOCKS: list[Block] = [

@@ -124,7 +124,7 @@ def test_what_the_masks_of_turns_tell() -> None:
         "turn system media marks",
         "turn request",
         "turn event media",
-        "recorded results",
+        "recorded",
         "turn request media",
         "recorded calls results instructions",
         "recorded calls results instructions",

@@ -34,7 +34,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.tokens import Count
-from tests.internals import nodes_module as nodes
+from tests.internals import Recorded as RecordedNode
 from tests.internals import payload_tokens, tokens_for
 from tests.reports.prompts import (
     PROVIDERS,
@@ -316,7 +316,7 @@ def test_what_a_history_lost_stands_in_it() -> None:
     )
     parts = render(prompt, provider="openai", budget=150, counter=words).tokens.parts
     held = [part for part in parts if part.what == "history"]
-    first, second = (node.source for node in prompt.content if isinstance(node, nodes.Recorded))
+    first, second = (node.source for node in prompt.content if isinstance(node, RecordedNode))
     assert [
         (0, second, False),
         (1, second, True),

@@ -7,9 +7,11 @@ from typing import Any
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.tree.group_nodes import Lazy
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
-from promptdsl.tree.nodes import Lazy, Recorded, Request, Turn, Volatile, among_turns
+from promptdsl.tree.part_nodes import Volatile
+from promptdsl.tree.turn_nodes import Recorded, Request, Turn, among_turns
 
 
 def check_bound(root: Node, config: Resolved, model: str | None) -> None:

@@ -8,9 +8,10 @@ from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.nodes import Consolidated, Media, Recorded, Turn, Verbatim
+from promptdsl.tree.part_nodes import Media, Verbatim
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import covering, unique_ids, with_content
+from promptdsl.tree.turn_nodes import Consolidated, Recorded, Turn
 
 
 def consolidate(root: Node) -> Node:
@@ -64,7 +65,7 @@ def _consolidated(parts: list[Node], root: Node) -> Node:
         Consolidated,
         tuple(parts),
         mask=bits(TURN | SYSTEM, covering(tuple(parts))),
-        at=parts[0].at,
+        at=parts[0],
         role="system",
         kind="written",
     )
@@ -83,14 +84,12 @@ def _turn(message: Any, node: Recorded) -> Node:
     content = tuple(_item(block, node) for block in message.content)
     mask = bits(TURN | SYSTEM, covering(content))
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
-    return make(
-        Turn, content, mask=mask, at=node.at, options=options, role="system", kind="recorded"
-    )
+    return make(Turn, content, mask=mask, at=node, options=options, role="system", kind="recorded")
 
 
 def _item(block: Any, node: Recorded) -> Node:
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=False)
     if not isinstance(block, TextBlock):
-        return make(Media, mask=bits(MEDIA), at=node.at, block=block)
-    return make(Verbatim, mask=bits(TEXT), at=node.at, text=block.text, cache=block.cache, said=())
+        return make(Media, mask=bits(MEDIA), at=node, block=block)
+    return make(Verbatim, mask=TEXT, at=node, text=block.text, cache=block.cache, said=())

@@ -12,8 +12,8 @@ from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.rendering.text.page import longer, marked
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, mark_of
-from promptdsl.tree.nodes import CacheBreakpoint, Output, Recorded, Root, Tool
 from promptdsl.tree.rewrite import replace, says_something, with_content
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Root, Tool
 
 _EQUIPMENT = frozenset({Tool, Output, CacheBreakpoint})
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import ContentError
+from promptdsl.tree.group_nodes import Fragment, Lazy, Limit
 from promptdsl.tree.masks import HOLLOW, NAMED
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Fragment, Lazy, Limit
 from promptdsl.tree.rewrite import rewrite, unique_ids
 
 WITHIN = HOLLOW

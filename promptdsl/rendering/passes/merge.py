@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from promptdsl.messages.conversation_cache import SHORTEST
+from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION, FLEETING
-from promptdsl.tree.masks import RECORDED, SHIFT, TURN, bits
+from promptdsl.tree.masks import RECORDED, SHIFT, TURN
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.nodes import Merged, Recorded, Turn
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.turn_nodes import Merged, Recorded, Turn
 
 
 def merge(root: Node, *, enabled: bool) -> Node:
@@ -52,7 +52,7 @@ def _has_neighbours(root: Node) -> bool:
 
 def _is_apart(run: Any) -> bool:
     """Return whether no two neighbours in a run are of one role, tool results apart."""
-    if len(run.items) < SHORTEST:
+    if len(run.items) < conversation_cache.SHORTEST:
         return _apart(run.items) == len(run.items)
     count = first_of(run) + len(run.items)
     return remember(run, _apart, _apart) >= count or _apart(run.items) == len(run.items)
@@ -92,7 +92,7 @@ def _units(root: Node) -> Iterator[_Unit]:
 
 def _is_known_apart(run: Recorded) -> bool:
     """Return whether only the ends of a long run can merge."""
-    return len(run.items) >= SHORTEST and _is_apart(run)
+    return len(run.items) >= conversation_cache.SHORTEST and _is_apart(run)
 
 
 def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
@@ -126,8 +126,9 @@ def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
 
 
 def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
-    node, first = run[0]
-    return cut(node, first, run[-1][1] + 1)
+    (node, first), last = run[0], run[-1][1]
+    whole = first == 0 and last == len(node.items) - 1
+    return node if whole else cut(node, first, last + 1)
 
 
 def _merged(turns: list[Any]) -> Merged:
@@ -138,8 +139,8 @@ def _merged(turns: list[Any]) -> Merged:
     return make(
         Merged,
         tuple(turns),
-        mask=bits(TURN, covering(tuple(turns))),
-        at=first.at,
+        mask=TURN | covering(turns),
+        at=first,
         role=role,
         kind=kind,
     )

@@ -13,8 +13,9 @@ from promptdsl.rendering.text.data import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.nodes import Fence, Happening, Turn, Verbatim
+from promptdsl.tree.part_nodes import Fence, Happening, Verbatim
 from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.turn_nodes import Turn
 
 Narrator = Callable[[str, Mapping[str, Any]], str]
 """Returns the text of an event: its type, and its fields, encoded, one line each."""
@@ -44,24 +45,27 @@ def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
     return make(
         Turn,
         tuple(content),
-        mask=bits(TURN | EVENT, covering(tuple(content))),
-        at=turn.at,
+        mask=_EVENT_TURN | covering(content),
+        at=turn,
         options=turn.options,
         role=config.event_role,
         kind="event",
     )
 
 
+_EVENT_TURN = bits(TURN | EVENT)
+
+
 def _fence_texts(content: list[Child], texts: list[Child], config: Resolved, turn: Node) -> None:
     """Move what an author wrote in the event beside its blocks into a fence of its own."""
     if texts:
-        content.append(fence(config.delimiters.for_event("text"), tuple(texts), at=turn.at))
+        content.append(fence(config.delimiters.text, tuple(texts), at=turn))
         texts.clear()
 
 
 def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence:
     block = node.block
-    delimiter = config.delimiters.for_event(block.type)
+    delimiter = getattr(config.delimiters, block.type)
     attributes = f' type="{block.type}"'
     text = None
     if config.format_block is not None:
@@ -71,8 +75,8 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
         encode = field if delimiter.close else inline_line
         text = event_text(block.type, fields(block, encode, node.trusted))
         raw = tuple(_values(block))
-        said = make(Verbatim, mask=bits(TEXT), at=node.at, text=text, cache=None, said=raw)
-    return fence(delimiter, (said,), attributes=attributes, at=node.at)
+        said = make(Verbatim, mask=TEXT, at=node, text=text, cache=None, said=raw)
+    return fence(delimiter, (said,), attributes=attributes, at=node)
 
 
 def _values(block: EventBlock) -> Iterator[str]:

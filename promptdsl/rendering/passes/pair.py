@@ -7,16 +7,16 @@ from typing import Any, Literal, NamedTuple
 import attrs
 
 from promptdsl.foundation.errors import PairingError
-from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.conversation_cache import SHORTEST
+from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.nodes import Call, Recorded, Result, ToolTurn, Turn
+from promptdsl.tree.part_nodes import Call, Result
 from promptdsl.tree.recorded import cut, first_of, recording, remember
 from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
+from promptdsl.tree.turn_nodes import Recorded, ToolTurn, Turn
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
@@ -82,7 +82,7 @@ def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
 
 def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
     """Move past a recording; what was found of its beginning the last time is not looked at."""
-    if waiting or len(node.items) < SHORTEST:
+    if waiting or len(node.items) < conversation_cache.SHORTEST:
         return _scan_from(node, 0, waiting)
     start, whole = first_of(node), recording(node).items
     end = start + len(node.items)

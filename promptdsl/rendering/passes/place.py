@@ -12,6 +12,7 @@ from promptdsl.rendering.text.format import fence
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import (
     CALL,
+    DEEP,
     DEVELOPER,
     EVENT,
     REQUEST,
@@ -23,9 +24,10 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.nodes import Recorded, Request, Turn, Verbatim
+from promptdsl.tree.part_nodes import Verbatim
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import says_something, with_content
+from promptdsl.tree.turn_nodes import Recorded, Request, Turn
 
 
 def place(root: Node, *, config: Resolved) -> Node:
@@ -79,25 +81,28 @@ def _turn(request: Request, config: Resolved) -> Turn:
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
-        heading = make(Verbatim, mask=bits(TEXT), at=request.at, text=title, cache=None, said=())
+        heading = make(Verbatim, mask=TEXT, at=request, text=title, cache=None, said=())
         content = (heading, *content)
     fenced = fence(
         delimiter,
         content,
         attributes=attributes,
-        at=request.at,
+        at=request,
         values=request.grounding,
         said=tuple(value for _, value in shown if value),
     )
     return make(
         Turn,
         (fenced,),
-        mask=bits(TURN | REQUEST, request.mask),
-        at=request.at,
+        mask=_REQUEST_TURN | request.mask & DEEP,
+        at=request,
         options=request.options,
         role=config.ephemeral_role,
         kind="request",
     )
+
+
+_REQUEST_TURN = bits(TURN | REQUEST)
 
 
 def _before_user(conversation: list[Node], entries: list[Turn]) -> list[Node]:

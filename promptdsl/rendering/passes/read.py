@@ -15,11 +15,13 @@ from promptdsl.messages import (
     TextBlock,
     UnknownBlock,
     UserActionBlock,
+    conversation_cache,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
+from promptdsl.tree.group_nodes import Conversation
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
@@ -37,18 +39,9 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.nodes import (
-    Conversation,
-    Happening,
-    Media,
-    Recorded,
-    Request,
-    Template,
-    Text,
-    Turn,
-    Value,
-)
+from promptdsl.tree.part_nodes import Happening, Media, Template, Text, Value
 from promptdsl.tree.rewrite import covering, rewrite, with_content
+from promptdsl.tree.turn_nodes import Recorded, Request, Turn
 
 FENCED = ("event", "ephemeral")
 """Roles whose text is a value: it is encoded later, as it came."""
@@ -92,8 +85,8 @@ def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle)
     """Return what a History stands for: runs of messages, its events and request-only turns."""
     empty = make(
         Conversation,
-        mask=bits(FRAGMENT) | HOLLOW,
-        at=node.at,
+        mask=FRAGMENT | HOLLOW,
+        at=node,
         keep=node.keep,
         step=node.step,
         priority=node.priority,
@@ -107,11 +100,11 @@ def _text_of(node: Template, pieces: Pieces) -> Node | None:
     except PromptError as error:
         raise error.located(node.source) from None
     parts = tuple(piece if isinstance(piece, str) else _inserted(piece, node.at) for piece in made)
-    return make(Text, parts, mask=bits(TEXT), at=node.at) if parts else None
+    return make(Text, parts, mask=TEXT, at=node) if parts else None
 
 
 def _inserted(piece: tuple[str, str | None], at: Any) -> Value:
-    return make(Value, mask=bits(TEXT), at=at, text=piece[0], label=piece[1])
+    return make(Value, mask=TEXT, at=at, text=piece[0], label=piece[1])
 
 
 def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
@@ -119,9 +112,9 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
     try:
         if node.form != "messages":
             return _parts(node, readers[node.form](node.items), settle, fresh=True)
-        whole = recording_of(node.items)
+        whole = recording_of(node.items) if len(node.items) >= conversation_cache.SHORTEST else None
         if whole is not None:
-            return [_run(node, whole)]
+            return _whole_run(node, whole)
         return _parts(node, node.items, settle, known=getattr(node, "known", None))
     except PromptError as error:
         raise error.located(node.source) from None
@@ -162,11 +155,11 @@ def _parts(
             parts += _run_before(node, run, index, hollow=hollow, known=known)
             parts.append(_turn(message, node))
             run, hollow, known, same = [], False, None, False
-    if not same:
+    if not same or (known is None and len(given) < conversation_cache.SHORTEST):
         return [*parts, *_run_before(node, run, len(given), hollow=hollow, known=known)]
     found = _joined(known, tuple(given), run, hollow=hollow)
     found.leading, found.hollow = leading, hollow
-    return [_run(node, found.kept(known))] if found.items else []
+    return _whole_run(node, found.kept(known))
 
 
 def _joined(
@@ -189,25 +182,29 @@ def _run_before(
     It is hollow when something in it has to become text yet.
     """
     if known is not None:
-        return [_run(node, _joined(known, (), run, hollow=hollow), alone=False)]
-    found = Recording((), tuple(run), mask_of(run) | (HOLLOW if hollow else 0))
-    return [_run(node, found, stop - len(run), alone=False)] if run else []
+        joined = _joined(known, (), run, hollow=hollow)
+        return [_run(node, joined.items, joined.mask)]
+    mask = mask_of(run) | (HOLLOW if hollow else 0)
+    return [_run(node, tuple(run), mask, stop - len(run))] if run else []
 
 
-def _run(node: Recorded, known: Recording, start: int = 0, *, alone: bool = True) -> Recorded:
-    """Return a run; one that is all of its history brings what is known of that."""
-    made = make(
+def _whole_run(node: Recorded, known: Recording) -> list[Node]:
+    """Return the run that is all of a recording, with what is known of it."""
+    run = _run(node, known.items, known.mask)
+    object.__setattr__(run, "known", known)
+    return [run] if known.items else []
+
+
+def _run(node: Recorded, items: tuple[Message, ...], mask: int, start: int = 0) -> Recorded:
+    return make(
         Recorded,
-        at=node.at,
-        mask=known.mask,
+        at=node,
+        mask=mask,
         options=node.options,
-        items=known.items,
+        items=items,
         form="messages",
         start=start,
     )
-    if alone:
-        object.__setattr__(made, "known", known)
-    return made
 
 
 def _message(item: object, index: int) -> Message:
@@ -235,10 +232,14 @@ def mask_of(messages: list[Message]) -> int:
     """
     surface = 0
     for message in messages:
-        surface |= _ROLE_BITS[message.role]
-    return bits(RECORDED, surface << SHIFT)
+        if message.plain is None or message.role not in _SPEAKERS:
+            surface |= _ROLE_BITS[message.role]
+    return _RECORDED | surface << SHIFT
 
 
+_RECORDED = bits(RECORDED)
+_SPEAKERS = ("user", "assistant")
+"""Who says nothing but text in a message that is plain."""
 _ROLE_BITS = {
     "assistant": CALL,
     "tool": RESULT,
@@ -255,14 +256,12 @@ def _turn(message: Message, node: Recorded) -> Node:
     below = covering(content)
     if message.role == "event":
         mask = bits(TURN | EVENT, below)
-        return make(
-            Turn, content, mask=mask, at=node.at, options=options, role="event", kind="event"
-        )
+        return make(Turn, content, mask=mask, at=node, options=options, role="event", kind="event")
     return make(
         Request,
         content,
         mask=bits(REQUEST, below),
-        at=node.at,
+        at=node,
         options=options,
         type=None,
         title=None,
@@ -274,13 +273,13 @@ def _turn(message: Message, node: Recorded) -> Node:
 
 def _node(block: Block, node: Recorded) -> Node:
     if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
-        return make(Happening, mask=bits(HAPPENING), at=node.at, block=block, trusted=frozenset())
+        return make(Happening, mask=bits(HAPPENING), at=node, block=block, trusted=frozenset())
     if isinstance(block, TextBlock):
-        return make(Value, mask=bits(TEXT), at=node.at, text=block.text, label=None)
+        return make(Value, mask=TEXT, at=node, text=block.text, label=None)
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
-        return make(Media, mask=bits(MEDIA), at=node.at, block=block)
+        return make(Media, mask=bits(MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
         f"a recorded event or ephemeral message cannot hold a {kind!r} block",

@@ -1,8 +1,8 @@
 """Select: leave out what is for another audience."""
 
+from promptdsl.tree.group_nodes import Note
 from promptdsl.tree.masks import AUDIENCE
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Note
 from promptdsl.tree.rewrite import rewrite
 
 WITHIN = AUDIENCE

@@ -1,7 +1,7 @@
-"""Requests: two payloads as what a provider's cache sees of them, and what they begin with alike.
+"""Payloads in the order in which a provider's cache sees them, and the beginning that two share.
 
 Tools come first, then the form of the answer, the system text, and what was said. Cache marks are
-nothing: two texts with a mark between them are the one text they would be without it.
+left out: two texts with a mark between them are the one text they would be without it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ Payload: TypeAlias = Mapping[str, Any]
 
 MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 NEAR = 64
-"""How many characters before the end of what two texts have in common a token may begin."""
+"""A token at the end of a common text may begin so many characters before that end."""
 GAP = "\n\n"
-"""What stands between two parts of a text that a mark divides."""
+"""The gap between two parts of a text that a mark divides."""
 
 _SAID = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
 _TEXTS = (None, "text", "input_text", "output_text")
@@ -31,7 +31,7 @@ _CHOOSING = ("anthropic", "bedrock")
 
 
 @attrs.frozen
-class Request:
+class CacheOrder:
     """A payload in the order in which a cache sees it; ``prompt`` is the text of a template."""
 
     tools: Sequence[Any]
@@ -43,9 +43,9 @@ class Request:
 
 
 class Shared(NamedTuple):
-    """What two requests begin with alike, as a payload, and where they part: ``""`` nowhere.
+    """The beginning that two requests share, as a payload, and the place where they part.
 
-    ``is_whole`` is whether that is all of the first one.
+    The place is ``""`` for the same requests; ``is_whole`` is whether all of the first is shared.
     """
 
     payload: Payload
@@ -53,7 +53,7 @@ class Shared(NamedTuple):
     is_whole: bool
 
 
-def request(payload: Payload, facts: ModelFacts) -> Request:
+def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     """Return a payload of any provider in the order in which a cache sees it."""
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = {k: v for k, v in _mapping(payload.get("config")).items() if k not in _ELSEWHERE}
@@ -62,7 +62,7 @@ def request(payload: Payload, facts: ModelFacts) -> Request:
     choices = [payload.get("tool_choice"), _at(payload, "toolConfig", "toolChoice")]
     said = (payload.get(key) for key in ("messages", "input", "contents"))
     prompt = payload.get("prompt")
-    return Request(
+    return CacheOrder(
         [tool for found in tools for tool in definitions(found)],
         {**rest, "config": config} if config else rest,
         [part for found in system for part in _items(found)],
@@ -99,13 +99,13 @@ def _at(value: Any, *keys: str) -> Any:
 
 
 def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return how many tokens two requests share: what a reply begins with is none of them."""
+    """Return the tokens that two requests share, without those that begin a reply."""
     framed = 0 if "prompt" in shared.payload else REPLY
     return entry_tokens(shared.payload, tokens, facts).total - framed
 
 
-def shared_by(one: Request, two: Request) -> Shared:
-    """Return what two requests begin with alike."""
+def shared_by(one: CacheOrder, two: CacheOrder) -> Shared:
+    """Return the beginning that two requests share."""
     if one.prompt is not None and two.prompt is not None:
         return _templated(one, two)
     count = _alike(one.tools, two.tools)
@@ -137,8 +137,8 @@ def _said(one: Sequence[Any], two: Sequence[Any], found: dict[str, Any]) -> Shar
     return Shared(found, f"messages[{count}]", is_whole=whole)
 
 
-def _templated(one: Request, two: Request) -> Shared:
-    """Return what two texts that templates made begin with alike, and what is attached there."""
+def _templated(one: CacheOrder, two: CacheOrder) -> Shared:
+    """Return the beginning that the texts of two templates share, with the attachments in it."""
     before, after = one.prompt or "", two.prompt or ""
     length, count = common(before, after), _alike(one.entries, two.entries)
     found = {"prompt": after[: certain(before, after, length)], "messages": two.entries[:count]}
@@ -153,11 +153,11 @@ def _alike(one: Sequence[Any], two: Sequence[Any]) -> int:
     return next((n for n, (a, b) in pairs if a != b and _entry_key(a) != _entry_key(b)), least)
 
 
-# What was said.
+# Messages.
 
 
 class Piece(NamedTuple):
-    """A part of what is said under a key, or several that are one text: their values."""
+    """A part under a key of a message, or several parts that are one text."""
 
     key: str
     text: str | None
@@ -166,7 +166,10 @@ class Piece(NamedTuple):
 
 
 class _Common(NamedTuple):
-    """What two lists of pieces begin with alike, as parts; are they the same, or the first all."""
+    """The beginning that two lists of pieces share, as parts.
+
+    ``is_same`` is whether that is all of both, ``is_whole`` whether all of the first.
+    """
 
     parts: list[Any]
     is_same: bool
@@ -189,9 +192,9 @@ def _entry_pieces(entry: Payload) -> list[Piece]:
 
 
 def _begun(one: Any, two: Any) -> tuple[Any, bool]:
-    """Return what the second of two entries begins with like the first, and if that is all of it.
+    """Return the beginning of the second entry that the first has, too, and if that is all of it.
 
-    ``None`` where another speaks.
+    ``None`` for entries of two speakers.
     """
     entries = _mapping(one), _mapping(two)
     headers = [_header(entry) for entry in entries]
@@ -205,7 +208,9 @@ def _common_parts(one: list[Piece], two: list[Piece]) -> _Common:
     pairs = enumerate(zip(one, two, strict=False))
     least = min(len(one), len(two))
     count = next((n for n, (a, b) in pairs if _piece_key(a) != _piece_key(b)), least)
-    kept = [value for piece in two[:count] for value in _values(piece)]
+    kept: list[Any] = []
+    for piece in two[:count]:
+        kept += [piece.value] if piece.text is None else piece.parts
     ended = count == len(one)
     if not ended and count < len(two):
         first, second = one[count], two[count]
@@ -217,7 +222,7 @@ def _common_parts(one: list[Piece], two: list[Piece]) -> _Common:
 
 
 def _pieces(key: str, items: Sequence[Any]) -> list[Piece]:
-    """Return the parts of a content, neighbouring texts as one, without what is only a mark."""
+    """Return the parts of a content, neighbouring texts as one, without bare marks."""
     found: list[Piece] = []
     texts: list[str] = []
     for item in items:
@@ -231,12 +236,8 @@ def _pieces(key: str, items: Sequence[Any]) -> list[Piece]:
 
 
 def _joined(key: str, texts: list[str]) -> list[Piece]:
-    """Return texts that stand beside each other as the one piece they are, if there are any."""
+    """Return neighbouring texts as one piece, if there are any."""
     return [Piece(key, GAP.join(texts), None, (*texts,))] if texts else []
-
-
-def _values(piece: Piece) -> list[Any]:
-    return [piece.value] if piece.text is None else [*piece.parts]
 
 
 def _cut(piece: Piece, length: int) -> Iterator[str]:
@@ -267,7 +268,7 @@ def _piece_key(piece: Piece) -> Any:
 
 
 def _key(value: Any) -> tuple[str, tuple[str | bytes, ...]]:
-    """Return what a value is compared by: its JSON without marks, and the bytes in it."""
+    """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
     bare = pruned(value, MARKS)
     return compact(bare.value), tuple(bare.held)
 
@@ -288,15 +289,14 @@ def common(one: str, two: str) -> int:
 
 
 def certain(one: str, two: str, length: int) -> int:
-    """Return how much of what two texts have in common is the same tokens in both of them.
+    """Return the length of the common beginning that is the same tokens in both texts.
 
     A token at its end may go on in another way in each; where none surely ends near, all of it is.
     """
-    if all(len(text) == length or _ends_token(text, length) for text in (one, two)):
+    if all(
+        length in (0, len(text)) or last_cut(text, length - 1, length) == length
+        for text in (one, two)
+    ):
         return length
     start = max(length - NEAR, 0)
     return last_cut(two, start, length - 1) or (length if start else 0)
-
-
-def _ends_token(text: str, length: int) -> bool:
-    return not length or last_cut(text, length - 1, length) == length

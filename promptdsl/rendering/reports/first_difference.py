@@ -1,4 +1,4 @@
-"""Differences: the first node in which two prompts differ, as an author wrote it."""
+"""The first difference: the node in which two prompts differ first, as an author wrote it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, takewhile
@@ -12,8 +12,14 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP, common
+from promptdsl.rendering.reports.message_parts import (
+    Key,
+    MessagePart,
+    MessageParts,
+    TextPiece,
+    unmarked,
+)
 from promptdsl.rendering.reports.outcome import Outcome, on_one_line
-from promptdsl.rendering.reports.places import Key, Leaf, Place, Spoken, unmarked
 
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 
@@ -23,8 +29,8 @@ class Difference:
     """Where two prompts differ first.
 
     ``how`` says what was done to it: ``changed``, ``added``, ``removed``, ``moved``, or
-    ``appended`` behind all there was. ``source`` is the line that wrote it, of what was removed the
-    line it had.
+    ``appended`` after all there was. ``source`` is the line that wrote it; a part that was removed
+    has the line of the first prompt.
     """
 
     how: How
@@ -45,15 +51,11 @@ def first_difference(before: Outcome, after: Outcome) -> Difference | None:
     if found is not None:
         return found
     if one.output != two.output:
-        how, said = _told(one.output, two.output)
-        return Difference(how, "form of the answer", said.name, said.source)
+        output: Any = one.output if two.output is None else two.output
+        how: How = "added" if one.output is None else "changed"
+        how = "removed" if two.output is None else how
+        return Difference(how, "form of the answer", output.name, output.source)
     return _messages(before, after, named=False) or _messages(before, after, named=True)
-
-
-def _told(one: Any, two: Any) -> tuple[How, Any]:
-    if two is None:
-        return "removed", one
-    return ("added" if one is None else "changed"), two
 
 
 def _tools(one: Sequence[ToolDefinition], two: Sequence[ToolDefinition]) -> Difference | None:
@@ -81,7 +83,7 @@ class _Found(NamedTuple):
 def _first(
     one: Sequence[Any], two: Sequence[Any], is_same: Callable[[Any, Any], bool]
 ) -> _Found | None:
-    """Return where two lists differ first, and what was done there."""
+    """Return where two lists differ first, and how."""
     least = min(len(one), len(two))
     place = next((n for n in range(least) if not is_same(one[n], two[n])), least)
     if place == len(one):
@@ -98,76 +100,73 @@ def _first(
 
 def _messages(before: Outcome, after: Outcome, *, named: bool) -> Difference | None:
     def is_same(one: Message, two: Message) -> bool:
-        return _said(one) == _said(two) and (not named or one.name == two.name)
+        return _unmarked_content(one) == _unmarked_content(two) and (
+            not named or one.name == two.name
+        )
 
     found = _first(before.sent.messages, after.sent.messages, is_same)
     if found is None:
         return None
     how, number = found
     if how == "added" and before.sent.messages[number].kind in FLEETING:
-        # It stands behind all that was added, so it is not where a cache has it.
-        return Difference("moved", *Spoken.of(before, number).place)
+        # It comes after all that was added, so it is not where a cache has it.
+        return Difference("moved", *MessageParts.of(before, number).whole)
     if how != "changed":
-        return Difference(how, *Spoken.of(before if how == "removed" else after, number).place)
-    old, new = Spoken.of(before, number), Spoken.of(after, number)
+        side = before if how == "removed" else after
+        return Difference(how, *MessageParts.of(side, number).whole)
+    old, new = MessageParts.of(before, number), MessageParts.of(after, number)
     if old.message.role == new.message.role:
         return _inside(old, new)
     if old.message.role == "system":
-        return Difference("removed", *old.place)
-    return Difference("added" if new.message.role == "system" else how, *new.place)
+        return Difference("removed", *old.whole)
+    return Difference("added" if new.message.role == "system" else how, *new.whole)
 
 
-def _said(message: Message) -> tuple[Any, ...]:
-    """Return what a message says, without marks: two texts with one between them are one."""
+def _unmarked_content(message: Message) -> tuple[Any, ...]:
+    """Return role and content without marks: two texts with a mark between them are one."""
     if message.plain is not None:
         return message.role, message.plain
-    said: list[Any] = []
+    content: list[Any] = []
     for is_text, blocks in groupby(message.content, lambda block: isinstance(block, TextBlock)):
         if is_text:
-            said.append(GAP.join(getattr(block, "text", "") for block in blocks))
+            content.append(GAP.join(getattr(block, "text", "") for block in blocks))
         else:
-            said += map(unmarked, blocks)
-    return (message.role, *said)
+            content += map(unmarked, blocks)
+    return (message.role, *content)
 
 
-def _inside(before: Spoken, after: Spoken) -> Difference:
-    """Return where two messages of one role differ first, that stand in the same place."""
-    sides = [*before.leaves()], [*after.leaves()]
-    length = common(*["".join([leaf.text for leaf in leaves]) for leaves in sides])
-    old, new = (_behind(leaves, length) for leaves in sides)
-    olds = before.chain(old) if old else []
-    news = after.chain(new) if new else []
-    if olds and news:
-        return _between(olds, news, before.known(), after.known())
-    if olds:
-        return Difference("removed", *_outermost(olds, after.known()))
-    return Difference("added", *_outermost(news or [after.place], before.known()))
-
-
-def _between(
-    olds: Sequence[Place], news: Sequence[Place], before: set[Key], after: set[Key]
-) -> Difference:
-    """Return what was done where another part stands than before; the parts around them behind."""
-    old, new = olds[0], news[0]
-    was_there, is_there = new.key in before, old.key in after
-    if old.key == new.key or was_there == is_there:
-        moved = was_there and old.key != new.key
-        return Difference("moved" if moved else "changed", *new)
+def _inside(before: MessageParts, after: MessageParts) -> Difference:
+    """Return where two messages of one role and one place differ first."""
+    sides = [*before.pieces()], [*after.pieces()]
+    length = common(*["".join([piece.text for piece in pieces]) for pieces in sides])
+    old, new = (_piece_at(length, pieces) for pieces in sides)
+    olds = before.around(old) if old else []
+    news = after.around(new) if new else []
+    old_keys, new_keys = before.keys(), after.keys()
+    if not olds:
+        return Difference("added", *_outermost(news or [after.whole], old_keys))
+    if not news:
+        return Difference("removed", *_outermost(olds, new_keys))
+    # Another part comes next than before.
+    was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
+    if olds[0].key == news[0].key or was_there == is_there:
+        moved = was_there and olds[0].key != news[0].key
+        return Difference("moved" if moved else "changed", *news[0])
     if was_there:
-        return Difference("removed", *_outermost(olds, after))
-    return Difference("added", *_outermost(news, before))
+        return Difference("removed", *_outermost(olds, new_keys))
+    return Difference("added", *_outermost(news, old_keys))
 
 
-def _outermost(chain: Sequence[Place], known: set[Key]) -> Place:
+def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
     """Return the largest part around a piece that the other prompt does not have."""
-    unknown = [*takewhile(lambda place: place.key not in known, chain)]
-    return unknown[-1] if unknown else chain[0]
+    unknown = [*takewhile(lambda part: part.key not in keys, around)]
+    return unknown[-1] if unknown else around[0]
 
 
-def _behind(leaves: Iterable[Leaf], length: int) -> Leaf | None:
-    """Return the piece that holds the character behind so many, ``None`` at the end."""
-    for leaf in leaves:
-        length -= len(leaf.text)
+def _piece_at(length: int, pieces: Iterable[TextPiece]) -> TextPiece | None:
+    """Return the piece that holds the character after so many, ``None`` at the end."""
+    for piece in pieces:
+        length -= len(piece.text)
         if length < 0:
-            return leaf
+            return piece
     return None

@@ -16,7 +16,7 @@ from promptdsl.rendering.measure import message_counts, total_tokens
 from promptdsl.rendering.pipeline import FORMATS
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
-from promptdsl.tree.nodes import Root
+from promptdsl.tree.turn_nodes import Root
 
 
 @attrs.frozen(eq=False)
@@ -48,7 +48,7 @@ class Outcome:
         return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
 
     def total(self) -> int:
-        """Return the tokens of what is sent; of a long conversation only what is new is counted."""
+        """Return the tokens that are sent; of a long conversation only new messages are counted."""
         written = self.written_payload
         return total_tokens(self.sent, written, self.tree, tokens=self.tokens, facts=self.facts)
 

@@ -7,37 +7,41 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
-from promptdsl.tree.node import Node, label, mark_of
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
-    Call,
+from promptdsl.tree.group_nodes import (
     Component,
     Conversation,
-    Fence,
     FirstFit,
     Format,
     Group,
-    Json,
     Limit,
-    Media,
-    Merged,
-    Output,
-    Recorded,
-    Request,
     Reserve,
+)
+from promptdsl.tree.node import Node, label, mark_of
+from promptdsl.tree.part_nodes import (
+    Call,
+    Fence,
+    Json,
+    Media,
     Result,
-    Root,
     Section,
     Side,
     Table,
-    Tool,
-    ToolTurn,
     Trusted,
-    Turn,
     Untrusted,
     Value,
     Verbatim,
     Volatile,
+)
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpoint,
+    Merged,
+    Output,
+    Recorded,
+    Request,
+    Root,
+    Tool,
+    ToolTurn,
+    Turn,
 )
 
 WIDTH = 60
@@ -56,7 +60,7 @@ def _line(depth: int, what: str, where: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return text on one line: names are from anywhere, what cannot be printed is escaped."""
+    """Return text on one line: names are from anywhere, so line ends and the like are escaped."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
@@ -89,7 +93,7 @@ def _recorded(node: Recorded) -> Iterator[tuple[int, str]]:
 
 
 def _of_history(node: Recorded | Conversation) -> str:
-    """Return what a budget may take of a history, where it is not what it may of any."""
+    """Return the options that say what a budget may take of a history."""
     said = [f" keep={node.keep:,}"] if node.keep else []
     said += [] if node.step is None else [f" step={node.step:,}"]
     return "".join(said) + (_priority(node.priority) if node.priority else "")
@@ -109,7 +113,7 @@ def _tokens(number: int) -> str:
 
 
 def _describe(node: Node) -> str:
-    """Return what a node is, in the words of its author."""
+    """Return the name of a node and its options, as its author wrote them."""
     match node:
         case ToolTurn():
             what = f"tool {node.tool_use_id}"
@@ -127,7 +131,7 @@ def _describe(node: Node) -> str:
 
 
 def _describe_part(node: Node) -> str:
-    """Return what a part of a turn is that has no id of its own."""
+    """Return the name of a part of a turn without an id of its own."""
     describe = _PARTS.get(type(node))
     return label(node).lower() if describe is None else describe(node)
 
@@ -210,7 +214,7 @@ def _with_options(what: str, node: Node) -> str:
 
 
 def _by(node: Node) -> str:
-    """Return by which components something was written that stands in none any more."""
+    """Return the components that wrote a node, which is in none of them any more."""
     within = node.options.within
     return f" by={'/'.join(within)}" if within else ""
 

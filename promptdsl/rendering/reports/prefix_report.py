@@ -1,4 +1,4 @@
-"""Comparing: how many tokens two requests share at their beginning, and what broke it there."""
+"""The prefix report: how many tokens two requests share at their beginning, and what ends it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import TargetError
 from promptdsl.providers.registry import TARGETS
-from promptdsl.rendering.reports.cache_order import request, shared_by, shared_tokens
+from promptdsl.rendering.reports.cache_order import cache_order, shared_by, shared_tokens
 from promptdsl.rendering.reports.first_difference import Difference, first_difference
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_report import total_of
 
 CACHED = 0.1
-"""What a token costs that comes from a cache, as a part of one that is read anew: about."""
+"""The cost of a token from a cache, about, where one that is read anew costs 1."""
 
 
 @attrs.frozen(eq=False)
@@ -67,19 +67,19 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     _check_targets(before.facts, after.facts)
     tokens, facts = after.tokens, after.facts
     payloads = _payload(before), _payload(after)
-    shared = shared_by(*(request(payload, facts) for payload in payloads))
+    shared = shared_by(*(cache_order(payload, facts) for payload in payloads))
     (old, _), (new, label) = (total_of(payload, tokens, facts) for payload in payloads)
     if not shared.place:
         return PrefixReport(new, old, new, label, None, extends=True)
     first = first_difference(before, after) or Difference("changed", "the request", shared.place)
-    # What a template writes behind the last turn is not there any more when another follows.
+    # A template writes an end after the last turn, which is gone when another turn follows.
     extends = shared.is_whole or ("prompt" in shared.payload and first.how == "appended")
     found = min(shared_tokens(shared, tokens, facts), new)
     return PrefixReport(found, old, new, label, first, extends)
 
 
 def _payload(outcome: Outcome) -> Mapping[str, Any]:
-    """Return what is sent; for no target, what OpenAI would be sent."""
+    """Return the payload; for no target, that for OpenAI."""
     if outcome.payload is not None:
         return outcome.payload
     written: Mapping[str, Any] = TARGETS["openai"].adapter.write(

@@ -1,11 +1,11 @@
-"""Parts: the tree of a request, flattened, each part with its tokens.
+"""The parts of a request with their tokens: its tree, flattened.
 
 The tokens of the parts of a text add up to those of the text. A text is not the sum of its pieces
-exactly, so what is over or short is spread over them.
+exactly, so the difference is spread over them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -18,34 +18,35 @@ from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.text.traced import TracedEntry, TracedPage, TracedPart, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
+from promptdsl.tree.group_nodes import Component, Fragment
 from promptdsl.tree.node import Node, label, mark_of
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
+from promptdsl.tree.part_nodes import (
     Call,
-    Component,
-    Consolidated,
     Fence,
-    Fragment,
     Media,
-    Merged,
-    Recorded,
     Result,
     Section,
     Text,
-    ToolTurn,
     Trusted,
-    Turn,
     Value,
     Verbatim,
     Volatile,
 )
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpoint,
+    Consolidated,
+    Merged,
+    Recorded,
+    ToolTurn,
+    Turn,
+)
 
 INLINE = (Text, Value, Volatile, Trusted, Verbatim)
-"""What is text, and holds no other part."""
+"""Nodes that are text, and hold no other part."""
 
 
 def what_of(node: Any) -> str:
-    """Return what a node is, in a word or two."""
+    """Return the name of a node, in a word or two."""
     say = _WORDS.get(node._node)
     return described(node) if say is None else say(node)
 
@@ -70,7 +71,7 @@ _WORDS: Mapping[type[Node], Callable[[Any], str]] = {
 
 
 def mark_on(node: Any) -> Cache | None:
-    """Return the cache mark behind a node."""
+    """Return the cache mark after a node."""
     if isinstance(node, CacheBreakpoint):
         return node.ttl or "default"
     return mark_of(node.options)
@@ -90,10 +91,10 @@ LONGEST = 1_000
 
 @attrs.frozen
 class TokenPart:
-    """A part of a request: what it is, its address, and its tokens, with all that is in it.
+    """A part of a request: its name, its address, and its tokens, with all parts in it.
 
-    ``depth`` is 0 for what stands directly in the request. ``cache`` is a mark behind it.
-    ``dropped`` says why it was left out; then its tokens are in nothing around it.
+    ``depth`` is 0 for a part directly in the request. ``cache`` is the mark after it. ``dropped``
+    says why it was left out; then its tokens are in no other part.
     """
 
     depth: int
@@ -107,7 +108,7 @@ class TokenPart:
 
 @attrs.define(eq=False)
 class Ledger:
-    """The parts of what was said, and their tokens by section and by the author's line."""
+    """The parts of a request, and their tokens by section and by the author's line."""
 
     outcome: Outcome
     messages: Sequence[int]
@@ -120,26 +121,30 @@ class Ledger:
     def add_messages(self) -> None:
         """Add a part for every message, with the parts in it."""
         outcome = self.outcome
-        first, before = 0, None
+        first = 0
+        before: Any = None
         for node, entry in zip(outcome.tree.content, outcome.traced(), strict=True):
             if isinstance(node, Recorded):
-                self._history(node, first, goes_on=_goes_on(before, node))
+                # A line that is run again writes another history, which begins anew.
+                continues = isinstance(before, Recorded) and before.at == node.at
+                continues = continues and node.start >= before.start + len(before.items)
+                self._add_history(node, first, continues=continues)
             elif entry.messages > first:
-                self._turn(node, entry, first)
+                self._add_turn(node, entry, first)
             first, before = entry.messages, node
 
     def charge(self, source: Source | None, tokens: int) -> None:
-        """Note that a line of the author is so many tokens."""
+        """Add tokens to those of a line of the author."""
         if source is not None and tokens:
             self.sources[source] = self.sources.get(source, 0) + tokens
 
     # A recorded conversation.
 
-    def _history(self, node: Recorded, first: int, *, goes_on: bool) -> None:
-        """Add a history, or more of the one that was added last."""
+    def _add_history(self, node: Recorded, first: int, *, continues: bool) -> None:
+        """Add a history, or more messages of the one that was added last."""
         source, end = self._source(node), first + len(node.items)
         total = sum(self.messages[first:end])
-        if goes_on:
+        if continues:
             place = max(n for n, part in enumerate(self.parts) if not part.depth)
             whole = self.parts[place]
             self.parts[place] = attrs.evolve(whole, tokens=whole.tokens + total)
@@ -154,39 +159,37 @@ class Ledger:
 
     # Turns.
 
-    def _turn(self, node: Any, entry: TracedEntry, first: int) -> None:
+    def _add_turn(self, node: Any, entry: TracedEntry, first: int) -> None:
+        """Add a turn, or each of the turns that were merged to one message."""
         source = self._source(node)
         total = sum(self.messages[first : entry.messages])
-        mark = mark_of(node.options) or self._placed(first, entry.messages)
+        mark: Cache | None = mark_of(node.options)
+        if mark is None:
+            # A mark may have been placed after one of its messages, beside those of the author.
+            sent, lowered = self.outcome.sent.messages, self.outcome.messages
+            placed = (n for n in range(first, entry.messages) if sent[n] is not lowered[n])
+            mark = next((mark_in(sent[number]) for number in placed), None)
         merged = isinstance(node, Merged)
         path = "" if merged else entry.turns[0].address
         self.parts.append(TokenPart(0, what_of(node), path, total, source, mark))
         for turn in entry.turns:
             if merged:
-                total -= self._merged(turn, source)
+                total -= self._add_merged(turn, source)
             else:
-                total -= self._nodes(turn, source, depth=1)
+                total -= self._add_nodes(turn, source, depth=1)
         self.charge(source, total)
 
-    def _merged(self, turn: TracedTurn, around: Source | None) -> int:
+    def _add_merged(self, turn: TracedTurn, around: Source | None) -> int:
         """Add a turn that was merged with others; return its tokens."""
         source = self._source(turn.node) or around
         tokens, facts = self.outcome.tokens, self.outcome.facts
         total = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
         mark = mark_of(turn.node.options)
         self.parts.append(TokenPart(1, what_of(turn.node), turn.address, total, source, mark))
-        self.charge(source, total - self._nodes(turn, source, depth=2))
+        self.charge(source, total - self._add_nodes(turn, source, depth=2))
         return total
 
-    def _placed(self, first: int, end: int) -> Cache | None:
-        """Return the mark that was placed behind one of these messages, beside their author's."""
-        for place in range(first, end):
-            said = self.outcome.sent.messages[place]
-            if said is not self.outcome.messages[place]:
-                return mark_in(said)
-        return None
-
-    def _nodes(self, turn: TracedTurn, source: Source | None, *, depth: int) -> int:
+    def _add_nodes(self, turn: TracedTurn, source: Source | None, *, depth: int) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
         system = isinstance(turn.node, Turn) and turn.node.role == "system"
         seen: dict[int, _Seen] = {}
@@ -194,9 +197,19 @@ class Ledger:
         hidden = _hidden(turn.parts)
         for node in turn.parts:
             around = top if node.around is None else seen[id(node.around)]
-            tokens = self._tokens(node)
+            before = self._pages.get(id(node.page))
+            if before is None:
+                before = self._pages[id(node.page)] = self._summed(node.page)
+            # A part of a container that was taken back ends after all there is now.
+            end = min(node.end, len(before) - 1)
+            tokens = max(before[end] - before[min(node.start, end)], 0)
             around.inside += tokens
-            found = seen[id(node)] = self._seen(node.node, around, tokens)
+            path = around.path
+            if isinstance(node.node, Section):
+                path = within(path, str(node.node.options.id))
+                self.sections[path] = self.sections.get(path, 0) + tokens
+            line = self._source(node.node) or around.source
+            found = seen[id(node)] = _Seen(around.depth, path, line, tokens)
             if id(node) in hidden:
                 continue
             found.depth += 1
@@ -205,22 +218,6 @@ class Ledger:
         for found in seen.values():
             self.charge(found.source, found.tokens - found.inside)
         return top.inside
-
-    def _seen(self, node: Any, around: "_Seen", tokens: int) -> "_Seen":
-        path = around.path
-        if isinstance(node, Section):
-            path = within(path, str(node.options.id))
-            self.sections[path] = self.sections.get(path, 0) + tokens
-        return _Seen(around.depth, path, self._source(node) or around.source, tokens)
-
-    def _tokens(self, node: TracedPart) -> int:
-        """Return the tokens of a node: those of the pieces it wrote."""
-        before = self._pages.get(id(node.page))
-        if before is None:
-            before = self._pages[id(node.page)] = self._summed(node.page)
-        # What stands in a container that was taken back ended behind all there is now.
-        end = min(node.end, len(before) - 1)
-        return max(before[end] - before[min(node.start, end)], 0)
 
     def _summed(self, page: TracedPage) -> list[int]:
         """Return the tokens before every piece of a page."""
@@ -244,19 +241,9 @@ class Ledger:
         return self._lines[key]
 
 
-def _goes_on(before: object, node: Recorded) -> bool:
-    """Return whether messages are more of the history that those before them are of.
-
-    A line that is run again writes another one, which begins anew.
-    """
-    if not isinstance(before, Recorded) or before.at != node.at:
-        return False
-    return node.start >= before.start + len(before.items)
-
-
 @attrs.define(eq=False)
 class _Seen:
-    """A node whose tokens are known, and how many of them are those of nodes directly in it."""
+    """A node with its tokens; ``inside`` are those of the nodes directly in it."""
 
     depth: int
     path: str
@@ -266,27 +253,25 @@ class _Seen:
 
 
 def _hidden(nodes: Sequence[TracedPart]) -> set[int]:
-    """Return the nodes that are no parts of their own: what only holds, and text alone."""
+    """Return the nodes that are no parts of their own: mere holders, and text alone."""
     count: dict[int, int] = {}
     for node in nodes:
         key = id(node.around)
         count[key] = count.get(key, 0) + 1
-    return {
-        id(node)
-        for node in nodes
-        if _is_transparent(node.node)
-        or (isinstance(node.node, INLINE) and count[id(node.around)] == 1)
-    }
-
-
-def _is_transparent(node: Any) -> bool:
-    return isinstance(node, Fence) or (
-        isinstance(node, Fragment) and not isinstance(node, Component)
-    )
+    hidden: set[int] = set()
+    for node in nodes:
+        is_component = isinstance(node.node, Component)
+        if (
+            isinstance(node.node, Fence)
+            or (isinstance(node.node, Fragment) and not is_component)
+            or (isinstance(node.node, INLINE) and count[id(node.around)] == 1)
+        ):
+            hidden.add(id(node))
+    return hidden
 
 
 def within(path: str, id: str) -> str:
-    """Return the address of a section in what has an address."""
+    """Return the address of a section in a part with an address."""
     if len(path) > LONGEST:
         path = "..."
     return f"{path}/{id}" if path else id
@@ -295,14 +280,11 @@ def within(path: str, id: str) -> str:
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
     """Yield the tokens up to the end of every piece: all of them are those of the whole text."""
     whole = tokens.of("".join(pieces))
-    ends = [*accumulate(_apart(pieces, tokens))]
-    for end in ends[:-1]:
+    ends = [0]
+    for piece, after in pairwise([*pieces, ""]):
+        # Counted with the white space after it, so that pieces add up.
+        counted = piece + after if after.isspace() else piece
+        ends.append(ends[-1] + (0 if not piece or piece.isspace() else tokens.of(counted)))
+    for end in ends[1:-1]:
         yield whole * end // ends[-1] if ends[-1] else 0
     yield whole
-
-
-def _apart(pieces: list[str], tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens of every piece, counted with the white space behind it: so they add up."""
-    for piece, behind in pairwise([*pieces, ""]):
-        blank = not piece or piece.isspace()
-        yield 0 if blank else tokens.of(piece + behind if behind.isspace() else piece)

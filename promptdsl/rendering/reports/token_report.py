@@ -32,7 +32,7 @@ class TokenReport:
     __slots__ = ("_found", "_outcome", "total")
 
     total: int
-    """All tokens, counted in what is sent."""
+    """The tokens of the whole request, as it is sent."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -78,7 +78,7 @@ class TokenReport:
 
     @property
     def parts(self) -> tuple[TokenPart, ...]:
-        """All of it as a tree, in its order, with what was dropped."""
+        """All parts in the order of the request, also those that were dropped."""
         found: tuple[TokenPart, ...] = self._kept("parts", self._all_parts)
         return found
 
@@ -144,7 +144,7 @@ def total_of(payload: Mapping[str, Any], tokens: Tokens, facts: ModelFacts) -> t
 
 
 def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
-    """Return the tokens of what is sent, and how sure that is."""
+    """Return the tokens that are sent, and how sure that is."""
     sent, facts = outcome.sent, outcome.facts
     if outcome.payload is not None:
         return total_of(outcome.payload, tokens, facts)
@@ -180,7 +180,7 @@ class _Heard(Tokens):
 
 
 class _Typical(Tokens):
-    """Counts what texts usually come to."""
+    """Counts the usual tokens of texts, where others count enough."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -199,7 +199,7 @@ class _Typical(Tokens):
         return self._tokens.typical(text)
 
 
-# What stands beside the messages.
+# Tools and the form of the answer.
 
 
 def _add_tools(ledger: Ledger, sent: Prompt, total: int) -> None:
@@ -218,11 +218,11 @@ def _add_tools(ledger: Ledger, sent: Prompt, total: int) -> None:
         ledger.charge(output.source, form)
 
 
-# What was dropped.
+# Dropped parts.
 
 
 def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterable[TokenPart]:
-    """Yield the parts, and behind what they stood in those that were dropped."""
+    """Yield the parts, and after its holder each part that was dropped."""
     holders = _Holders(parts)
     behind: dict[int, list[TokenPart]] = {}
     for one in dropped:
@@ -231,15 +231,15 @@ def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterabl
         behind.setdefault(place, []).append(part)
     for place, part in enumerate(parts):
         yield part
-        # What stood deeper stood in what is there, not in what was dropped beside it.
+        # A deeper part was in one that is there, not in one that was dropped beside it.
         yield from sorted(behind.get(place, ()), key=lambda one: -one.depth)
 
 
 class _Holders:
-    """What is still there of what something that was dropped stood in.
+    """Holders of dropped parts that are still there.
 
-    Turns are numbered by what was kept, so what stood in one is found only in the system text and,
-    by its line, in a history. All else comes last.
+    Turns are numbered by what was kept, so a holder is found only in the system text and, by its
+    line, in a history. All other dropped parts come last.
     """
 
     def __init__(self, parts: list[TokenPart]) -> None:
@@ -260,7 +260,7 @@ class _Holders:
                 self._held.setdefault(part.path if is_section else "", (place, part.depth))
 
     def place(self, one: Dropped) -> tuple[int, int]:
-        """Return the part behind which it stands, and its depth."""
+        """Return the part after which a dropped one is listed, and its depth."""
         if one.what == "history":
             held = self._held.get(one.source)
             return (held[0], 1) if held else (self._end, 0)

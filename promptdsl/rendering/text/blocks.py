@@ -29,15 +29,16 @@ Replaced = Callable[[], object]
 def settle(
     message: Message, node: Node, number: int, *, roots: Roots, lost: list[tuple[Node, int]]
 ) -> tuple[Message, bool]:
-    """Return a recorded message whose blocks can be sent; the same one where they could already.
+    """Return a recorded message whose blocks can be sent, and whether some are JSON or code.
 
-    Beside it stands whether some are JSON or code, which become text later. ``node`` is the
-    recording and ``number`` which of its messages this is; both are noted in ``lost`` when a lone
-    surrogate was replaced. Raises :class:`MediaError` for a path that is refused or cannot be read.
+    It is the same message where they could be sent already; JSON and code become text later.
+    ``node`` is the recording and ``number`` the index of the message in it; both are noted in
+    ``lost`` when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is
+    refused or cannot be read.
     """
     content = message.content
     for block in content:
-        # A call is most often what is no text: it is told without another function.
+        # Most blocks other than text are calls: they are told without another function.
         if type(block) is not ToolUseBlock and not _is_settled(block):
             break
     else:

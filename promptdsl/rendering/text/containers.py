@@ -9,27 +9,25 @@ from promptdsl.rendering.text.format import Frame, frame_without
 from promptdsl.rendering.text.page import BETWEEN, PLAIN, Listed, Margin, deeper
 from promptdsl.rendering.text.state import OpenPart, TextState
 from promptdsl.rendering.text.strings import guarded, notice, written
+from promptdsl.tree.group_nodes import Format, Fragment, Note
 from promptdsl.tree.node import Child, Node, make, mark_of
-from promptdsl.tree.nodes import (
+from promptdsl.tree.part_nodes import (
     Checklist,
     Example,
     Fence,
-    Format,
-    Fragment,
     Item,
     Json,
     List,
-    Note,
     Paragraph,
     Quote,
     Section,
     Side,
     Text,
     Trusted,
-    Turn,
     Value,
 )
 from promptdsl.tree.rewrite import any_said
+from promptdsl.tree.turn_nodes import Turn
 
 
 def open_part(
@@ -84,7 +82,7 @@ def open_item(state: TextState, child: Child, around: OpenPart) -> bool:
     continues = is_list and listing is not None and listing.items > 0
     if continues and around.form.tagged:
         return False
-    item = make(Item, (child,), at=around.node.at, done=None)
+    item = make(Item, (child,), at=around.node, done=None)
     open_part(state, item, around, continues=continues)
     return True
 

@@ -13,9 +13,9 @@ from promptdsl.messages import Block, CodeBlock, JsonBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.markdown import MARKDOWN
-from promptdsl.tree.masks import TEXT, bits
+from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import make
-from promptdsl.tree.nodes import Code, Json, Value
+from promptdsl.tree.part_nodes import Code, Json, Value
 
 DataBlock: TypeAlias = JsonBlock | CodeBlock
 
@@ -25,7 +25,7 @@ Rewording = Callable[[Block], str | None]
 
 def data_node(block: DataBlock, at: Any, *, is_value: bool) -> Json | Code:
     """Return the node of a recorded block; ``is_value`` is whether code is encoded as a value."""
-    mask = bits(TEXT)
+    mask = TEXT
     if isinstance(block, JsonBlock):
         return make(Json, mask=mask, at=at, text=json_text(block.value))
     code: Any = block.text

@@ -18,7 +18,8 @@ from promptdsl.messages.unchecked import text_block, tool_result_block
 from promptdsl.rendering.text.format import Form
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child
-from promptdsl.tree.nodes import Call, Media, Section, Text, Turn, Value
+from promptdsl.tree.part_nodes import Call, Media, Section, Text, Value
+from promptdsl.tree.turn_nodes import Turn
 
 
 def lower_plain(

@@ -7,7 +7,7 @@ from promptdsl.config.delimiters import Delimiter
 from promptdsl.foundation.guards import guard_prefixes
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, make
-from promptdsl.tree.nodes import Fence
+from promptdsl.tree.part_nodes import Fence
 from promptdsl.tree.rewrite import covering
 
 
@@ -54,7 +54,7 @@ class Form(Protocol):
         ...
 
     def title(self, text: str, level: int, *, value: bool) -> str:
-        """Return what the title of a section is before its text, where it is no tag."""
+        """Return the title of a section as a line before its text, nothing where it is a tag."""
         ...
 
     def heading(self, level: int) -> Frame:

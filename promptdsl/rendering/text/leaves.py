@@ -27,8 +27,7 @@ from promptdsl.rendering.text.strings import (
     written,
 )
 from promptdsl.tree.node import Child, Node
-from promptdsl.tree.nodes import (
-    CacheBreakpoint,
+from promptdsl.tree.part_nodes import (
     Call,
     Code,
     Heading,
@@ -44,6 +43,7 @@ from promptdsl.tree.nodes import (
     Verbatim,
     Volatile,
 )
+from promptdsl.tree.turn_nodes import CacheBreakpoint
 
 StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], Note], str]
 """Returns strings and values as one text: ``text_in``, ``line_in`` or ``code_in``."""

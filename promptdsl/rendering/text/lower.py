@@ -24,9 +24,10 @@ from promptdsl.rendering.text.page import marked
 from promptdsl.rendering.text.state import Report, Setting
 from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
 from promptdsl.rendering.text.writer import TextWriter
+from promptdsl.tree.group_nodes import Fragment
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, mark_of
-from promptdsl.tree.nodes import Consolidated, Fragment, Merged, Recorded, ToolTurn, Turn
+from promptdsl.tree.turn_nodes import Consolidated, Merged, Recorded, ToolTurn, Turn
 
 Roots = Iterable[str | os.PathLike[str]]
 

@@ -46,7 +46,7 @@ class Markdown:
     ) -> Frame:
         """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
 
-        Behind a box nothing but text may begin: what is no ``plain`` text starts on the next line.
+        Only ``plain`` text may follow a box: all else starts on the next line.
         The other marks are ``* `` and ``1) ``: they begin a new list (CommonMark 0.31, 5.3).
         """
         if number is not None:

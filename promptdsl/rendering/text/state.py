@@ -12,7 +12,7 @@ from promptdsl.rendering.text.format import Form, Frame
 from promptdsl.rendering.text.page import PLAIN, Checkpoint, Margin, Page
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Child, Node
-from promptdsl.tree.nodes import Section
+from promptdsl.tree.part_nodes import Section
 
 Report = Callable[[Loss], None]
 """Called for a loss, whose path is that of the sections it is in."""

@@ -10,7 +10,7 @@ from promptdsl.foundation.guards import guard, guard_end, guard_folded, guard_pr
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
-from promptdsl.tree.nodes import Fence, Trusted
+from promptdsl.tree.part_nodes import Fence, Trusted
 
 Note = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, what, and why."""

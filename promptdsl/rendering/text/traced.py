@@ -23,7 +23,7 @@ from promptdsl.rendering.text.state import OpenPart, Report, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Recorded
+from promptdsl.tree.turn_nodes import Recorded
 
 Segment: TypeAlias = "list[str] | Block"
 """The pieces of a block of text, or a block other than text."""

@@ -11,7 +11,7 @@ from promptdsl.rendering.text.page import PLAIN, Margin
 from promptdsl.rendering.text.state import OpenPart, Setting, TextState
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Node
-from promptdsl.tree.nodes import Checklist, Code, List, Result
+from promptdsl.tree.part_nodes import Checklist, Code, List, Result
 
 TIGHT = (List, Checklist, Code)
 """Parts that follow the plain text of an item without a blank line."""

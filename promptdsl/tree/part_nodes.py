@@ -1,0 +1,231 @@
+"""The nodes that turns are made of: texts, attachments, calls, results and events."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from promptdsl.messages import EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.messages.field_checks import Cache
+from promptdsl.tree.node import Node
+
+
+class Section(Node):
+    """A named part of a turn; its id is ``options.id``."""
+
+    __slots__ = ("title",)
+    _fields = ("title",)
+    title: "str | Value | None"
+
+
+class Text(Node):
+    """One text of author strings and values."""
+
+    __slots__ = ()
+
+
+class Value(Node):
+    """Text from elsewhere, as it was when written. ``label`` says what it is, if that is known."""
+
+    __slots__ = ("label", "text")
+    _fields = ("text", "label")
+    text: str
+    label: str | None
+
+
+class Volatile(Value):
+    """A value that differs from one rendering to the next; ``label`` says what it is."""
+
+    __slots__ = ()
+
+
+class Trusted(Node):
+    """Author text in a place where a string is a value."""
+
+    __slots__ = ("text",)
+    _fields = ("text",)
+    text: str
+
+
+class Heading(Node):
+    """A heading of one line: strings and values."""
+
+    __slots__ = ("level",)
+    _fields = ("level",)
+    level: int
+
+
+class Paragraph(Node):
+    """One paragraph of strings and values."""
+
+    __slots__ = ()
+
+
+class List(Node):
+    """A list; what stands in it and is no item is one of its own."""
+
+    __slots__ = ("ordered",)
+    _fields = ("ordered",)
+    ordered: bool
+
+
+class Checklist(Node):
+    """A list of what is done and what is not."""
+
+    __slots__ = ()
+
+
+class Item(Node):
+    """An item of a list or a checklist, where ``done`` is said or ``None``."""
+
+    __slots__ = ("done",)
+    _fields = ("done",)
+    done: bool | None
+
+
+class Quote(Node):
+    """Parts that are quoted."""
+
+    __slots__ = ()
+
+
+class Example(Node):
+    """An example; its content are two sides, what goes in and what comes out."""
+
+    __slots__ = ()
+
+
+class Side(Node):
+    """What goes into an example, or what comes out: ``name`` is ``input`` or ``output``."""
+
+    __slots__ = ("name",)
+    _fields = ("name",)
+    name: str
+
+
+class Table(Node):
+    """A table of plain data. ``format`` is one of its own, ``None`` that of the text around it."""
+
+    __slots__ = ("columns", "format", "rows")
+    _fields = ("columns", "rows", "format")
+    columns: tuple[str, ...] | None
+    rows: tuple[tuple[Any, ...], ...]
+    format: str | None
+
+
+class Code(Node):
+    """Source code: strings and values, with nothing between them."""
+
+    __slots__ = ("language",)
+    _fields = ("language",)
+    language: str | None
+
+
+class Json(Node):
+    """A value as JSON: ``text``, in which no tag can stand."""
+
+    __slots__ = ("text",)
+    _fields = ("text",)
+    text: str
+
+
+class Untrusted(Node):
+    """Text of a stranger, fenced wherever it stands. ``origin`` says where it is from."""
+
+    __slots__ = ("origin", "text")
+    _fields = ("text", "origin")
+    text: str
+    origin: str | None
+
+
+class Template(Node):
+    """Text made from a template when the prompt is rendered; ``template`` says which."""
+
+    __slots__ = ("template", "variables")
+    _fields = ("template", "variables")
+    template: Any
+    variables: Mapping[str, Any]
+
+
+class Verbatim(Node):
+    """Finished text: nothing works on it any more, but that it cannot leave its fence."""
+
+    __slots__ = ("cache", "said", "text")
+    _fields = ("text", "cache", "said")
+    text: str
+    cache: Cache | None
+    said: tuple[str, ...]
+    """The values it was made of, before they were encoded."""
+
+
+class Fence(Node):
+    """Content between two delimiters that nothing inside can close.
+
+    ``names`` are the tags the delimiters are, ``literals`` the delimiters that are no tags;
+    ``values`` is whether all strings in it are values.
+    """
+
+    __slots__ = ("close", "literals", "names", "open", "said", "values")
+    _fields = ("open", "close", "names", "literals", "values", "said")
+    open: str
+    close: str
+    names: tuple[str, ...]
+    literals: tuple[str, ...]
+    values: bool
+    said: tuple[str, ...]
+    """The values in its opening, before they were encoded."""
+
+
+class Media(Node):
+    """An attachment."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: MediaBlock
+
+    def _name(self) -> str:
+        cls = type(self)
+        return type(self.block).__name__.removesuffix("Block") if cls is Media else cls.__name__
+
+
+class Call(Node):
+    """A tool call of an assistant turn."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: ToolUseBlock
+
+    def _name(self) -> str:
+        return "ToolUse"
+
+
+class Result(Node):
+    """The answer to a tool call, inside a user or tool turn."""
+
+    __slots__ = ("error_type", "is_error", "tool_use_id")
+    _fields = ("tool_use_id", "is_error", "error_type")
+    tool_use_id: str
+    is_error: bool
+    error_type: str | None
+
+    def _name(self) -> str:
+        return "ToolResult"
+
+
+class Reasoning(Node):
+    """What a model thought."""
+
+    __slots__ = ("block",)
+    _fields = ("block",)
+    block: ReasoningBlock
+
+
+class Happening(Node):
+    """One event block of an event turn; ``trusted`` are its fields that hold author text."""
+
+    __slots__ = ("block", "trusted")
+    _fields = ("block", "trusted")
+    block: EventBlock
+    trusted: frozenset[str]
+
+    def _name(self) -> str:
+        cls = type(self)
+        return type(self.block).__name__.removesuffix("Block") if cls is Happening else cls.__name__

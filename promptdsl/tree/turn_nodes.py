@@ -1,0 +1,145 @@
+"""The nodes that stand directly in a timeline: turns, recordings, and what is sent beside them."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+from promptdsl.messages.prompt import OutputSchema, ToolDefinition
+from promptdsl.messages.roles import Kind, Role
+from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.node import Node
+
+
+class Root(Node):
+    """A whole prompt. ``transformation`` is the configuration its author gave it.
+
+    ``equipment`` is what was written among the turns and is none: tools, the output, and cache
+    breakpoints that found nothing to mark.
+    """
+
+    __slots__ = ("equipment", "transformation")
+    _fields = ("transformation", "equipment")
+    transformation: Any
+    equipment: tuple[Node, ...]
+
+    def _name(self) -> str:
+        return "Timeline"
+
+
+class Turn(Node):
+    """What becomes a message. ``kind`` tells what it was before roles were mapped."""
+
+    __slots__ = ("kind", "role")
+    _fields: ClassVar[tuple[str, ...]] = ("role", "kind")
+    role: Role
+    kind: Kind
+
+    def _name(self) -> str:
+        role = getattr(self, "role", None)
+        return role.capitalize() if isinstance(role, str) else type(self).__name__
+
+
+class ToolTurn(Turn):
+    """A tool's answer as a turn of its own; its content is the content of the result."""
+
+    __slots__ = ("error_type", "is_error", "tool_use_id")
+    _fields = ("role", "kind", "tool_use_id", "is_error", "error_type")
+    tool_use_id: str
+    is_error: bool
+    error_type: str | None
+
+    def _name(self) -> str:
+        return "ToolMessage"
+
+
+class Request(Node):
+    """A request-only turn.
+
+    ``type`` and ``title`` stand in its fence, ``position`` says where it goes, ``grounding`` is
+    whether every string in it is a value.
+    """
+
+    __slots__ = ("grounding", "order", "position", "title", "type")
+    _fields = ("type", "title", "position", "order", "grounding")
+    type: str | None
+    title: str | None
+    position: str | None
+    order: float
+    grounding: bool
+
+    def _name(self) -> str:
+        if type(self) is not Request:
+            return type(self).__name__
+        return "Grounding" if self.grounding else "Ephemeral"
+
+
+class Merged(Turn):
+    """Neighbouring turns of one role that become one message; its content are the turns."""
+
+    __slots__ = ()
+
+
+class Consolidated(Turn):
+    """The one system message; its content are the system turns and loose sections it is made of."""
+
+    __slots__ = ()
+
+
+class Recorded(Node):
+    """Recorded messages. ``items`` is what was given, ``form`` the wire form it is in.
+
+    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``. What a budget may
+    take of it is said as in :class:`Conversation`.
+    """
+
+    __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
+    _fields = ("items", "form", "start", "keep", "step", "priority")
+    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    head = "history"
+    items: Any
+    form: str
+    start: int
+    """Which message of its history the first one is."""
+    known: Any
+    """What is known of its history: a ``Recording``, once read."""
+    keep: int
+    step: int | None
+    priority: float
+
+    def _name(self) -> str:
+        return "History"
+
+
+class Tool(Node):
+    """A tool a model may call. The definition does not know its line, the node does."""
+
+    __slots__ = ("definition",)
+    _fields = ("definition",)
+    definition: ToolDefinition
+
+
+class Output(Node):
+    """The form an answer has to have. The schema does not know its line, the node does."""
+
+    __slots__ = ("schema",)
+    _fields = ("schema",)
+    schema: OutputSchema
+
+
+class CacheBreakpoint(Node):
+    """The end of a part that stays the same; ``ttl`` is how long it is kept, if that is said."""
+
+    __slots__ = ("ttl",)
+    _fields = ("ttl",)
+    ttl: Literal["5m", "1h"] | None
+
+
+def among_turns(root: Node) -> Iterator[Any]:
+    """Yield what stands directly in a timeline, and in its fragments, in document order."""
+    waiting = [*reversed(root.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Fragment):
+            waiting += reversed(part.content)
+        else:
+            yield part
