@@ -8,7 +8,7 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.registry import Written
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
 from promptdsl.rendering.text.lower import Roots, lower
@@ -183,7 +183,7 @@ def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequ
 
 
 def total_tokens(
-    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
+    prompt: Prompt, written: WrittenPayload | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
 ) -> int:
     """Return the tokens of what is sent: of the payload, or without a target of the messages.
 
