@@ -9,6 +9,7 @@ from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call as call_function
 from promptdsl.cli.arguments import given as given_arguments
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
@@ -208,6 +209,7 @@ __all__ = [
     "CAREFUL",
     "CLASSES",
     "CLAUDE_TOOLS",
+    "CLI_PROVIDERS",
     "COMING_ALONG",
     "DEFAULTS",
     "EMPTY",
