@@ -136,9 +136,7 @@ class Measuring:
 
     def messages(self, run: Recorded) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        facts = self.facts
-        key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
-        return _counts(run, key, self._message)
+        return _counts(run, ("planned", self.tokens, self.facts), self._message)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
@@ -163,8 +161,7 @@ def _whole(node: Node) -> Node:
 
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
-    key = ("sent", tokens, facts.image_tokens, facts.provider)
-    return _counts(run, key, lambda said: message_tokens(said, tokens, facts))
+    return _counts(run, ("sent", tokens, facts), lambda said: message_tokens(said, tokens, facts))
 
 
 def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
