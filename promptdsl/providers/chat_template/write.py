@@ -22,10 +22,10 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
+from promptdsl.providers.shared.blocks import lose_keys
 from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.other_providers import lose_keys
 from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
 

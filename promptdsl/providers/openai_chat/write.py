@@ -13,16 +13,8 @@ from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.media import media_part
-from promptdsl.providers.openai_chat.rules import (
-    AUDIO,
-    LONGEST_ID,
-    ORIGIN,
-    Chat,
-    fitting_id,
-    is_own_part,
-    is_speaker,
-    lose_keys,
-)
+from promptdsl.providers.openai_chat.request import LONGEST_ID, Chat, fitting_id, is_speaker
+from promptdsl.providers.openai_chat.rules import AUDIO, ORIGIN, is_own_part, lose_keys
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks

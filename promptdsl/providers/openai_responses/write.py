@@ -7,7 +7,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_responses.rules import Items
+from promptdsl.providers.openai_responses.request import Items
 from promptdsl.providers.openai_responses.tools import settings_of, tools_of
 from promptdsl.providers.openai_responses.write_blocks import write_message
 from promptdsl.providers.shared.cache_marks import settle_marks

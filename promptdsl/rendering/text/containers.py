@@ -34,7 +34,7 @@ from promptdsl.tree.part_nodes import (
     Value,
 )
 from promptdsl.tree.rewrite import any_said
-from promptdsl.tree.turn_nodes import Turn
+from promptdsl.tree.turn_nodes import Request, Turn
 
 
 def open_part(
@@ -56,6 +56,9 @@ def open_part(
     )
     make_frame = _FRAMES.get(node._node)
     if make_frame is None:
+        if not isinstance(node, Fragment | Note | Turn | Request):
+            name = node._node.__name__
+            raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
         if isinstance(node, Format):
             part.form = state.setting.forms[node.format]
         state.open.append(part)
