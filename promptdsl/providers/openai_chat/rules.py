@@ -1,4 +1,4 @@
-"""What only other providers have, told from what Chat has: keys, parts, messages and payloads."""
+"""The keys, parts and messages of Chat, told from those that only other providers have."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

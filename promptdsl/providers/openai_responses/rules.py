@@ -1,4 +1,4 @@
-"""What only other providers have, told from what Responses has: keys, parts and messages."""
+"""The parts and items of Responses, told from those that only other providers have."""
 
 import re
 from collections.abc import Iterable, Mapping
