@@ -75,7 +75,7 @@ def entry_tokens(payload: Mapping[str, Any], tokens: TextTokens, facts: ModelFac
 
 def _entries(payload: Mapping[str, Any]) -> list[Any]:
     key = entries_key(payload)
-    found = [] if key is None else payload[key]
+    found: Any = [] if key is None else payload[key]
     return [{"role": "user", "content": found}] if isinstance(found, str) else found
 
 
