@@ -190,7 +190,7 @@ from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import Conversation
 from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
 from promptdsl.tree.group_nodes import Limit as LimitNode
-from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, bits
+from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.part_nodes import Happening
 from promptdsl.tree.part_nodes import Json as JsonNode
@@ -231,7 +231,6 @@ __all__ = [
     "PLAIN",
     "PUBLISHED",
     "ROLES",
-    "SHIFT",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",

@@ -8,7 +8,7 @@ from promptdsl.budget.measure import Measure, frame_tokens
 from promptdsl.budget.places import reserved
 from promptdsl.budget.plan import Plan
 from promptdsl.tree.group_nodes import Lazy, Limit
-from promptdsl.tree.masks import FRAGMENT, HOLLOW, TEXT, TURN, bits
+from promptdsl.tree.masks import HOLLOW, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import Text
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
@@ -51,7 +51,7 @@ def held(said: Node, tokens: int | None, lazy: Lazy) -> Node:
     """Return what a lazy wrote, cut to the tokens it has; turns are left as they are."""
     if tokens is None or said.mask & TURN:
         return said
-    empty = make(Limit, mask=bits(FRAGMENT), at=lazy.at, max_tokens=tokens, keep="head")
+    empty = make(Limit, mask=HOLLOW, at=lazy.at, max_tokens=tokens, keep="head")
     return with_content(empty, (said,))
 
 

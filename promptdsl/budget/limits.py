@@ -7,7 +7,7 @@ from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure import Measure
 from promptdsl.tree.group_nodes import Fragment, Limit
-from promptdsl.tree.masks import FRAGMENT, HOLLOW, SYSTEM, TURN, bits
+from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import Turn
@@ -74,12 +74,12 @@ class _Top:
 
     @staticmethod
     def around(node: Node) -> Node:
-        return with_content(make(Fragment, mask=bits(FRAGMENT)), (node,))
+        return with_content(make(Fragment, mask=HOLLOW), (node,))
 
 
 def _opened(node: Node) -> Node:
     """Return a fragment of what a limit holds."""
-    empty = make(Fragment, mask=bits(FRAGMENT) | HOLLOW, at=node.at)
+    empty = make(Fragment, mask=HOLLOW, at=node.at)
     return with_content(empty, node.content)
 
 

@@ -21,7 +21,6 @@ from promptdsl.tree.masks import (
     CLOSED,
     DEEP,
     FAILED,
-    FRAGMENT,
     HAPPENING,
     HOLLOW,
     ITEM,
@@ -57,7 +56,6 @@ TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
 NOT_OPEN = ~OPEN
 UNFINISHED = OPEN | FAILED | BARE
 UNSETTLED = BUSY | BARE | TEXT
-SHOWN = SURFACE | DEEP
 
 
 class Written(Node):
@@ -102,6 +100,8 @@ class Block(Written):
     """What is refused the moment it is written here: nothing could still move it away."""
     _inspects: ClassVar[int] = NAMED
     """What makes it look at its children: an id, and what a mask cannot say."""
+    _shows: ClassVar[int] = DEEP
+    """The bits it takes over from its children: all but their states in a fragment."""
     _stops: ClassVar[int] = 0
     """All for which its children are looked at when it closes."""
 
@@ -119,6 +119,7 @@ class Block(Written):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls._shows = SURFACE | DEEP if issubclass(cls, Fragment) else DEEP
         cls._stops = cls._forbids | cls._inspects | BARE | OPEN
         for name in ("__enter__", "__exit__"):
             setattr(cls, name, with_own_code(getattr(cls, name)))
@@ -146,7 +147,7 @@ class Block(Written):
                 fail(self, top[1])
                 raise
         self.content = content
-        self.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
+        self.mask = own | mask & self._shows
 
     def _advice(self, node: Node) -> str:
         return "write it outside of this block"
@@ -217,7 +218,7 @@ def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
     if mask & component._stops:
         _check(component, content, mask)
     component.content = content
-    component.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
+    component.mask = own | mask & component._shows
 
 
 def _freeze(content: tuple[Any, ...]) -> int:

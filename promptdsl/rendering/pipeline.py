@@ -53,7 +53,7 @@ class Pass(NamedTuple):
 
 BEFORE_TARGET = ("select", "fill", "read")
 """The names of the passes that do not depend on the target, in order."""
-CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
+CHANGING = AUDIENCE | HOLLOW | RECORDED
 """The bits that one of them works on."""
 
 
@@ -63,7 +63,7 @@ def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...
     return (
         Pass("select", AUDIENCE, partial(select, audience=audience)),
         Pass("fill", HOLLOW, partial(fill, ask=ask)),
-        Pass("read", HOLLOW | RECORDED << SHIFT, reading),
+        Pass("read", HOLLOW | RECORDED, reading),
     )
 
 
@@ -72,7 +72,7 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
     narrating = partial(narrate, config=config, event_text=event_text)
     return (
         Pass("expand", HOLLOW, expand),
-        Pass("equip", TOOL << SHIFT | CACHE, equip),
+        Pass("equip", TOOL | CACHE, equip),
         Pass("consolidate", ANY, consolidate),
         Pass("narrate", EVENT << SHIFT, narrating),
         Pass("place", (EVENT | DEVELOPER | REQUEST) << SHIFT, partial(place, config=config)),

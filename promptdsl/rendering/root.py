@@ -8,9 +8,10 @@ from promptdsl.components.timeline import write_timeline
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author
 from promptdsl.messages.prompt import Prompt
-from promptdsl.tree.masks import FRAGMENT, REQUEST, SECTION, TOOL, TURN
+from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.masks import RECORDED, REQUEST, SECTION, TOOL, TURN
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Recorded, Root
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Root
 
 
 def root_of(tree: object) -> Root:
@@ -27,7 +28,7 @@ def root_of(tree: object) -> Root:
     node = finish(tree)
     if isinstance(node, Root):
         return node
-    if not node.mask & (TURN | REQUEST | SECTION | FRAGMENT) and not isinstance(node, Recorded):
+    if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, Fragment):
         beside = node.mask & TOOL or isinstance(node, CacheBreakpoint)
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment",

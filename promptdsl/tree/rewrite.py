@@ -7,12 +7,11 @@ from typing import Any
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.tree.group_nodes import FirstFit, Fragment, Lazy, Limit, Note, Reserve
 from promptdsl.tree.masks import (
+    AUDIENCE,
     DEEP,
-    FRAGMENT,
     HOLLOW,
     LIFTED,
     NAMED,
-    NOTE,
     RESULT,
     SHIFT,
     SURFACE,
@@ -65,9 +64,9 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     surface = node.mask & SURFACE
     own = surface | (surface & LIFTED) << SHIFT
     if isinstance(node, Note):
-        own = NOTE
+        own = HOLLOW | AUDIENCE
     elif isinstance(node, Fragment):
-        own = FRAGMENT | HOLLOW | _shown(content)
+        own = HOLLOW | _shown(content)
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
     if isinstance(node, ToolTurn):

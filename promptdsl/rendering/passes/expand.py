@@ -8,7 +8,6 @@ from promptdsl.tree.group_nodes import Component, Format, Fragment, Note
 from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
-    FRAGMENT,
     HOLLOW,
     RESULT,
     SHIFT,
@@ -150,5 +149,5 @@ def _formatted(child: Child, format: str | None) -> Child:
 
 def _grouped(content: tuple[Child, ...], child: Child, format: str) -> Format:
     at = None if isinstance(child, str) else child.at
-    empty = make(Format, mask=bits(FRAGMENT), at=at, format=format)
+    empty = make(Format, mask=HOLLOW, at=at, format=format)
     return with_content(empty, content)
