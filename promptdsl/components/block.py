@@ -20,7 +20,6 @@ from promptdsl.tree.masks import (
     CALL,
     CLOSED,
     DEEP,
-    FAILED,
     HAPPENING,
     HOLLOW,
     ITEM,
@@ -30,6 +29,7 @@ from promptdsl.tree.masks import (
     RECORDED,
     REQUEST,
     RESULT,
+    ROOT,
     SECTION,
     SHIFT,
     SURFACE,
@@ -41,7 +41,7 @@ from promptdsl.tree.node import DEFAULTS, Node, label, make, named_label
 from promptdsl.tree.part_nodes import Text
 from promptdsl.tree.rewrite import unique_ids
 
-ROOTED = TURN | REQUEST | RECORDED | TOOL
+ROOTED = ROOT | TURN | REQUEST | RECORDED | TOOL
 """What stands directly in a timeline only, so never inside a turn or a part of one."""
 
 BESIDE = "write it beside the turns, directly in the Timeline"
@@ -54,7 +54,7 @@ TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
 """What stands in no part that is one text."""
 
 NOT_OPEN = ~OPEN
-UNFINISHED = OPEN | FAILED | BARE
+UNFINISHED = OPEN | BARE
 UNSETTLED = BUSY | BARE | TEXT
 
 
@@ -316,7 +316,7 @@ def named(
 
 def advice_for(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not stand in a turn."""
-    if node.mask & (TURN | REQUEST | RECORDED):
+    if node.mask & (ROOT | TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
     if node.mask & TOOL:
         return BESIDE

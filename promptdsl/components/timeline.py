@@ -44,7 +44,7 @@ class Timeline(Block, Root):
     __slots__ = ()
     _node = Root
     _own = ROOT
-    _forbids = TEXT | MEDIA | CALL | RESULT | HAPPENING
+    _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | HAPPENING
 
     if TYPE_CHECKING:
 

@@ -4,8 +4,8 @@ A mask has two halves. The **surface** bits say what the node itself is: a turn,
 The **deep** bits say what can be found at the node or anywhere below it: media, tool calls, cache
 marks. So one ``&`` tells whether a child is allowed, and whether a pass has anything to do:
 
->>> from promptdsl import Timeline, ToolUse, Assistant
->>> call = ToolUse("look", id="a")
+>>> from promptdsl import Assistant, Timeline, ToolUse
+>>> call = ToolUse("look", {}, id="a")
 >>> prompt = Timeline(Assistant(call))
 >>> bool(call.mask & CALL), bool(call.mask & CALL << SHIFT)
 (True, True)
@@ -41,42 +41,41 @@ NAMED = 1 << 12
 """A node with an id."""
 SPOKEN = 1 << 13
 """A user or assistant turn without options."""
+ROOT = 1 << 14
+"""A whole prompt, which nothing holds."""
 
-ROOT = TURN | HAPPENING
-"""A whole prompt: every place refuses a turn or an event block, so it stands in none."""
-
-SHIFT = 14
+SHIFT = 15
 SURFACE = (1 << SHIFT) - 1
 LIFTED = (1 << 6) - 1
 """The surface bits that have a deep bit as well."""
 
 # The deep bits without a surface bit: something at this node or below it is...
-RECORDED = 1 << 20
+RECORDED = 1 << 21
 """... a recorded conversation."""
-TOOL = 1 << 21
+TOOL = 1 << 22
 """... a tool or an output schema."""
-HOLLOW = 1 << 22
+HOLLOW = 1 << 23
 """... a fragment, a note, a lazy, a template or empty: passes replace it."""
-AUDIENCE = 1 << 23
+AUDIENCE = 1 << 24
 """... for one audience."""
-CACHE = 1 << 24
+CACHE = 1 << 25
 """... marked for caching."""
 
 DEEP = LIFTED << SHIFT | RECORDED | TOOL | HOLLOW | AUDIENCE | CACHE
 
 # How far a component is written.
-PLACED = 1 << 25
+PLACED = 1 << 26
 """It was put into an open block."""
-OPEN = 1 << 26
-"""Its own block is open."""
-CLOSED = 1 << 27
-"""Its own block was closed."""
-FAILED = 1 << 28
-"""Its own block raised."""
+OPEN = 1 << 27
+"""Its own block was opened, and not yet closed without an error."""
+CLOSED = 1 << 28
+"""Its own block was left."""
 BARE = 1 << 29
 """It has no arguments and had no block yet."""
 
-BUSY = PLACED | OPEN | FAILED
+FAILED = OPEN | CLOSED
+"""Both: its own block was left by an error."""
+BUSY = PLACED | OPEN
 
 
 def bits(surface: int, below: int = 0) -> int:
