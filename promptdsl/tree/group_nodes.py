@@ -18,7 +18,7 @@ class Group(Fragment):
 
     __slots__ = ("priority",)
     _fields = ("priority",)
-    _unsaid = MappingProxyType({"priority": None})
+    _defaults = MappingProxyType({"priority": None})
     priority: float | None
 
 
@@ -27,7 +27,7 @@ class FirstFit(Fragment):
 
     __slots__ = ("priority",)
     _fields = ("priority",)
-    _unsaid = MappingProxyType({"priority": None})
+    _defaults = MappingProxyType({"priority": None})
     priority: float | None
 
 
@@ -36,7 +36,7 @@ class Limit(Fragment):
 
     __slots__ = ("keep", "max_tokens")
     _fields = ("max_tokens", "keep")
-    _unsaid = MappingProxyType({"keep": "head"})
+    _defaults = MappingProxyType({"keep": "head"})
     max_tokens: int
     keep: Literal["head", "tail", "ends"]
 
@@ -58,7 +58,7 @@ class Conversation(Fragment):
 
     __slots__ = ("keep", "priority", "step")
     _fields = ("keep", "step", "priority")
-    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
     keep: int
     step: int | None
     priority: float

@@ -67,7 +67,7 @@ class Node:
 
     __slots__ = ("code", "content", "mask", "offset", "options")
     _fields: ClassVar[tuple[str, ...]] = ()
-    _unsaid: ClassVar[Mapping[str, Any]] = EMPTY
+    _defaults: ClassVar[Mapping[str, Any]] = EMPTY
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
     head: ClassVar[str | None] = None
@@ -182,8 +182,8 @@ def make(
         _set(node, "code", code)
         _set(node, "offset", offset)
     _set(node, "options", options)
-    if cls._unsaid:
-        fields = {**cls._unsaid, **fields}
+    if cls._defaults:
+        fields = {**cls._defaults, **fields}
     for name in cls._fields:
         _set(node, name, fields[name])
     return node

@@ -94,7 +94,7 @@ class Recorded(Node):
 
     __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
     _fields = ("items", "form", "start", "keep", "step", "priority")
-    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
     head = "history"
     items: Any
     form: str

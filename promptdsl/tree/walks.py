@@ -66,13 +66,13 @@ def _printed_fields(node: Any) -> str:
     options: attrs.AttrsInstance = node.options
     said = [(f.name, getattr(options, f.name), f.default) for f in attrs.fields(type(options))]
     shown = [(name, value) for name, value, default in said if value != default]
-    unsaid = node._node._unsaid
+    defaults = node._node._defaults
     for name in node._node._fields:
         value = getattr(node, name, None)
         hidden = (
             value is None
             or name in ("role", "kind")
-            or (name in unsaid and value == unsaid[name])
+            or (name in defaults and value == defaults[name])
             or (name == "equipment" and not value)
         )
         if not hidden:
