@@ -88,14 +88,14 @@ after = render(prompt, provider="gemini").payload()["contents"]
 print([[[part["text"] for part in one["parts"]] for one in each] for each in (before, after)])
 """
 
-APPENDED = "request.entries.append({'role': 'user', 'content': content}) -> pass"
+OPENED = "{'role': 'user', 'content': [{**dialect.text, 'text': OPENING}]}"
 
 
 @pytest.mark.parametrize(
     ("wanted", "after"),
     [
         (["OPENING", ". -> "], [[""], ["a"], ["b", "c"]]),
-        (["_open", APPENDED], [["a"], ["b", "c"]]),
+        (["_add", f"request.entries.append({OPENED}) -> pass"], [["a"], ["b", "c"]]),
     ],
     ids=["constant", "function"],
 )

@@ -30,7 +30,7 @@ import sys
 opened = []
 sys.addaudithook(lambda event, args: event == "open" and opened.append(str(args[0])))
 {SAY}
-print(*[name for name in opened if name.endswith(("templates", ".j2"))])
+print(*[name for name in opened if name.endswith(("templates", "starter", ".j2"))])
 """
 
 
@@ -80,7 +80,7 @@ def test_an_installed_wheel_is_what_runs(installed: Path, tmp_path: Path) -> Non
 
 def test_an_installed_wheel_holds_the_templates(installed: Path, tmp_path: Path) -> None:
     """A template that an installed wheel reads is its own, as in the source tree to the byte."""
-    folder = installed / "promptdsl" / "templates"
+    folder = installed / "promptdsl" / "templates" / "starter"
     found = _run(sys.executable, "-c", OPENED, cwd=tmp_path, PYTHONPATH=str(installed))
     assert f"{SAID}{folder} user_action.md.j2\n" == found
     assert (ROOT / "templates" / TEMPLATE).read_bytes() == (folder / TEMPLATE).read_bytes()
@@ -118,7 +118,8 @@ def test_a_wheel_holds_the_package_alone(wheel: Path) -> None:
 def test_a_wheel_holds_every_file_of_the_package_once(wheel: Path) -> None:
     """A wheel holds every source, data and template file, each of them once."""
     package = [path.relative_to(ROOT) for path in _files(ROOT / "promptdsl")]
-    templates = ["promptdsl" / path.relative_to(ROOT) for path in _files(ROOT / "templates")]
+    shipped, starter = ROOT / "templates", Path("promptdsl/templates/starter")
+    templates = [starter / path.relative_to(shipped) for path in _files(shipped)]
     names = [name for name in ZipFile(wheel).namelist() if name.startswith("promptdsl/")]
     assert Counter(path.as_posix() for path in (*package, *templates)) == Counter(names)
 

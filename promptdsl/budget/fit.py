@@ -1,6 +1,6 @@
 """A prompt and its budget: what is tried, counted as it is sent, and tried again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import TypeVar
@@ -13,8 +13,10 @@ from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
+from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import Reserve
 from promptdsl.tree.node import Node
+from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import Recorded
 
@@ -124,10 +126,20 @@ def may_fit(tree: Node, limit: int) -> bool:
         if isinstance(part, str):
             room -= len(part)
         elif isinstance(part, Recorded):
-            room -= sum(len(said.plain or "") for said in part.items)
+            room -= remember(part, _characters, _characters)[1]
         else:
             waiting += part.content
     return room >= 0
+
+
+def _characters(messages: Sequence[Message], before: tuple[int, int] | None) -> tuple[int, int]:
+    """Return how many messages there are, and the characters of their texts."""
+    count, total = before or (0, 0)
+    if count == len(messages) and before is not None:
+        return before
+    if count > len(messages):
+        count, total = 0, 0
+    return len(messages), total + sum([len(said.plain or "") for said in messages[count:]])
 
 
 PATIENCE = 50

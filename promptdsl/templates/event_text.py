@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
-from promptdsl.templates.folders import find, registered, templates_root
+from promptdsl.templates.folders import find, read_template, registered, templates_root
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -64,10 +64,10 @@ def _shipped(kind: str) -> "Template":
 
     # A name is compared with the names there are and never becomes a path.
     root = str(templates_root())
-    if kind not in _kinds(root):
+    file = find(f"events/{kind}{_SUFFIX}", (root,)) if kind in _kinds(root) else None
+    if file is None:
         known = {name for folder in (*registered(), root) for name in _kinds(folder)}
         raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
-    text = Path(root, "events", f"{kind}{_SUFFIX}").read_text("utf-8")
     environment = Environment(
         undefined=StrictUndefined,
         finalize=_finalized,
@@ -75,7 +75,7 @@ def _shipped(kind: str) -> "Template":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.from_string(text)
+    return environment.from_string(read_template(file))
 
 
 def _finalized(value: object) -> object:

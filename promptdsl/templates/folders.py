@@ -26,13 +26,12 @@ def templates_root() -> Path:
     An installed package holds them; in a source tree they stand beside it. Raises
     :class:`TemplateError` when neither is so.
     """
-    here = Path(__file__).resolve().parent
-    for folder in (here / "starter", here.parents[1] / "templates"):
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "templates" / "starter", package.parent / "templates"):
         if folder.is_dir():
             return folder
     raise TemplateError(
-        f"no templates in {here} nor beside the package",
-        fix="install promptdsl again: files are missing",
+        f"no templates in {package} nor beside it", fix="install promptdsl again: files are missing"
     )
 
 
