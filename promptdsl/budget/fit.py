@@ -13,6 +13,7 @@ from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
+from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import Reserve
 from promptdsl.tree.node import Node
@@ -126,20 +127,24 @@ def may_fit(tree: Node, limit: int) -> bool:
         if isinstance(part, str):
             room -= len(part)
         elif isinstance(part, Recorded):
-            room -= remember(part, _characters, _characters)[1]
+            long = len(part.items) >= conversation_cache.SHORTEST
+            found = remember(part, _characters, _characters) if long else _characters(part.items)
+            room -= found[1]
         else:
             waiting += part.content
     return room >= 0
 
 
-def _characters(messages: Sequence[Message], before: tuple[int, int] | None) -> tuple[int, int]:
+def _characters(
+    messages: Sequence[Message], before: tuple[int, int] | None = None
+) -> tuple[int, int]:
     """Return how many messages there are, and the characters of their texts."""
     count, total = before or (0, 0)
     if count == len(messages) and before is not None:
         return before
     if count > len(messages):
         count, total = 0, 0
-    return len(messages), total + sum([len(said.plain or "") for said in messages[count:]])
+    return len(messages), total + sum(len(said.plain or "") for said in messages[count:])
 
 
 PATIENCE = 50
