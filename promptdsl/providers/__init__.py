@@ -1,5 +1,6 @@
-"""Messages to one provider's request arguments and back: the same two functions in each.
+"""Prompts to one provider's request arguments and back: a folder with the same functions for each.
 
-``write(messages, facts)`` returns the arguments and what they could not say; ``read(data)`` returns
-the messages of a recorded conversation. What is written, read and written again is the same bytes.
+``write(prompt, facts)`` returns the arguments and the losses, ``read(data)`` the prompt of a
+request or a recorded conversation, ``read_response(data)`` the message of a response. A prompt that
+is written, read and written again is the same bytes.
 """

@@ -1,4 +1,4 @@
-"""What the tests of all bridges share: rendered conversations, and any messages at all."""
+"""What the tests of all integrations share: rendered conversations, and any messages at all."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Lower: the finished tree becomes messages. The only bridge between the two."""
+"""Lower: the finished tree becomes messages. Nothing else leads from one to the other."""
 
 import os
 from collections.abc import Iterable, Mapping
