@@ -23,7 +23,14 @@ from promptdsl import (
     TargetError,
     register_model,
 )
-from tests.internals import Facts, TokenFactors, facts_for, models_module
+from tests.internals import (
+    CLI_PROVIDERS,
+    TARGETS,
+    Facts,
+    TokenFactors,
+    facts_for,
+    models_module,
+)
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(models_module.__file__).with_name("models.toml").read_text("utf-8")
@@ -1218,6 +1225,11 @@ def test_every_key_is_a_fact() -> None:
     """An entry holds facts, patterns, its provider and a source, and no misspelt key."""
     known = {*FACTS, "patterns", "source", "takes", "takes_from", "on"}
     assert {} == {name: entry for name, entry in ENTRIES.items() if entry.keys() - known}
+
+
+def test_every_provider_has_facts_and_is_offered() -> None:
+    """The providers of the data file, of the registry and of the command line are the same."""
+    assert sorted(TARGETS) == sorted(PROVIDERS) == sorted(CLI_PROVIDERS)
 
 
 @pytest.mark.parametrize("entry", TABLES["providers"].values(), ids=PROVIDERS)

@@ -14,6 +14,8 @@ from promptdsl import (
     Event,
     Grounding,
     History,
+    ImageBlock,
+    MediaSource,
     Message,
     Node,
     PairingError,
@@ -268,6 +270,26 @@ def test_what_was_left_out_is_looked_at_when_it_is_back() -> None:
     assert "Well?" == said.text
     with pytest.raises(PairingError, match="the result 'x' answers no open call"):
         render(Timeline(history, Grounding("clock", "noon")))
+
+
+@pytest.mark.parametrize("provider", ["anthropic", None])
+def test_pictures_are_counted_for_each_model(provider: str | None) -> None:
+    """A budget leaves out the same pictures whatever other model the conversation was sent to."""
+    source = MediaSource("url", "https://example.org/a.png")
+    messages = [
+        message
+        for n in range(4)
+        for message in (Message("user", (ImageBlock(source),)), Message("assistant", f"{n}"))
+    ]
+    newer, older = ("claude-opus-5", "claude-opus-4-5") if provider else ("their-o3", "theirs")
+
+    def kept(messages: list[Message], model: str) -> tuple[Message, ...]:
+        timeline = Timeline(History(messages, step=1), User("And now?"))
+        request: Any = {"model": model, "provider": provider, "counter": len}
+        return render(timeline, budget=6_000, **request).messages
+
+    kept(messages, newer)
+    assert kept(fresh(messages), older) == kept(messages, older)
 
 
 def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

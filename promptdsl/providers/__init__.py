@@ -1,6 +1,11 @@
-"""Prompts to one provider's request arguments and back: a folder with the same functions for each.
+"""Messages to the arguments of one provider's request, and back: three functions in each folder.
 
-``write(prompt, facts)`` returns the arguments and the losses, ``read(data)`` the prompt of a
-request or a recorded conversation, ``read_response(data)`` the message of a response. A prompt that
-is written, read and written again is the same bytes.
+``write(prompt, facts, recall)`` returns the arguments and the losses: what they could not say.
+``read(data)`` returns the :class:`Prompt` of recorded arguments, or of a list of messages.
+``read_response(data)`` returns the :class:`Message` of a response. What is written, read and
+written again is the same bytes.
+
+``write`` goes in one order: tools, since their names are taken first; the spans of messages that
+are not remembered; what only the whole can say (``finish``); settings such as the tool choice and
+the form of the answer; cache marks last, since they need everything in its place.
 """

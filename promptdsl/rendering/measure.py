@@ -8,7 +8,7 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.registry import Written
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
 from promptdsl.rendering.text.lower import Roots, lower
@@ -136,9 +136,7 @@ class Measuring:
 
     def messages(self, run: Recorded) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        facts = self.facts
-        key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
-        return _counts(run, key, self._message)
+        return _counts(run, ("planned", self.tokens, self.facts), self._message)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
@@ -163,8 +161,7 @@ def _whole(node: Node) -> Node:
 
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
-    key = ("sent", tokens, facts.image_tokens, facts.provider)
-    return _counts(run, key, lambda said: message_tokens(said, tokens, facts))
+    return _counts(run, ("sent", tokens, facts), lambda said: message_tokens(said, tokens, facts))
 
 
 def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
@@ -183,7 +180,7 @@ def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequ
 
 
 def total_tokens(
-    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
+    prompt: Prompt, written: WrittenPayload | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
 ) -> int:
     """Return the tokens of what is sent: of the payload, or without a target of the messages.
 

@@ -15,8 +15,8 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
-from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.losses import located_losses, surrogate_loss
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
@@ -247,7 +247,7 @@ def _send(
     if facts.provider is not None:
         if request.cache is not None:
             marked = auto_marked(prompt, facts)
-        written = Written(marked, facts)
+        written = WrittenPayload(marked, facts)
         lost = written.losses
         if marked is not prompt or any(loss.source is None for loss in lost):
             lost = located_losses(lost, tree, marked.messages, messages)

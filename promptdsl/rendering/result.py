@@ -15,7 +15,8 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.registry import TARGETS, Written
+from promptdsl.providers.registry import TARGETS
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import Root
 
@@ -55,7 +56,7 @@ class Rendered:
     _prompt: Prompt
     _sent: Prompt
     _again: "Callable[[str], Rendered]"
-    _written: Written | None
+    _written: WrittenPayload | None
     _counter: "TokenCounter | Callable[[str], int] | None"
     _roots: tuple[str | os.PathLike[str], ...]
     _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.registry import Written
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.tree.node import Node
 
 
@@ -21,4 +21,4 @@ class Sent(NamedTuple):
     losses: tuple[Loss, ...]
     prompt: Prompt
     marked: Prompt
-    written: Written | None
+    written: WrittenPayload | None

@@ -9,7 +9,8 @@ from promptdsl.foundation.escaping import json_text
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.message import Message
 from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens
-from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, TextTokens
+from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME
 from promptdsl.tokens.payload_parts import unknown_tokens
 
 

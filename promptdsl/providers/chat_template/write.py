@@ -203,10 +203,10 @@ def write(
         template = template.with_tools()
         facts = attrs.evolve(facts, template=template)
     request = _request(prompt, facts)
+    tools = tools_of(request)
     for place in unwritten(request, 0, len(prompt.messages)):
         add(request, place, _params(request, place))
     finish(request)
-    tools = tools_of(request)
     messages = folded(request)
     lose_settings(request)
     break_tokens(request, messages, tools)

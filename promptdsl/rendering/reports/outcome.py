@@ -11,7 +11,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.registry import Written
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, total_tokens
 from promptdsl.rendering.pipeline import FORMATS
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
@@ -31,7 +31,7 @@ class Outcome:
     tree: Root
     messages: tuple[Message, ...]
     sent: Prompt
-    written_payload: Written | None
+    written_payload: WrittenPayload | None
     dropped: Callable[[], tuple[Dropped, ...]]
     config: Resolved
     facts: ModelFacts
