@@ -8,7 +8,7 @@ from typing import TypeVar
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
 from promptdsl.budget.limits import Cut, limited, still_cut
-from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
+from promptdsl.budget.measure_protocol import Measure, frame_tokens, tools_frame_of
 from promptdsl.budget.places import reserved, settled
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.config.model_facts import ModelFacts

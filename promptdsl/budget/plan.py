@@ -8,7 +8,7 @@ import attrs
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
 from promptdsl.budget.histories import Cuts, cuts_of, heard
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, pair_units
 from promptdsl.budget.places import Place, changed, settled
 from promptdsl.budget.scan import Entry, Scan, scan

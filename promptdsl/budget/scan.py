@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from promptdsl.budget.call_ids import alike
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.places import Place, group_priority, says, whole_units
 from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
 from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment, Group, Reserve
