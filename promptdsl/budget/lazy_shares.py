@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.limits import limited
-from promptdsl.budget.measure import Measure, frame_tokens
+from promptdsl.budget.measure_protocol import Measure, frame_tokens
 from promptdsl.budget.places import reserved
 from promptdsl.budget.plan import Plan
 from promptdsl.tree.group_nodes import Lazy, Limit
@@ -16,9 +16,6 @@ from promptdsl.tree.turn_nodes import among_turns
 
 SHARES = 64
 """Into how many parts a budget is divided, of which lazies get whole ones."""
-
-
-# Lazies.
 
 
 def room_for(tree: Node, budget: Budget, measure: Measure, read: Callable[[Node], Node]) -> float:

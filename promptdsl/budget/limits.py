@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import Fragment, Limit
 from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
@@ -65,16 +65,10 @@ def _cut_in(
         dropped.append((opened, Dropped("text", "", tokens - left, None, why, node.source)))
         return opened
 
-    changed: Any = rewrite(_Top.around(entry), change, within=HOLLOW)
+    # A fragment around it, so that the entry itself may be changed, too.
+    outer = with_content(make(Fragment, mask=HOLLOW), (entry,))
+    changed: Any = rewrite(outer, change, within=HOLLOW)
     return [*changed.content]
-
-
-class _Top:
-    """A fragment around one node, so that the node itself may be changed, too."""
-
-    @staticmethod
-    def around(node: Node) -> Node:
-        return with_content(make(Fragment, mask=HOLLOW), (node,))
 
 
 def _opened(node: Node) -> Node:

@@ -49,7 +49,7 @@ def fit_tree(
 
     measuring = partial(Measuring, config, facts, tokens, request.roots)
     try:
-        return fit(tree, budget, facts, measuring=measuring, send=send, tokens=count)
+        return fit(tree, budget, facts, measuring=measuring, prepare=send, tokens=count)
     except PromptError as error:
         raise error.located(budget.at or author()) from None
 

@@ -34,7 +34,10 @@ ALONE = ("consolidate", "narrate", "place")
 
 
 class Measuring:
-    """Counts parts of a prompt in the tokens of its budget, as :class:`Measure` says."""
+    """Counts parts of a prompt in the tokens of its budget, as a ``Measure`` does.
+
+    The protocol is in ``budget/measure_protocol.py``.
+    """
 
     def __init__(
         self, config: Resolved, facts: ModelFacts, tokens: Tokens, roots: Roots = ()

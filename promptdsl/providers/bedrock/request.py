@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, json_leaf, plain
 from promptdsl.providers.shared.request import Place
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 
 def encoded(data: object, key: str) -> str:
