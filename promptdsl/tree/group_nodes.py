@@ -53,7 +53,7 @@ class Reserve(Node):
 
 
 class Conversation(Fragment):
-    """What was read of one recorded conversation: runs of messages, events, request-only turns.
+    """One history that was read: runs of messages (``Recorded``), events, request-only turns.
 
     A budget takes its oldest exchanges, at ``priority``, in steps of ``step`` tokens; the last
     ``keep`` exchanges stay.
