@@ -73,10 +73,7 @@ class Forms(Unit):
 
 @attrs.define(eq=False)
 class Past(Unit):
-    """A recorded conversation, which a budget cuts; ``cuts`` says where it may.
-
-    Its node is a ``Conversation``.
-    """
+    """The unit of a ``Conversation``, which a budget cuts; ``cuts`` says where it may."""
 
     cuts: Cuts | None = None
 

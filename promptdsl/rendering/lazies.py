@@ -34,7 +34,7 @@ def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
 
 def _share(waiting: Waiting, request: RenderRequest) -> int | None:
     """Return how many tokens a lazy may fill, ``None`` without a budget."""
-    room = request.rooms.get("weight")
+    room = request.tokens_per_weight
     if room is None:
         return None
     facts, budget = facts_of(request), request.budget

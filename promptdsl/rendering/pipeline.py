@@ -1,4 +1,11 @@
-"""The passes in their order, as data: each with the bits of a mask that it works on."""
+"""The passes in their order, as data: each with the bits of a mask that it works on.
+
+The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
+``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. Of these ``fit`` is no
+pass but the tree that is tried: the one after ``read`` or, with a budget, what is chosen of it. The
+passes after it run and the tokens of the result are counted; when they are too many, a smaller tree
+is tried (``budget/fit.py``).
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -65,6 +72,10 @@ def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...
         Pass("fill", HOLLOW, partial(fill, ask=ask)),
         Pass("read", HOLLOW | RECORDED, reading),
     )
+
+
+FIT = "fit"
+"""The name of the stage between both: the tree that the passes of the target work on."""
 
 
 def for_target(config: Resolved) -> tuple[Pass, ...]:

@@ -1,4 +1,4 @@
-"""The root of what was given to render: a tree, or a prompt that was read."""
+"""The root of what was given to render and has none: a part alone, or a prompt that was read."""
 
 from typing import cast
 
@@ -14,8 +14,8 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import CacheBreakpoint, Root
 
 
-def root_of(tree: object) -> Root:
-    """Return the root of a tree, of a part alone or of a prompt that was read."""
+def root_around(tree: object) -> Root:
+    """Return the root of a part alone, or of a prompt that was read."""
     if isinstance(tree, Prompt):
         return _written(tree)
     if not isinstance(tree, Node):
@@ -26,8 +26,6 @@ def root_of(tree: object) -> Root:
             at=(author(),),
         )
     node = finish(tree)
-    if isinstance(node, Root):
-        return node
     if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, Fragment):
         beside = node.mask & TOOL or isinstance(node, CacheBreakpoint)
         raise ContentError(

@@ -50,7 +50,7 @@ class Reserve(Node):
 
 
 class Conversation(Fragment):
-    """One recorded conversation: runs of messages, events and request-only turns.
+    """One history that was read: runs of messages (``Recorded``), events, request-only turns.
 
     A budget drops its oldest exchanges, at ``priority``, in steps of ``step`` tokens, and never the
     last ``keep`` exchanges.

@@ -86,10 +86,12 @@ class Consolidated(Turn):
 
 
 class Recorded(Node):
-    """Recorded messages. ``items`` is the data as given, ``form`` the wire form it has.
+    """Recorded messages: a whole history as it was given, or a run of messages that were read.
 
-    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``. ``keep``, ``step``
-    and ``priority`` are those of its :class:`Conversation`.
+    As given, ``items`` are in the wire form that ``form`` names. The pass ``read`` makes a
+    :class:`Conversation` of it, in which each run of messages is one of these again: ``items`` is
+    a tuple of messages then, and ``form`` is ``"messages"``. What a budget may take of it is said
+    as in :class:`Conversation`.
     """
 
     __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
@@ -101,7 +103,11 @@ class Recorded(Node):
     start: int
     """The index of its first message in the history."""
     known: Any
-    """The ``Recording`` it is a part of, once read."""
+    """What was found out about its history: a ``Recording``, or ``None``.
+
+    No field of the content, so it may be set after the node is frozen: by the component when its
+    messages continue a known conversation, by ``read`` and by ``tree/recorded.py`` for a run.
+    """
     keep: int
     step: int | None
     priority: float

@@ -214,6 +214,7 @@ def write(
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        # Messages of one text are written by unwritten() itself: it yields only the others.
         for place in unwritten(request, start, stop):
             add(request, place, _params(request, place))
     finish(request)

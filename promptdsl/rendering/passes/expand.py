@@ -51,7 +51,11 @@ def _is_noticed(part: Node) -> bool:
 
 
 def _spoken(note: Note) -> Turn:
-    """Return the turn of a note that stands among turns."""
+    """Return the turn of a note that stands among turns.
+
+    Its kind is not ``written``: between a call and its result ``place`` refuses a ``Developer``
+    turn that was written there, and moves a note.
+    """
     mask = bits(TURN | DEVELOPER, note.mask)
     return make(
         Turn,
