@@ -118,7 +118,7 @@ from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
-from promptdsl.providers.shared.turns import OPENING
+from promptdsl.providers.shared.two_sided import OPENING
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
@@ -192,7 +192,7 @@ from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import Conversation
 from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
 from promptdsl.tree.group_nodes import Limit as LimitNode
-from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, bits
+from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.part_nodes import Happening
 from promptdsl.tree.part_nodes import Json as JsonNode
@@ -234,7 +234,6 @@ __all__ = [
     "PLAIN",
     "PUBLISHED",
     "ROLES",
-    "SHIFT",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",

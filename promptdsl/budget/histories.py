@@ -109,6 +109,11 @@ class Cuts:
     rounds: int = 0
     question: tuple[int, int] = (0, 0)
 
+    @property
+    def last(self) -> int:
+        """The number of the last place, at which all goes that may go."""
+        return len(self.saved) - 1
+
     def stepped(self, least: int, step: int) -> int:
         """Return the first place from ``least`` on at which the cut may stand.
 

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import Fragment, Limit
-from promptdsl.tree.masks import FRAGMENT, HOLLOW, SYSTEM, TURN, bits
+from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import Turn
@@ -65,21 +65,15 @@ def _cut_in(
         dropped.append((opened, Dropped("text", "", tokens - left, None, why, node.source)))
         return opened
 
-    changed: Any = rewrite(_Top.around(entry), change, within=HOLLOW)
+    # A fragment around it, so that the entry itself may be changed, too.
+    outer = with_content(make(Fragment, mask=HOLLOW), (entry,))
+    changed: Any = rewrite(outer, change, within=HOLLOW)
     return [*changed.content]
-
-
-class _Top:
-    """A fragment around one node, so that the node itself may be changed, too."""
-
-    @staticmethod
-    def around(node: Node) -> Node:
-        return with_content(make(Fragment, mask=bits(FRAGMENT)), (node,))
 
 
 def _opened(node: Node) -> Node:
     """Return a fragment of what a limit holds."""
-    empty = make(Fragment, mask=bits(FRAGMENT) | HOLLOW, at=node.at)
+    empty = make(Fragment, mask=HOLLOW, at=node.at)
     return with_content(empty, node.content)
 
 

@@ -10,7 +10,7 @@ import attrs
 
 from promptdsl.budget.call_ids import alike, answered_by, left_open_by, turns_in
 from promptdsl.budget.scan import Entry
-from promptdsl.budget.units import Forms, Past, Unit
+from promptdsl.budget.units import LAST, Forms, Past, Unit
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import Conversation, FirstFit
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
@@ -169,7 +169,7 @@ def _tie(entries: list[Entry]) -> None:
 
 
 def _is_required(unit: Unit) -> bool:
-    return isinstance(unit, Past) or unit.priority == float("inf")
+    return isinstance(unit, Past) or unit.priority == LAST
 
 
 def _is_whole(unit: Unit) -> bool:

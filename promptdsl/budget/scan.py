@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from promptdsl.budget.call_ids import alike
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.places import Place, group_priority, says, whole_units
 from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
 from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment, Group, Reserve
@@ -55,13 +55,13 @@ class Scan:
         known = self.priorities.get(id(group), group)
         return group_priority(group) if known is group else known  # type: ignore[return-value]
 
-    def place(self, node: Node) -> Spot:
-        """Return where what is found next in a node of the timeline stands."""
+    def next_spot(self, node: Node) -> Spot:
+        """Return the spot of what is found next in a node of the timeline: it takes a number."""
         return Spot(next(self.numbers), not node.mask & (SYSTEM | SECTION))
 
     def marked(self, node: Node) -> None:
-        """Note that a mark of the author stands here, in a node of the timeline."""
-        self.last_mark = max(self.last_mark, self.place(node).sent)
+        """Note a mark of the author in a node of the timeline: it takes a number, too."""
+        self.last_mark = max(self.last_mark, self.next_spot(node).sent)
 
 
 def scan(root: Node, measure: Measure) -> Scan:
@@ -93,14 +93,14 @@ def _scanned(place: Place, found: Scan) -> Entry:
     if isinstance(node, Group):
         tokens, priority = weight(node, measure), found.group_priority(node)
         if priority is not None:
-            unit = Unit(place, priority, found.place(node), tokens=tokens)
+            unit = Unit(place, priority, found.next_spot(node), tokens=tokens)
     elif isinstance(node, FirstFit):
         sizes = [weight(form, measure) for form in node.content]
-        unit = _forms(place, found.place(node), sizes)
+        unit = _forms(place, found.next_spot(node), sizes)
         tokens = unit.tokens
     elif isinstance(node, Conversation):
         tokens = weight(node, measure)
-        unit = Past(place, node.priority, found.place(node), tokens=tokens)
+        unit = Past(place, node.priority, found.next_spot(node), tokens=tokens)
     else:
         return _turn(place, found)
     place.fixed = True
@@ -168,7 +168,7 @@ class _Level:
 def _turn(place: Place, found: Scan) -> Entry:
     node = place.node
     priority = node.options.priority
-    unit = None if priority is None else Unit(place, priority, found.place(node))
+    unit = None if priority is None else Unit(place, priority, found.next_spot(node))
     place.holds, place.fixed = True, isinstance(node, ToolTurn)
     if unit is not None:
         found.units.append(unit)
@@ -231,7 +231,7 @@ def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | No
             found.marked(turn)
         return None, None
     place = holder.below(level.next - 1, holds=True)
-    order = found.place(turn)
+    order = found.next_spot(turn)
     unit = _forms(place, order, []) if priority is None else Unit(place, priority, order)
     if isinstance(child, FirstFit):
         unit = _forms(place, order, [])

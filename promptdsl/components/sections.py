@@ -23,7 +23,7 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree import group_nodes, part_nodes, turn_nodes
-from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, NAMED, NOTE, SECTION, bits
+from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, HOLLOW, NAMED, SECTION, bits
 from promptdsl.tree.node import Node, Options, label, make
 from promptdsl.tree.part_nodes import Value
 
@@ -135,7 +135,7 @@ class Fragment(Block, group_nodes.Fragment):
 
     __slots__ = ()
     _node = group_nodes.Fragment
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     if TYPE_CHECKING:
 
@@ -158,7 +158,7 @@ class Format(Block, group_nodes.Format):
 
     __slots__ = ()
     _node = group_nodes.Format
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     if TYPE_CHECKING:
 
@@ -186,7 +186,7 @@ class Note(Block, group_nodes.Note):
 
     __slots__ = ()
     _node = group_nodes.Note
-    _own = NOTE
+    _own = HOLLOW | AUDIENCE
     _forbids = PART_FORBIDS
     _refuses = ROOTED
 

@@ -6,6 +6,6 @@
 written again is the same bytes.
 
 ``write`` goes in one order: tools, since their names are taken first; the spans of messages that
-are not remembered; what only the whole can say (``finish``); settings such as the tool choice and
-the form of the answer; cache marks last, since they need everything in its place.
+are not remembered; what only the whole can say (``finish``); then settings, such as the tool choice
+and the form of the answer, and cache marks, which need all messages in their places.
 """

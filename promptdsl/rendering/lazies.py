@@ -10,7 +10,7 @@ from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
 from promptdsl.tree.group_nodes import Fragment
-from promptdsl.tree.masks import FRAGMENT, bits
+from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import with_content
 
@@ -34,7 +34,7 @@ def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
 
 def _share(waiting: Waiting, request: RenderRequest) -> int | None:
     """Return how many tokens a lazy may fill, ``None`` without a budget."""
-    room = request.rooms.get("weight")
+    room = request.tokens_per_weight
     if room is None:
         return None
     facts, budget = facts_of(request), request.budget
@@ -80,7 +80,7 @@ def _part(waiting: Waiting, returned: object, request: RenderRequest) -> Node | 
     if part is None:
         return None
     checked = check_place(part, waiting.holders, waiting.lazy)
-    whole = with_content(make(Fragment, mask=bits(FRAGMENT)), (checked,))
+    whole = with_content(make(Fragment, mask=HOLLOW), (checked,))
     said = next(iter(select(whole, audience=request.audience).content), None)
     return said if said is None else held(said, _share(waiting, request), waiting.lazy)
 

@@ -1,6 +1,5 @@
 """What a prompt comes to: messages, losses, and each provider's payload."""
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
     from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
+    from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.tokens import TokenCounter
 
 
@@ -51,14 +51,14 @@ class Rendered:
     losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
-    _dropped: "Callable[[], tuple[Dropped, ...]]"
-    _stages: tuple[tuple[str, Node], ...]
-    _prompt: Prompt
-    _sent: Prompt
-    _again: "Callable[[str], Rendered]"
-    _written: WrittenPayload | None
-    _counter: "TokenCounter | Callable[[str], int] | None"
-    _roots: tuple[str | os.PathLike[str], ...]
+    _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
+    _stages: tuple[tuple[str, Node], ...] = attrs.field(alias="stages")
+    _prompt: Prompt = attrs.field(alias="prompt")
+    _marked: Prompt = attrs.field(alias="marked")
+    _again: "Callable[[str], Rendered]" = attrs.field(alias="again")
+    _written: WrittenPayload | None = attrs.field(alias="written")
+    _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
+    _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
     _gone: "list[tuple[Dropped, ...]]" = attrs.field(
         init=False, factory=list["tuple[Dropped, ...]"]
@@ -116,8 +116,9 @@ class Rendered:
     def payload(self) -> dict[str, Any]:
         """Return the request arguments for the target, content only.
 
-        Raises :class:`TargetError` when rendered for no target, :class:`PendingToolCalls` when the
-        last calls are not answered yet.
+        They were written by ``render``. The first call gives away what was written there, so that
+        another one may write it again. Raises :class:`TargetError` when rendered for no target,
+        :class:`PendingToolCalls` when the last calls are not answered yet.
         """
         if self._written is None:
             raise self._no_target()
@@ -175,8 +176,8 @@ class Rendered:
     def for_target(self, provider: str) -> "Rendered":
         """Return the same prompt rendered for a provider, with what is lost there in ``losses``.
 
-        It goes on from the expanded tree, with that provider's careful defaults where no model was
-        given. Raises :class:`TargetError` for an unknown provider.
+        It goes on from the tree after ``read``, with that provider's careful defaults where no
+        model was given. Raises :class:`TargetError` for an unknown provider.
         """
         return self._again(provider)
 
@@ -204,13 +205,13 @@ class Rendered:
         return Outcome(
             cast("Root", self._stages[-1][1]),
             self.messages,
-            self._sent,
+            self._marked,
             self._written,
             lambda: self.dropped,
             self.config,
             self.facts,
             tokens_for(self.facts, self._counter),
-            self._roots,
+            self._media_roots,
         )
 
     def _no_target(self) -> TargetError:

@@ -20,7 +20,7 @@ from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.reasoning import stale_before
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from anthropic.types import (
@@ -213,6 +213,7 @@ def write(
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        # Messages of one text are written by unwritten() itself: it yields only the others.
         for place in unwritten(request, start, stop):
             add(request, place, _params(request, place))
     finish(request)

@@ -5,7 +5,7 @@ import re
 import attrs
 
 from promptdsl.providers.shared.request import Place
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 
 @attrs.define(eq=False)

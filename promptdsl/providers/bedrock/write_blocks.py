@@ -20,7 +20,7 @@ from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import OPENING
+from promptdsl.providers.shared.two_sided import OPENING
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "image": ("error",),

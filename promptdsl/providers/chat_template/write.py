@@ -28,7 +28,7 @@ from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, add, finish, unwritten
 
 _SPEAKERS = ("user", "assistant")
 

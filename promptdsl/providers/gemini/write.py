@@ -33,7 +33,7 @@ from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from google.genai.types import ContentDict, GenerateContentConfigDict

@@ -50,8 +50,9 @@ class Counted:
 
 @attrs.frozen(eq=False)
 class Passage:
-    """The entries of the first messages of a conversation, and the state after them.
+    """The cache of writing a conversation: the entries of its first messages, and the state after.
 
+    The cache of reading one is a ``Recording`` in ``messages/conversation_cache.py``.
     ``anchor`` is the message after them. ``opening`` is the state before the first of them,
     ``state`` the state after the last. No later message changes one of the first ``settled``
     entries; ``counted`` are the tokens of these, or of the first of them.

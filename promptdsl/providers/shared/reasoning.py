@@ -7,7 +7,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Place, Request
-from promptdsl.providers.shared.turns import SPOKEN_KINDS
+from promptdsl.providers.shared.two_sided import SPOKEN_KINDS
 
 
 def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:

@@ -1,1 +1,1 @@
-"""The forms a section can be written in."""
+"""Tree to text: the finished tree becomes messages, in Markdown or XML."""

@@ -16,8 +16,9 @@ from promptdsl.messages.details import RawOrigin
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
+from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.lower import Lowering, Roots
+from promptdsl.rendering.text.lower import Lowering
 from promptdsl.rendering.text.page import Margin, OpenPart, Page, Report, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
@@ -164,8 +165,10 @@ class TracedWriter(TextWriter):
 class TracedLowering(Lowering):
     """Lowers turns, and notes which part of each came to which text."""
 
-    def __init__(self, forms: Mapping[str, Form], config: Resolved, roots: Roots) -> None:
-        super().__init__(forms, config, roots)
+    def __init__(
+        self, forms: Mapping[str, Form], config: Resolved, media_roots: MediaRoots
+    ) -> None:
+        super().__init__(forms, config, media_roots)
         self.turns: list[TracedTurn] = []
 
     def said(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
@@ -191,10 +194,10 @@ class TracedLowering(Lowering):
 
 
 def lower_traced(
-    root: Node, *, forms: Mapping[str, Form], config: Resolved, roots: Roots = ()
+    root: Node, *, forms: Mapping[str, Form], config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], list[TracedEntry]]:
     """Return the messages of a finished tree, and which part of it came to which text."""
-    lowering = TracedLowering(forms, config, roots)
+    lowering = TracedLowering(forms, config, media_roots)
     entries: list[TracedEntry] = []
     for turn in root.content:
         lowering.turns = []

@@ -116,9 +116,10 @@ class Turns(Request):
 
 
 def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
-    """Yield the messages from ``start`` to ``stop`` that an adapter has to write and to add.
+    """Write the plain messages from ``start`` to ``stop``; yield the others for an adapter.
 
-    A message of one text, as most are, is added here.
+    A message of one text, as most are, is added to the request here and not yielded. Of a message
+    that is yielded the adapter writes the params, and gives them back with ``add``.
     """
     text_keys = request.dialect.text
     for index, message in enumerate(request.messages[start:stop], start):
