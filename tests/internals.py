@@ -119,6 +119,7 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.two_sided import OPENING
+from promptdsl.providers.tally import tally
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
@@ -436,6 +437,7 @@ __all__ = [
     "sniff",
     "spelled",
     "table_text",
+    "tally",
     "targets_module",
     "template_pieces",
     "templates_root",

@@ -17,6 +17,7 @@ from tests.internals import (
     facts_for,
     message_tokens,
     output_tokens,
+    tally,
     tokens_for,
     tool_tokens,
 )
@@ -96,6 +97,13 @@ def test_a_payload_is_the_sum_of_its_parts(target: str) -> None:
 def test_entries_are_found(target: str) -> None:
     """The payload of every target holds its entries under a key that is counted."""
     assert None not in {entries_key(payload) for payload in payloads_of(target, PROMPTS).values()}
+
+
+def test_entries_that_are_not_found_are_refused() -> None:
+    """A payload whose entries are under a key nobody counts is an error that says where it goes."""
+    passage: Any = None
+    with pytest.raises(KeyError, match=r"tools, turns .* promptdsl\.tokens\.payloads\.ENTRIES"):
+        tally({"tools": [], "turns": []}, NO_MODEL, FREE, passage)
 
 
 @pytest.mark.parametrize("target", TEMPLATED)
