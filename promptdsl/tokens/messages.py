@@ -76,6 +76,7 @@ def _json(block: b.JsonBlock, tokens: TextTokens, _: ModelFacts) -> int:
 
 
 def _code(block: b.CodeBlock, tokens: TextTokens, _: ModelFacts) -> int:
+    # Recorded code is sent in these fences whatever the format of the prompt around it.
     return tokens.of(f"```{block.language or ''}\n{block.text}\n```")
 
 

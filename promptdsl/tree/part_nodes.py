@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.messages import EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.node import Node
 
@@ -175,11 +175,11 @@ class Fence(Node):
 
 
 class Media(Node):
-    """An attachment."""
+    """A block that is sent as it is: an attachment, or another one of a recorded system message."""
 
     __slots__ = ("block",)
     _fields = ("block",)
-    block: MediaBlock
+    block: Block
 
     def _name(self) -> str:
         cls = type(self)

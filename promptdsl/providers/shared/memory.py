@@ -179,7 +179,7 @@ def _is_same(one: Any, other: Any) -> bool:
         return True
     kind = type(one)
     # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-    if kind is not type(other) or kind not in _STRINGS or one.extra is not other.extra:
+    if kind is not type(other) or kind not in _COMPARABLE or one.extra is not other.extra:
         return False
     if kind is not ToolResultBlock:
         return bool(one == other)
@@ -189,8 +189,11 @@ def _is_same(one: Any, other: Any) -> bool:
     return len(inner) == len(others) and all(map(_is_same, inner, others))
 
 
-_STRINGS = frozenset({TextBlock, ToolUseBlock, ToolResultBlock, *get_args(MediaBlock)})
-"""The blocks that are made of strings, and of further keys."""
+_COMPARABLE = frozenset({TextBlock, ToolUseBlock, ToolResultBlock, *get_args(MediaBlock)})
+"""The blocks that are made of strings alone, and so are the same bytes when they are equal.
+
+An equal message with another block costs the memory: all from that message on is written anew.
+"""
 _ANSWERED = ("tool_use_id", "name", "is_error", "error_type", "cache")
 
 
