@@ -191,7 +191,10 @@ def make(
 
 
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
-    """Yield every node below and including ``root`` with its depth, in document order."""
+    """Yield ``root`` and every node in its content with its depth, in document order.
+
+    A node in a field, the :class:`Value` in the title of a ``Section``, is not visited.
+    """
     stack: list[tuple[Node, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()

@@ -14,6 +14,7 @@ class Section(Node):
     __slots__ = ("title",)
     _fields = ("title",)
     title: "str | Value | None"
+    """A field, not a child: :func:`walk` does not visit a value in it."""
 
 
 class Text(Node):

@@ -11,7 +11,7 @@ from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted as TrustedText
 from promptdsl.rendering.text.blocks import settle_block
 from promptdsl.rendering.text.data import code_of, data_block, formatted
-from promptdsl.rendering.text.format import Frame, frame_without
+from promptdsl.rendering.text.format import Frame
 from promptdsl.rendering.text.page import Checkpoint, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
     Note,
@@ -97,7 +97,8 @@ def _write_code(state: TextState, node: Code, around: OpenPart) -> None:
         return
     frame = around.form.code(code_of(node), node.language)
     if around.rules.literals:
-        frame = frame_without(around.rules.literals, frame)
+        # The language of recorded code is data.
+        frame = frame._replace(open=guard_prefixes(frame.open, around.rules.literals))
     _write_framed(state, node, around, code_in, frame=frame)
 
 
