@@ -374,7 +374,7 @@ def test_a_tag_that_is_a_delimiter(delimiter: str) -> None:
     section, line = Section("rules", "a"), this_line()
     with pytest.raises(ContentError, match="the tag <rules> of this Section") as caught:
         only_text(Ephemeral(section), transformation=config)
-    assert (line,) == caught.value.at
+    assert (f"{__file__}:{line}",) == caught.value.at
 
 
 @given(st.lists(st.sampled_from([*PIECES, "[[", "]]", "[", "]", "NOW"])).map("".join))

@@ -67,6 +67,10 @@ class Written(Node):
     _accepts: ClassVar[frozenset[str]] = frozenset()
     _own: ClassVar[int] = 0
 
+    def __init_subclass__(cls) -> None:
+        nodes = (base for base in cls.__mro__ if issubclass(base, Node))
+        cls._node = next(node for node in nodes if not issubclass(node, Written))
+
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
 

@@ -24,7 +24,6 @@ class RequestBlock(Block, Request):
     """What the request-only turns share. Not a component of its own."""
 
     __slots__ = ()
-    _node = Request
     _own = bits(REQUEST)
     _forbids = PART_FORBIDS | CACHE
     _refuses = ROOTED
@@ -46,7 +45,6 @@ class Ephemeral(RequestBlock):
     """
 
     __slots__ = ()
-    _node = Request
     _accepts = (TURN_OPTIONS - {"cache"}) | {"type", "title", "position", "order"}
 
     if TYPE_CHECKING:
@@ -81,7 +79,6 @@ class Grounding(RequestBlock):
     """
 
     __slots__ = ()
-    _node = Request
     _accepts = (TURN_OPTIONS - {"cache"}) | {"title", "position", "order"}
 
     if TYPE_CHECKING:

@@ -42,7 +42,6 @@ class Section(Block, part_nodes.Section):
     """
 
     __slots__ = ()
-    _node = part_nodes.Section
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
     _refuses = ROOTED
@@ -134,7 +133,6 @@ class Fragment(Block, group_nodes.Fragment):
     """Several parts that stand for themselves wherever the fragment is put."""
 
     __slots__ = ()
-    _node = group_nodes.Fragment
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -157,7 +155,6 @@ class Format(Block, group_nodes.Format):
     """
 
     __slots__ = ()
-    _node = group_nodes.Format
     _own = bits(FRAGMENT)
 
     if TYPE_CHECKING:
@@ -185,7 +182,6 @@ class Note(Block, group_nodes.Note):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
-    _node = group_nodes.Note
     _own = NOTE
     _forbids = PART_FORBIDS
     _refuses = ROOTED

@@ -41,7 +41,6 @@ class Tool(Written, turn_nodes.Tool):
     """
 
     __slots__ = ()
-    _node = turn_nodes.Tool
 
     if TYPE_CHECKING:
 
@@ -95,7 +94,6 @@ class Output(Written, turn_nodes.Output):
     """
 
     __slots__ = ()
-    _node = turn_nodes.Output
 
     if TYPE_CHECKING:
 

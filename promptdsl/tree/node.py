@@ -71,6 +71,7 @@ class Node:
     _unsaid: ClassVar[Mapping[str, Any]] = EMPTY
     """Fields that need not be said, and what they are then."""
     _node: ClassVar[type["Node"]]
+    """The class of the tree: this one, and for a component (``Written``) the node it becomes."""
     head: ClassVar[str | None] = None
     """What the address of its messages starts with, where that is not their role."""
 
@@ -83,9 +84,7 @@ class Node:
     """Which instruction of the code did."""
 
     def __init_subclass__(cls) -> None:
-        # A component is a subclass without slots of its own: its node is the class it extends.
-        if "_node" not in cls.__dict__:
-            cls._node = cls
+        cls._node = cls
 
     @property
     def at(self) -> Position | Source | None:
