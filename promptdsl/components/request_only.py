@@ -26,7 +26,7 @@ class RequestBlock(Block, Request):
     __slots__ = ()
     _own = bits(REQUEST)
     _forbids = PART_FORBIDS | CACHE
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     def _advice(self, node: Node) -> str:
         if node.mask & CACHE:

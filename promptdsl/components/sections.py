@@ -44,7 +44,7 @@ class Section(Block, part_nodes.Section):
     __slots__ = ()
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
     _accepts = frozenset({"id", "priority", "cache", "audience"})
 
     if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Note(Block, group_nodes.Note):
     __slots__ = ()
     _own = NOTE
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     if TYPE_CHECKING:
 

@@ -128,7 +128,7 @@ class ToolResult(Block, part_nodes.Result):
     __slots__ = ()
     _own = bits(RESULT)
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     if TYPE_CHECKING:
 
@@ -174,7 +174,7 @@ class ToolMessage(Block, ToolTurn):
     __slots__ = ()
     _own = _TOOL
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
     _accepts = TURN_OPTIONS | {"name"}
 
     if TYPE_CHECKING:

@@ -47,7 +47,7 @@ class TurnBlock(Block, turn_nodes.Turn):
     __slots__ = ()
     _accepts = TURN_OPTIONS
     _role: ClassVar[Role] = "user"
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
