@@ -25,7 +25,6 @@ from promptdsl.rendering.pipeline import (
     ANY,
     BEFORE_TARGET,
     CHANGING,
-    FORMATS,
     before_target,
     for_target,
 )
@@ -239,7 +238,7 @@ def _send(
             tree = run(tree)
         stages.append((name, tree))
     root = cast("Root", tree)
-    messages, losses = lower(root, forms=FORMATS, config=config, roots=request.roots)
+    messages, losses = lower(root, config=config, roots=request.roots)
     if root.equipment:
         losses += tuple(lost_marks(root))
     prompt = marked = _prompt(messages, root, request, trimmed=trimmed)

@@ -38,12 +38,15 @@ class Volatile(Value):
     __slots__ = ()
 
 
-class Trusted(Node):
+class TrustedText(Node):
     """Author text in a place where a string is a value."""
 
     __slots__ = ("text",)
     _fields = ("text",)
     text: str
+
+    def _name(self) -> str:
+        return "Trusted"
 
 
 class Heading(Node):

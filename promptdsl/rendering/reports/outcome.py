@@ -13,7 +13,6 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import Written
 from promptdsl.rendering.measure import message_counts, total_tokens
-from promptdsl.rendering.pipeline import FORMATS
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import Root
@@ -54,7 +53,7 @@ class Outcome:
 
     def traced(self) -> list[TracedEntry]:
         """Return which part of the tree came to which text; the tree is lowered once more."""
-        return lower_traced(self.tree, forms=FORMATS, config=self.config, roots=self.roots)[1]
+        return lower_traced(self.tree, config=self.config, roots=self.roots)[1]
 
 
 def on_one_line(text: str) -> str:

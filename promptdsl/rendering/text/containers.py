@@ -33,7 +33,7 @@ from promptdsl.tree.part_nodes import (
     Section,
     Side,
     Text,
-    Trusted,
+    TrustedText,
     Value,
 )
 from promptdsl.tree.rewrite import any_said
@@ -242,7 +242,7 @@ def _begins_plain(item: Node) -> bool:
     return True
 
 
-_PROSE = Text | Value | Trusted | Paragraph | Json
+_PROSE = Text | Value | TrustedText | Paragraph | Json
 
 _FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], Frame]] = {
     Section: _section,
