@@ -129,7 +129,6 @@ from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
-from promptdsl.rendering.pipeline import FORMATS as TEXT_FORMATS
 from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.reports.cache_order import (
     certain,
@@ -239,7 +238,6 @@ __all__ = [
     "SPOKEN",
     "TARGETS",
     "TESTS",
-    "TEXT_FORMATS",
     "TOOL",
     "WHOLE",
     "WIDEST",

@@ -81,6 +81,13 @@ def test_before_bound_reasoning(place: str, part: Callable[[], Node]) -> None:
     assert __file__ in caught.value.at[0]
 
 
+def test_a_title_before_bound_reasoning() -> None:
+    """The title of a section is seen, too, though it is no part of its content."""
+    tree = Timeline(System(Section("s", "a", title=clock())), User("b"))
+    with pytest.raises(PlacementError, match="a Volatile changes"):
+        render(tree, model=BOUND)
+
+
 @parts
 @pytest.mark.parametrize("place", BEHIND)
 def test_behind_bound_reasoning(place: str, part: Callable[[], Node]) -> None:

@@ -47,7 +47,7 @@ from promptdsl import (
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import raised, this_line
-from tests.internals import TEXT_FORMATS, JsonNode, lower, lower_traced, make
+from tests.internals import JsonNode, lower, lower_traced, make
 from tests.renders import comes_to, only_text, timeline_of
 from tests.searching import examples
 
@@ -400,8 +400,8 @@ def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None
     """The fast path says the same of any turn as the walk, and knows as well where it is from."""
     rendered = render(timeline_of(User("a"), turn(*content), User("b")))
     tree, config = rendered.stages()[-1].tree, rendered.config
-    fast, _ = lower(tree, forms=TEXT_FORMATS, config=config)
-    walked, _ = lower_traced(tree, forms=TEXT_FORMATS, config=config)
+    fast, _ = lower(tree, config=config)
+    walked, _ = lower_traced(tree, config=config)
     assert walked == fast
     assert [message.sources for message in walked] == [message.sources for message in fast]
 
@@ -412,7 +412,7 @@ def test_the_fast_path_and_the_walk_of_any_tree(tree: Part) -> None:
     """Messages are the same, whether it is noted which part came to which text or not."""
     rendered = render(built(tree))
     final, config = rendered.stages()[-1].tree, rendered.config
-    walked, entries = lower_traced(final, forms=TEXT_FORMATS, config=config)
+    walked, entries = lower_traced(final, config=config)
     assert (rendered.messages, len(walked)) == (walked, entries[-1].messages if entries else 0)
 
 

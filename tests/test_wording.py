@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    ContentError,
     Developer,
     Ephemeral,
     Event,
@@ -343,6 +344,37 @@ def test_any_author_texts_stay_in_their_fence(fence: Turned, name: str, words: l
     """Any author texts beside each other leave one fence together."""
     said_ = only_text(fence("a", *(Text(part) for part in words)), transformation=XML)
     assert 2 == delimiters(said_, name)
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "title", "form", "expected"),
+    [
+        ("END", "The END", "markdown", "## The &#69;ND\na"),
+        ("END", "The END", "xml", '<rules title="The &#69;ND">\na\n</rules>'),
+        ("title", "a title", "xml", '<rules title="a &#116;itle">\na\n</rules>'),
+        ("# END", "END", "markdown", "## &#69;ND\na"),
+        ('"END', "END", "xml", '<rules title="&#69;ND">\na\n</rules>'),
+        ('END"', "END", "xml", '<rules title="EN&#68;">\na\n</rules>'),
+        ('="E"', "E", "xml", '<rules title="&#69;">\na\n</rules>'),
+    ],
+)
+def test_a_title_between_other_delimiters(
+    delimiter: str, title: str, form: str, expected: str
+) -> None:
+    """A title completes no delimiter with what is around it, and its tag or heading stays one."""
+    config: Any = {"format": form, "delimiters": {"ephemeral": delimiter}}
+    section = Section("rules", "a", title=Value(title))
+    assert delimiter + expected == only_text(Ephemeral(section), transformation=config)
+
+
+@pytest.mark.parametrize("delimiter", ["rules", "<rules", ">", "</rules>"])
+def test_a_tag_that_is_a_delimiter(delimiter: str) -> None:
+    """A tag that reads as a literal delimiter is refused, as neither can be written otherwise."""
+    config: Any = {"format": "xml", "delimiters": {"ephemeral": ("[[", delimiter)}}
+    section, line = Section("rules", "a"), this_line()
+    with pytest.raises(ContentError, match="the tag <rules> of this Section") as caught:
+        only_text(Ephemeral(section), transformation=config)
+    assert (f"{__file__}:{line}",) == caught.value.at
 
 
 @given(st.lists(st.sampled_from([*PIECES, "[[", "]]", "[", "]", "NOW"])).map("".join))

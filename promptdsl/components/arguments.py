@@ -12,8 +12,7 @@ from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Node, label, make, named_label
-from promptdsl.tree.part_nodes import Item, Text, Value
-from promptdsl.tree.part_nodes import Trusted as TrustedText
+from promptdsl.tree.part_nodes import Item, Text, TrustedText, Value
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -1,7 +1,14 @@
 """How a component is written: its arguments, its options, its block, and its turning into a node.
 
-A component has the slots of its node. While it is written its content may grow; when it is taken
-into a tree its class is swapped to the node's, which refuses every change.
+A component has the slots of its node. Its life, in order:
+
+1. *begin*: a call makes its options and content of the arguments; components among these, which
+   had joined the open block a moment ago, are moved in (``adopt``; ``retract`` where it fails);
+2. *join*: it is appended to the open block (``place`` for one without a block, ``put`` for a node);
+3. *enter*, for ``with``: its content becomes a list, and it the open block, which others join;
+4. *leave*: the block closes and is sealed; one that raised *fails*, and is taken out again;
+5. *seal*: its children are checked and frozen: their class is swapped to that of the node, which
+   refuses every change. What has no parent is frozen by ``finish``.
 """
 
 from collections.abc import Mapping
@@ -63,7 +70,13 @@ class Written(Node):
 
     __slots__ = ()
     _accepts: ClassVar[frozenset[str]] = frozenset()
+    """The names of the options that may be said as keywords."""
     _own: ClassVar[int] = 0
+    """The bits of its mask that do not depend on what is in it."""
+
+    def __init_subclass__(cls) -> None:
+        nodes = (base for base in cls.__mro__ if issubclass(base, Node))
+        cls._node = next(node for node in nodes if not issubclass(node, Written))
 
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
@@ -96,14 +109,15 @@ class Block(Written):
     __slots__ = ()
     _forbids: ClassVar[int] = 0
     """What no child may be (surface bits) or hold (deep bits)."""
-    _refuses: ClassVar[int] = 0
-    """What is refused the moment it is written here: nothing could still move it away."""
+    _forbids_at_once: ClassVar[int] = 0
+    """What of it is refused the moment it is written in the block; the rest when the block closes,
+    as until then it may still become an argument of another component."""
     _inspects: ClassVar[int] = NAMED
-    """What makes it look at its children: an id, and what a mask cannot say."""
+    """The bits of children that ``_inspect`` is called for; ids have to be unique."""
     _shows: ClassVar[int] = DEEP
     """The bits it takes over from its children: all but their states in a fragment."""
     _stops: ClassVar[int] = 0
-    """All for which its children are looked at when it closes."""
+    """All bits for which its children are looked at when it is sealed."""
 
     _gather = staticmethod(gather)
     """How its arguments become its content."""
@@ -166,7 +180,8 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
             if options:
                 component.options = options_of(component, options)
             if args:
-                _fill(component, args, component.mask & NOT_BARE)
+                content = args if _are_finished(args) else tuple(component._gather(component, args))
+                seal(component, content, component.mask & NOT_BARE)
         except PromptError:
             retract(args)
             raise
@@ -177,28 +192,13 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
         join(component, top, component.mask)
 
 
-def _fill(component: Any, args: tuple[Any, ...], own: int) -> None:
-    if _are_finished(args):
-        try:
-            seal(component, args, own)
-        except AttributeError:
-            pass
-        else:
-            return
-    seal(component, tuple(component._gather(component, args)), own)
-
-
 def _are_finished(args: tuple[Any, ...]) -> bool:
-    """Whether the arguments are components that need nothing done: no text, none placed or open.
-
-    Something that only has a ``mask`` as they do is told apart by ``gather``.
-    """
+    """Whether the arguments are components that need nothing done: no text, none placed or open."""
     mask = 0
-    try:
-        for arg in args:
-            mask |= arg.mask
-    except (AttributeError, TypeError):
-        return False
+    for arg in args:
+        if not isinstance(arg, Node):
+            return False
+        mask |= arg.mask
     return not mask & UNSETTLED
 
 

@@ -30,7 +30,6 @@ class Group(Block, group_nodes.Group):
     """
 
     __slots__ = ()
-    _node = group_nodes.Group
     _own = HOLLOW
 
     if TYPE_CHECKING:
@@ -61,7 +60,6 @@ class FirstFit(Block, group_nodes.FirstFit):
     """
 
     __slots__ = ()
-    _node = group_nodes.FirstFit
     _own = HOLLOW
 
     if TYPE_CHECKING:
@@ -123,7 +121,6 @@ class Limit(Block, group_nodes.Limit):
     """
 
     __slots__ = ()
-    _node = group_nodes.Limit
     _own = HOLLOW | TEXT
     _forbids = TEXT_FORBIDS
     _inspects = NAMED | HOLLOW
@@ -207,7 +204,6 @@ class Reserve(Written, group_nodes.Reserve):
     """
 
     __slots__ = ()
-    _node = group_nodes.Reserve
 
     def __init__(self, tokens: int, **options: Never) -> None:
         frame = _getframe(1)
@@ -235,7 +231,6 @@ class CacheBreakpoint(Written, turn_nodes.CacheBreakpoint):
     """
 
     __slots__ = ()
-    _node = turn_nodes.CacheBreakpoint
 
     def __init__(self, ttl: Literal["5m", "1h"] | None = None, **options: Never) -> None:
         frame = _getframe(1)

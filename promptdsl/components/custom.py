@@ -39,7 +39,6 @@ class ComponentBlock(Block, group_nodes.Component):
     """What a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()
-    _node = group_nodes.Component
     _own = HOLLOW
 
     def __enter__(self) -> Any:

@@ -28,7 +28,6 @@ class UserAction(Written, part_nodes.Happening):
     """
 
     __slots__ = ()
-    _node = part_nodes.Happening
 
     def __init__(
         self, action: str, /, *, target: object = None, actor: object = None, **details: object
@@ -43,7 +42,6 @@ class StateChange(Written, part_nodes.Happening):
     """A value that changed: ``{key} changed: {old} -> {new}``; one not given is left out."""
 
     __slots__ = ()
-    _node = part_nodes.Happening
 
     def __init__(
         self,
@@ -66,7 +64,6 @@ class SystemEvent(Written, part_nodes.Happening):
     """Something the application did: ``{source}: {event}``, then one line an entry of ``data``."""
 
     __slots__ = ()
-    _node = part_nodes.Happening
 
     def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
         frame = _getframe(1)

@@ -41,7 +41,6 @@ class History(Written, turn_nodes.Recorded):
     """
 
     __slots__ = ()
-    _node = turn_nodes.Recorded
 
     def __init__(
         self,

@@ -46,7 +46,6 @@ class Lazy(Written, group_nodes.Lazy):
     """
 
     __slots__ = ()
-    _node = group_nodes.Lazy
 
     def __init__(
         self, function: Callable[[LazyContext], Any], /, weight: float = 1, **options: Never

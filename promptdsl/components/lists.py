@@ -48,7 +48,6 @@ class List(TextBlock, part_nodes.List):
     """
 
     __slots__ = ()
-    _node = part_nodes.List
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
@@ -74,7 +73,6 @@ class Checklist(TextBlock, part_nodes.Checklist):
     """A list of what is to be done: ``Item(..., done=True)`` is done already."""
 
     __slots__ = ()
-    _node = part_nodes.Checklist
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
@@ -95,7 +93,6 @@ class Item(TextBlock, part_nodes.Item):
     """An item of a list. It may hold other lists, quotations, code. ``done`` is for checklists."""
 
     __slots__ = ()
-    _node = part_nodes.Item
     _own = _ITEM_BITS
 
     if TYPE_CHECKING:
@@ -126,7 +123,6 @@ class Quote(TextBlock, part_nodes.Quote):
     """A quotation."""
 
     __slots__ = ()
-    _node = part_nodes.Quote
 
     if TYPE_CHECKING:
 
@@ -148,7 +144,6 @@ class Example(TextBlock, part_nodes.Example):
     """
 
     __slots__ = ()
-    _node = part_nodes.Example
 
     if TYPE_CHECKING:
 
@@ -173,7 +168,6 @@ class SideBlock(TextBlock, part_nodes.Side):
     """One side of an example. Not a component of its own."""
 
     __slots__ = ()
-    _node = part_nodes.Side
 
     def _name(self) -> str:
         return "Example"

@@ -31,7 +31,6 @@ class Attachment(Written, part_nodes.Media):
     """
 
     __slots__ = ()
-    _node = part_nodes.Media
     _accepts: ClassVar[frozenset[str]] = frozenset({"media_type", "title"})
     _block: ClassVar[type[MediaBlock]]
 
@@ -137,7 +136,6 @@ class Image(Attachment):
     """
 
     __slots__ = ()
-    _node = part_nodes.Media
     _accepts = Attachment._accepts | {"detail"}
     _block = ImageBlock
 
@@ -217,7 +215,6 @@ class Audio(Attachment):
     """
 
     __slots__ = ()
-    _node = part_nodes.Media
     _block = AudioBlock
 
 
@@ -229,7 +226,6 @@ class Document(Attachment):
     """
 
     __slots__ = ()
-    _node = part_nodes.Media
     _block = DocumentBlock
 
 
@@ -240,7 +236,6 @@ class Video(Attachment):
     """
 
     __slots__ = ()
-    _node = part_nodes.Media
     _block = VideoBlock
 
 

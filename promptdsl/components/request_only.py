@@ -24,10 +24,9 @@ class RequestBlock(Block, Request):
     """What the request-only turns share. Not a component of its own."""
 
     __slots__ = ()
-    _node = Request
     _own = bits(REQUEST)
     _forbids = PART_FORBIDS | CACHE
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     def _advice(self, node: Node) -> str:
         if node.mask & CACHE:
@@ -46,7 +45,6 @@ class Ephemeral(RequestBlock):
     """
 
     __slots__ = ()
-    _node = Request
     _accepts = (TURN_OPTIONS - {"cache"}) | {"type", "title", "position", "order"}
 
     if TYPE_CHECKING:
@@ -81,7 +79,6 @@ class Grounding(RequestBlock):
     """
 
     __slots__ = ()
-    _node = Request
     _accepts = (TURN_OPTIONS - {"cache"}) | {"title", "position", "order"}
 
     if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """What is open, and who opened it: the one context variable.
 
-It holds an immutable chain of frames. A frame names the thread and task that opened its block, so
-that code which runs elsewhere with a copy of the context is told apart instead of mixed in.
+It holds an immutable chain of open blocks, the innermost first. Each names the thread and task that
+opened it, so that code which runs elsewhere with a copy of the context is told apart instead of
+mixed in.
 """
 
 import sys
@@ -22,13 +23,13 @@ _EVENTS = "asyncio.events"
 NOT_BARE = ~BARE
 
 
-Frame: TypeAlias = tuple[Any, Any, int, Any, int]
-"""An open block, the frame of what is open around it, its owner (thread and asyncio task), and what
-the block refuses.
+OpenBlock: TypeAlias = tuple[Any, Any, int, Any, int]
+"""A component whose block is open, the open block around it, its owner (thread and asyncio task),
+and what it forbids at once.
 
 The block is ``None`` in ``detached()``. A plain tuple, because one is made for every block."""
 
-OPENED: ContextVar[Frame | None] = ContextVar("promptdsl_open", default=None)
+OPENED: ContextVar[OpenBlock | None] = ContextVar("promptdsl_open", default=None)
 
 
 def _first_look() -> Any:
@@ -50,20 +51,20 @@ def running_task() -> Any:
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
-def join(component: Any, frame: Frame, mask: int) -> None:
+def join(component: Any, opened: OpenBlock, mask: int) -> None:
     """Put a new component into the block that is open, and set its mask.
 
     In ``detached()`` it stays on its own.
     """
-    block, _, thread, task, refuses = frame
+    block, _, thread, task, forbidden = opened
     if block is None:
         component.mask = mask
         return
     loop = running_loop() if _EVENTS in _modules else None
     if thread != get_ident() or task is not (None if loop is None else running_task()):
-        raise _foreign(component, frame)
+        raise _foreign(component, opened)
     component.mask = mask | PLACED
-    if mask & refuses:
+    if mask & forbidden:
         raise misplaced(component, block)
     try:
         block.content.append(component)
@@ -78,11 +79,11 @@ def place(component: Any) -> None:
         join(component, top, component.mask)
 
 
-def put(node: Node, frame: Frame) -> None:
+def put(node: Node, opened: OpenBlock) -> None:
     """Put a finished node into the block that is open; it may stand in others, too."""
-    check_owner(node, frame)
-    block, refuses = frame[0], frame[4]
-    if node.mask & refuses:
+    check_owner(node, opened)
+    block, forbidden = opened[0], opened[4]
+    if node.mask & forbidden:
         raise misplaced(node, block)
     if type(block.content) is not list:
         raise _closed(node, block)
@@ -96,7 +97,7 @@ def enter(component: Any) -> Any:
     """
     mask = component.mask
     top = OPENED.get()
-    frame: Frame
+    opened: OpenBlock
     if mask & (OPEN | CLOSED):
         raise _twice(component)
     if top is not None and top[0] is not None:
@@ -105,19 +106,19 @@ def enter(component: Any) -> Any:
             # Mostly it was written just now, so it is the newest entry.
             if not (entries and entries[-1] is component) and not _stands_here(component, top):
                 raise _elsewhere(component)
-        frame = (component, top, top[2], top[3], component._refuses)
+        opened = (component, top, top[2], top[3], component._forbids_at_once)
     elif mask & PLACED:
         raise _elsewhere(component)
     else:
-        frame = (component, top, get_ident(), running_task(), component._refuses)
+        opened = (component, top, get_ident(), running_task(), component._forbids_at_once)
     content = component.content
     component.content = [*content] if content else []
     component.mask = mask & NOT_BARE | OPEN
-    OPENED.set(frame)
+    OPENED.set(opened)
     return component
 
 
-def _stands_here(component: Any, top: Frame | None) -> bool:
+def _stands_here(component: Any, top: OpenBlock | None) -> bool:
     """Return whether one of the open blocks holds a component: mostly the innermost, at its end."""
     while top is not None and top[0] is not None:
         if any(entry is component for entry in reversed(top[0].content)):
@@ -126,8 +127,8 @@ def _stands_here(component: Any, top: Frame | None) -> bool:
     return False
 
 
-def leave(component: Any, *, raised: bool) -> Frame | None:
-    """Close a block that raised, or is not on top; return the frame below it.
+def leave(component: Any, *, raised: bool) -> OpenBlock | None:
+    """Close a block that raised, or is not on top; return the one below it.
 
     When it is not on top, the blocks that were left open fail with it, and the error names the
     innermost one (unless an exception is on its way already).
@@ -135,7 +136,7 @@ def leave(component: Any, *, raised: bool) -> Frame | None:
     top = OPENED.get()
     component.mask = component.mask & ~OPEN | CLOSED
     if top is not None and top[0] is component:
-        below: Frame | None = top[1]
+        below: OpenBlock | None = top[1]
         OPENED.set(below)
         return below
     unwound = _unwind(component, top)
@@ -145,27 +146,27 @@ def leave(component: Any, *, raised: bool) -> Frame | None:
     return unwound
 
 
-def _unwind(block: Any, top: Frame | None) -> Frame | None:
-    """Fail what is open above a block (or the frame of a ``detached()``) and return what is below.
+def _unwind(block: Any, top: OpenBlock | None) -> OpenBlock | None:
+    """Fail what is open above a block (or a ``detached()``) and return what is below.
 
     Where it is not open here at all, nothing changes.
     """
-    chain: list[Frame] = []
-    frame = top
-    while frame is not None and frame[0] is not block and frame is not block:
-        chain.append(frame)
-        frame = frame[1]
-    if frame is None:
+    chain: list[OpenBlock] = []
+    opened = top
+    while opened is not None and opened[0] is not block and opened is not block:
+        chain.append(opened)
+        opened = opened[1]
+    if opened is None:
         return top
     for inner in chain:
         if inner[0] is not None:
             fail(inner[0], inner[1])
-    below: Frame | None = frame[1]
+    below: OpenBlock | None = opened[1]
     OPENED.set(below)
     return below
 
 
-def fail(component: Any, below: Frame | None) -> None:
+def fail(component: Any, below: OpenBlock | None) -> None:
     """Take a block that raised out of its parent and leave it unusable."""
     component.content = tuple(component.content)
     component.mask |= FAILED
@@ -173,17 +174,17 @@ def fail(component: Any, below: Frame | None) -> None:
         take_out(component, below)
 
 
-def take_out(component: Any, frame: Frame | None) -> None:
+def take_out(component: Any, opened: OpenBlock | None) -> None:
     """Remove a component from the open block that holds it: mostly the innermost, at its end."""
-    while frame is not None and frame[0] is not None:
-        entries: Any = frame[0].content
+    while opened is not None and opened[0] is not None:
+        entries: Any = opened[0].content
         # What is a tuple is closed: it lost its place elsewhere.
         places = range(len(entries) - 1, -1, -1) if hasattr(entries, "append") else ()
         for index in places:
             if entries[index] is component:
                 del entries[index]
                 return
-        frame = frame[1]
+        opened = opened[1]
 
 
 def detached() -> AbstractContextManager[None]:
@@ -196,31 +197,31 @@ def detached() -> AbstractContextManager[None]:
 
 
 class _Detached(tuple[Any, Any, int, Any, int]):
-    """The frame of a ``detached()``, which knows where it was written."""
+    """An open block without a component, of a ``detached()``: it knows where it was written."""
 
     source: Source
 
 
 @contextmanager
 def _detached(place: Source) -> Generator[None]:
-    frame = _Detached((None, OPENED.get(), get_ident(), running_task(), 0))
-    frame.source = place
-    OPENED.set(frame)
+    opened = _Detached((None, OPENED.get(), get_ident(), running_task(), 0))
+    opened.source = place
+    OPENED.set(opened)
     try:
         yield
     except BaseException:
-        _unwind(frame, OPENED.get())
+        _unwind(opened, OPENED.get())
         raise
     top = OPENED.get()
-    _unwind(frame, top)
-    if top is not frame:
+    _unwind(opened, top)
+    if top is not opened:
         raise _out_of_order("this detached()", place, top)
 
 
 def open_block() -> Any:
     """Return the component a component written here would go into, ``None`` when there is none."""
-    frame = OPENED.get()
-    return None if frame is None else frame[0]
+    opened = OPENED.get()
+    return None if opened is None else opened[0]
 
 
 def misplaced(node: Node, block: Node) -> PlacementError:
@@ -258,7 +259,7 @@ def _twice(component: Any) -> ScopeError:
     )
 
 
-def _out_of_order(name: str, place: Source | None, top: Frame | None) -> ScopeError:
+def _out_of_order(name: str, place: Source | None, top: OpenBlock | None) -> ScopeError:
     still: Any = None if top is None else top[0] or top
     around = None if still is None else still.source
     named = ""
@@ -273,19 +274,19 @@ def _out_of_order(name: str, place: Source | None, top: Frame | None) -> ScopeEr
     )
 
 
-def is_owner(frame: Frame) -> bool:
-    """Return whether this thread and task opened a frame."""
-    return frame[2] == get_ident() and frame[3] is running_task()
+def is_owner(opened: OpenBlock) -> bool:
+    """Return whether this thread and task opened a block."""
+    return opened[2] == get_ident() and opened[3] is running_task()
 
 
-def check_owner(component: Any, frame: Frame) -> None:
-    """Raise :class:`ScopeError` unless this thread and task opened a frame."""
-    if not is_owner(frame):
-        raise _foreign(component, frame)
+def check_owner(component: Any, opened: OpenBlock) -> None:
+    """Raise :class:`ScopeError` unless this thread and task opened a block."""
+    if not is_owner(opened):
+        raise _foreign(component, opened)
 
 
-def _foreign(component: Any, frame: Frame) -> ScopeError:
-    block, _, thread, task, _ = frame
+def _foreign(component: Any, opened: OpenBlock) -> ScopeError:
+    block, _, thread, task, _ = opened
     elsewhere = thread != get_ident()
     here = f"thread {current_thread().name!r}" if elsewhere else _name(running_task())
     there = _thread(thread) if elsewhere else _name(task)

@@ -42,10 +42,9 @@ class Section(Block, part_nodes.Section):
     """
 
     __slots__ = ()
-    _node = part_nodes.Section
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
     _accepts = frozenset({"id", "priority", "cache", "audience"})
 
     if TYPE_CHECKING:
@@ -134,7 +133,6 @@ class Fragment(Block, group_nodes.Fragment):
     """Several parts that stand for themselves wherever the fragment is put."""
 
     __slots__ = ()
-    _node = group_nodes.Fragment
     _own = HOLLOW
 
     if TYPE_CHECKING:
@@ -157,7 +155,6 @@ class Format(Block, group_nodes.Format):
     """
 
     __slots__ = ()
-    _node = group_nodes.Format
     _own = HOLLOW
 
     if TYPE_CHECKING:
@@ -185,10 +182,9 @@ class Note(Block, group_nodes.Note):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
-    _node = group_nodes.Note
     _own = HOLLOW | AUDIENCE
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     if TYPE_CHECKING:
 

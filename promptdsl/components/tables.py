@@ -40,7 +40,6 @@ class Table(Written, part_nodes.Table):
     """
 
     __slots__ = ()
-    _node = part_nodes.Table
 
     def __init__(
         self,

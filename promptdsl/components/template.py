@@ -30,7 +30,6 @@ class Template(Written, part_nodes.Template):
     """
 
     __slots__ = ()
-    _node = part_nodes.Template
 
     def __init__(
         self,

@@ -40,7 +40,6 @@ class Text(Written, part_nodes.Text):
     """One text: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
-    _node = part_nodes.Text
 
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
@@ -63,7 +62,6 @@ class Paragraph(Written, part_nodes.Paragraph):
     """A paragraph: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
-    _node = part_nodes.Paragraph
 
     def __init__(self, *parts: Content, **options: Never) -> None:
         frame = _getframe(1)
@@ -79,7 +77,6 @@ class Heading(Written, part_nodes.Heading):
     """
 
     __slots__ = ()
-    _node = part_nodes.Heading
 
     def __init__(self, text: Content, level: int = 1, **options: Never) -> None:
         frame = _getframe(1)
@@ -101,7 +98,6 @@ class Code(Written, part_nodes.Code):
     """
 
     __slots__ = ()
-    _node = part_nodes.Code
 
     def __init__(self, text: Content, language: str | None = None, **options: Never) -> None:
         frame = _getframe(1)
@@ -182,7 +178,6 @@ class Value(Written, part_nodes.Value):
     """Text from elsewhere: encoded for its place, so that it can open or close nothing."""
 
     __slots__ = ()
-    _node = part_nodes.Value
 
     def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)
@@ -200,7 +195,6 @@ class Volatile(Written, part_nodes.Volatile):
     """
 
     __slots__ = ()
-    _node = part_nodes.Volatile
 
     def __init__(self, value: object, /, label: str, **options: Never) -> None:
         frame = _getframe(1)
@@ -224,7 +218,6 @@ class Untrusted(Written, part_nodes.Untrusted):
     """
 
     __slots__ = ()
-    _node = part_nodes.Untrusted
 
     def __init__(self, text: object, /, source: object = None, **options: Never) -> None:
         frame = _getframe(1)
@@ -248,7 +241,6 @@ class Json(Written, part_nodes.Json):
     """
 
     __slots__ = ()
-    _node = part_nodes.Json
 
     def __init__(self, value: object, **options: Never) -> None:
         frame = _getframe(1)

@@ -42,7 +42,6 @@ class Timeline(Block, Root):
     """
 
     __slots__ = ()
-    _node = Root
     _own = ROOT
     _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | HAPPENING
 

@@ -44,7 +44,6 @@ class ToolUse(Written, part_nodes.Call):
     """
 
     __slots__ = ()
-    _node = part_nodes.Call
 
     def __init__(
         self, name: str, input: Mapping[str, Any] | str, /, id: str, **options: Never
@@ -95,7 +94,6 @@ class Reasoning(Written, part_nodes.Reasoning):
     """
 
     __slots__ = ()
-    _node = part_nodes.Reasoning
 
     def __init__(
         self,
@@ -128,10 +126,9 @@ class ToolResult(Block, part_nodes.Result):
     """The answer to the call ``tool_use_id``, inside a user or tool turn."""
 
     __slots__ = ()
-    _node = part_nodes.Result
     _own = bits(RESULT)
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     if TYPE_CHECKING:
 
@@ -175,10 +172,9 @@ class ToolMessage(Block, ToolTurn):
     """
 
     __slots__ = ()
-    _node = ToolTurn
     _own = _TOOL
     _forbids = PART_FORBIDS
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
     _accepts = TURN_OPTIONS | {"name"}
 
     if TYPE_CHECKING:

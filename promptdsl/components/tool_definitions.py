@@ -40,7 +40,6 @@ class Tool(Written, turn_nodes.Tool):
     """
 
     __slots__ = ()
-    _node = turn_nodes.Tool
 
     if TYPE_CHECKING:
 
@@ -94,7 +93,6 @@ class Output(Written, turn_nodes.Output):
     """
 
     __slots__ = ()
-    _node = turn_nodes.Output
 
     if TYPE_CHECKING:
 

@@ -45,10 +45,9 @@ class TurnBlock(Block, turn_nodes.Turn):
     """What the turns share. Not a component of its own."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _accepts = TURN_OPTIONS
     _role: ClassVar[Role] = "user"
-    _refuses = ROOTED
+    _forbids_at_once = ROOTED
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -89,7 +88,6 @@ class System(TurnBlock):
     """Instructions. All system content of a prompt becomes one message, first of all."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _role = "system"
     _own = bits(TURN | SYSTEM)
     _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT
@@ -115,7 +113,6 @@ class Developer(TurnBlock):
     """An instruction in the middle of a conversation; it stays where it is written."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _role = "developer"
     _own = bits(TURN | DEVELOPER)
     _forbids = PART_FORBIDS
@@ -141,7 +138,6 @@ class User(TurnBlock):
     """What a user said. ``merge=False`` keeps it apart from its neighbours."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _role = "user"
     _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | ITEM | CALL | HAPPENING
@@ -170,7 +166,6 @@ class Assistant(TurnBlock):
     """What the model said, with the calls it made. ``merge=False`` keeps it apart."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _role = "assistant"
     _own = bits(TURN | SPOKEN)
     _forbids = ROOTED | ITEM | RESULT | HAPPENING
@@ -199,7 +194,6 @@ class Event(TurnBlock):
     """Something that happened in the application. Its role is the configuration's to choose."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _role = "event"
     _own = bits(TURN | EVENT)
     _forbids = ROOTED | ITEM | CALL | RESULT
@@ -225,7 +219,6 @@ class ToolResults(TurnBlock):
     """A tool turn written as ``Turn("tool", ToolResult(...), ...)``: results and nothing else."""
 
     __slots__ = ()
-    _node = turn_nodes.Turn
     _role = "tool"
     _own = bits(TURN)
     _forbids = ROOTED | ITEM | CALL | HAPPENING | TEXT | MEDIA | SECTION

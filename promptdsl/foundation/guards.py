@@ -64,6 +64,20 @@ def guard_prefixes(text: str, delimiters: Collection[str]) -> str:
     return pattern.sub(reference, text) if pattern else text
 
 
+def guard_between(before: str, text: str, after: str, delimiters: Collection[str]) -> str:
+    """Return a text that is no part of a literal delimiter between ``before`` and ``after``.
+
+    Neither of the two is changed: only the text may come from data.
+    """
+    text = guard_prefixes(text, delimiters)
+    whole, end = before + text + after, text + after
+    if any(one in whole and one not in before and one not in end for one in delimiters):
+        text = f"&#{ord(text[0])};{text[1:]}"
+    if any(one in text + after and one not in after for one in delimiters):
+        text = f"{text[:-1]}&#{ord(text[-1])};"
+    return text
+
+
 _IN_NUMBER = re.compile("#?[0-9]*")
 
 

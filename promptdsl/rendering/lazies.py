@@ -5,7 +5,7 @@ from typing import cast
 
 from promptdsl.budget.lazy_shares import held, share
 from promptdsl.components.lazy import LazyContext, acall, call, part_of
-from promptdsl.components.placement import check_place
+from promptdsl.components.lazy_results import check_place
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of

@@ -9,7 +9,7 @@ from promptdsl.messages import ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
-from promptdsl.rendering.pipeline import ANY, FORMATS, for_target
+from promptdsl.rendering.pipeline import ANY, for_target
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.traced import lower_traced
@@ -71,9 +71,7 @@ class Measuring:
         if not wanted:
             return self._lowered(node), {}
         tree = self._finished(node)
-        messages, entries = lower_traced(
-            tree, forms=FORMATS, config=self.config, media_roots=self.media_roots
-        )
+        messages, entries = lower_traced(tree, config=self.config, media_roots=self.media_roots)
         missing = {*wanted}
         found: dict[int, int] = {}
         for turn in (turn for entry in entries for turn in entry.turns):
@@ -87,7 +85,7 @@ class Measuring:
 
     def _lowered(self, node: Node) -> int:
         tree = self._finished(node)
-        messages, _ = lower(tree, forms=FORMATS, config=self.config, media_roots=self.media_roots)
+        messages, _ = lower(tree, config=self.config, media_roots=self.media_roots)
         return self._total(node, messages)
 
     def _finished(self, node: Node) -> Node:

@@ -23,9 +23,6 @@ from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.place import place
 from promptdsl.rendering.passes.read import Settle, read
 from promptdsl.rendering.passes.select import select
-from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.markdown import MARKDOWN
-from promptdsl.rendering.text.xml import XML
 from promptdsl.tree.masks import (
     AUDIENCE,
     CACHE,
@@ -43,8 +40,6 @@ from promptdsl.tree.node import Node
 
 if TYPE_CHECKING:
     from promptdsl.templates import Piece, TemplateSource
-
-FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 ANY = 0
 """The mask of a pass that looks at every tree."""

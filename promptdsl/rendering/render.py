@@ -26,7 +26,6 @@ from promptdsl.rendering.pipeline import (
     BEFORE_TARGET,
     CHANGING,
     FIT,
-    FORMATS,
     before_target,
     for_target,
 )
@@ -250,8 +249,7 @@ def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Se
             tree = run(tree)
         stages.append((name, tree))
     root = cast("Root", tree)
-    roots = request.media_roots
-    messages, losses = lower(root, forms=FORMATS, config=config, media_roots=roots)
+    messages, losses = lower(root, config=config, media_roots=request.media_roots)
     if root.equipment:
         losses += tuple(lost_marks(root))
     prompt = marked = _prompt(messages, root, request, trimmed=trimmed)

@@ -70,6 +70,7 @@ class Node:
     _defaults: ClassVar[Mapping[str, Any]] = EMPTY
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
+    """The class of the tree: this one, and for a component (``Written``) the node it becomes."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, where that is not their role."""
 
@@ -82,9 +83,7 @@ class Node:
     """The offset of the instruction in the code object, -1 where that is unknown."""
 
     def __init_subclass__(cls) -> None:
-        # A component is a subclass without slots of its own: its node is the class it extends.
-        if "_node" not in cls.__dict__:
-            cls._node = cls
+        cls._node = cls
 
     @property
     def at(self) -> Position | Source | None:
@@ -199,7 +198,10 @@ def _thawed(saved: list[tuple[Any, ...]]) -> Node:
 
 
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
-    """Yield each node of a tree, ``root`` first, with its depth, in document order."""
+    """Yield ``root`` and every node in its content with its depth, in document order.
+
+    A node in a field, the :class:`Value` in the title of a ``Section``, is not visited.
+    """
     stack: list[tuple[Node, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()

@@ -14,6 +14,7 @@ class Section(Node):
     __slots__ = ("title",)
     _fields = ("title",)
     title: "str | Value | None"
+    """A field, not a child: :func:`walk` does not visit a value in it."""
 
 
 class Text(Node):
@@ -37,12 +38,15 @@ class Volatile(Value):
     __slots__ = ()
 
 
-class Trusted(Node):
+class TrustedText(Node):
     """Author text in a place where a string would be a value."""
 
     __slots__ = ("text",)
     _fields = ("text",)
     text: str
+
+    def _name(self) -> str:
+        return "Trusted"
 
 
 class Heading(Node):

@@ -13,17 +13,17 @@ from tests.renders import only_text
 )
 def test_opening(level: int, expected: str) -> None:
     """A title is a heading of its level, of six marks at most."""
-    assert expected == MARKDOWN.section("t", "T", level, value=False).open
+    assert expected == MARKDOWN.section("t", "T", level).open
 
 
 def test_without_a_title() -> None:
     """Without a title there is no heading."""
-    assert "" == MARKDOWN.section("t", None, 2, value=False).open
+    assert "" == MARKDOWN.section("t", None, 2).open
 
 
 def test_closing() -> None:
     """Nothing closes a section, so its text need not be kept from closing it."""
-    frame = MARKDOWN.section("t", "T", 2, value=False)
+    frame = MARKDOWN.section("t", "T", 2)
     assert ("", (), False) == (frame.close, frame.tags, MARKDOWN.tagged)
 
 
@@ -39,7 +39,8 @@ def test_closing() -> None:
 )
 def test_a_title_is_one_line(title: str, value: bool, expected: str) -> None:
     """A title is one line: the author's is as written otherwise, a value is encoded."""
-    assert expected == MARKDOWN.section("t", title, 2, value=value).open
+    section = Section("t", "x", title=Value(title) if value else title)
+    assert expected + "x" == only_text(System(section))
 
 
 def test_levels() -> None:

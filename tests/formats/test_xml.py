@@ -1,5 +1,6 @@
 """Sections as XML elements."""
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -23,16 +24,20 @@ FORMAT: Any = {"format": "xml"}
         ("", '<rules title="">\n'),
     ],
 )
-@pytest.mark.parametrize("value", [False, True])
-@pytest.mark.parametrize("level", [2, 3, 10])
-def test_opening(title: str | None, expected: str, value: bool, level: int) -> None:
+@pytest.mark.parametrize("as_value", [False, True])
+@pytest.mark.parametrize("around", [0, 1, 8])
+def test_opening(title: str | None, expected: str, as_value: bool, around: int) -> None:
     """An element is named by the section's id, its title is an attribute, on any level."""
-    assert expected == XML.section("rules", title, level, value=value).open
+    given = Value(title) if as_value and title is not None else title
+    section = Section("rules", "a", title=given)
+    outer = reduce(lambda inner, _: Section("s", inner), range(around), section)
+    tree = only_text(System(outer), transformation=FORMAT)
+    assert "<s>\n" * around + f"{expected}a\n</rules>" + "\n</s>" * around == tree
 
 
 def test_closing() -> None:
     """An element is closed by its name on a line of its own, so its text must not close it."""
-    frame = XML.section("rules", None, 2, value=False)
+    frame = XML.section("rules", None, 2)
     assert ("\n</rules>", ("rules",), True) == (frame.close, frame.tags, XML.tagged)
 
 

@@ -3,6 +3,7 @@
 Anthropic's documentation of preserved thinking: a request whose earlier bytes changed is refused.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from promptdsl.config.transformation import Resolved
@@ -10,7 +11,7 @@ from promptdsl.foundation.errors import PlacementError
 from promptdsl.tree.group_nodes import Lazy
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
-from promptdsl.tree.part_nodes import Volatile
+from promptdsl.tree.part_nodes import Section, Volatile
 from promptdsl.tree.turn_nodes import Recorded, Request, Turn, among_turns
 
 
@@ -25,7 +26,7 @@ def check_bound(root: Node, config: Resolved, model: str | None) -> None:
     for number, turn in enumerate(turns):
         if not _precedes(turn, number, asked, config):
             continue
-        changing = next((n for n, _ in walk(turn) if isinstance(n, Volatile | Lazy)), None)
+        changing = next(_changing(turn), None)
         if changing is not None:
             raise PlacementError(
                 f"{named_label(changing)} changes what stands before the reasoning of {model}, "
@@ -33,6 +34,15 @@ def check_bound(root: Node, config: Resolved, model: str | None) -> None:
                 fix='put it behind the conversation: Ephemeral(..., position="end")',
                 at=(changing.source,),
             )
+
+
+def _changing(turn: Node) -> Iterator[Volatile | Lazy]:
+    """Yield what of a turn may differ in the next request, the titles of sections included."""
+    for node, _ in walk(turn):
+        if isinstance(node, Volatile | Lazy):
+            yield node
+        elif isinstance(node, Section) and isinstance(node.title, Volatile):
+            yield node.title
 
 
 def _may_ask(turn: Node) -> bool:

@@ -12,7 +12,6 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
-from promptdsl.rendering.pipeline import FORMATS
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
@@ -56,9 +55,7 @@ class Outcome:
 
     def traced(self) -> list[TracedEntry]:
         """Return which part of the tree came to which text; the tree is lowered once more."""
-        return lower_traced(
-            self.tree, forms=FORMATS, config=self.config, media_roots=self.media_roots
-        )[1]
+        return lower_traced(self.tree, config=self.config, media_roots=self.media_roots)[1]
 
 
 def on_one_line(text: str) -> str:

@@ -27,7 +27,7 @@ from promptdsl.tree.part_nodes import (
     Result,
     Section,
     Text,
-    Trusted,
+    TrustedText,
     Value,
     Verbatim,
     Volatile,
@@ -41,7 +41,7 @@ from promptdsl.tree.turn_nodes import (
     Turn,
 )
 
-INLINE = (Text, Value, Volatile, Trusted, Verbatim)
+INLINE = (Text, Value, Volatile, TrustedText, Verbatim)
 """Nodes that are text, and hold no other part."""
 
 

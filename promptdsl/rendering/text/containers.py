@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from promptdsl.foundation.guards import fold
-from promptdsl.rendering.text.format import Frame, frame_without
+from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.escaping import attribute, field
+from promptdsl.foundation.escaping import title as one_line
+from promptdsl.foundation.guards import fold, guard_between, guard_prefixes
+from promptdsl.rendering.text.format import Frame
 from promptdsl.rendering.text.page import (
     BETWEEN,
     PLAIN,
@@ -15,7 +18,7 @@ from promptdsl.rendering.text.page import (
     TextState,
     deeper,
 )
-from promptdsl.rendering.text.strings import guarded, notice, written
+from promptdsl.rendering.text.strings import guarded, notice, value, written
 from promptdsl.tree.group_nodes import Format, Fragment, Note, Reserve
 from promptdsl.tree.node import Child, Node, make, mark_of
 from promptdsl.tree.part_nodes import (
@@ -30,7 +33,7 @@ from promptdsl.tree.part_nodes import (
     Section,
     Side,
     Text,
-    Trusted,
+    TrustedText,
     Value,
 )
 from promptdsl.tree.rewrite import any_said
@@ -143,19 +146,33 @@ def _is_system(node: Node) -> bool:
 
 
 def _section(state: TextState, node: Section, part: OpenPart) -> Frame:
-    form, rules, title = part.form, part.rules, node.title
-    is_value = isinstance(title, Value) or rules.values
+    form, rules, id, title = part.form, part.rules, str(node.options.id), node.title
     text = title.text if isinstance(title, Value) else title
     if text is not None:
         note = partial(state.note, node)
-        if is_value or form.tagged:
-            notice((text,), note)
+        if form.tagged:
+            text = value(text, attribute, note)
+        elif isinstance(title, Value) or rules.values:
+            text = value(text, field, note)
         else:
-            text = guarded(written(text, note), rules, state.tags)
-    frame = form.section(str(node.options.id), text, part.level, value=is_value)
+            text = one_line(guarded(written(text, note), rules, state.tags))
+    frame = form.section(id, text, part.level)
+    if rules.literals:
+        tag = f"<{id}></{id}>"
+        if form.tagged and guard_prefixes(tag, rules.literals) != tag:
+            # Broken it would be no tag, and as it is it would forge the end of the fence.
+            raise ContentError(
+                f"the tag <{id}> of this Section reads as a delimiter of the fence around it",
+                fix="give the section another id, or the fence another delimiter",
+                at=(node.source,),
+            )
+        if text:
+            before, _, after = frame.open.rpartition(text)
+            text = guard_between(before, text, after, rules.literals)
+            frame = form.section(id, text, part.level)
     part.level += 1
     part.rules = rules.in_section(tagged=form.tagged)
-    return frame_without(rules.literals, frame) if rules.literals else frame
+    return frame
 
 
 def _fence(state: TextState, node: Fence, part: OpenPart) -> Frame:
@@ -230,7 +247,7 @@ def _begins_plain(item: Node) -> bool:
 
 _HOLDERS = Fragment | Note | Turn | Request | Reserve
 """The nodes without a frame, which write nothing but their children."""
-_PROSE = Text | Value | Trusted | Paragraph | Json
+_PROSE = Text | Value | TrustedText | Paragraph | Json
 
 _FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], Frame]] = {
     Section: _section,

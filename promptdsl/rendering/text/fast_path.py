@@ -10,6 +10,7 @@ system turn in 120 instead of 1,140 (CPython 3.11).
 
 from typing import Any
 
+from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.message import Message, message, spoken
@@ -126,7 +127,7 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
             if title is not None:
                 if not title.isascii() and not is_whole(title):
                     return None
-                head = form.title(title, 2, value=False)
+                head = form.section("", one_line(title), 2).open
         if type(text) is Text and len(text.content) == 1:
             text = text.content[0]
         if type(text) is not str or not text or text[0] in "\r\n":

@@ -1,10 +1,8 @@
 """The text around the parts of a prompt: frames, the formats that make them, and fences."""
 
-from collections.abc import Collection
 from typing import Any, NamedTuple, Protocol
 
 from promptdsl.config.delimiters import Delimiter
-from promptdsl.foundation.guards import guard_prefixes
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, make
 from promptdsl.tree.part_nodes import Fence
@@ -28,11 +26,6 @@ class Frame(NamedTuple):
 BARE = Frame()
 
 
-def frame_without(literals: Collection[str], frame: Frame) -> Frame:
-    """Return a frame whose opening, which may hold data, forges none of these delimiters."""
-    return frame._replace(open=guard_prefixes(frame.open, literals))
-
-
 class Form(Protocol):
     """How the components of text are written."""
 
@@ -46,15 +39,8 @@ class Form(Protocol):
         """The format of a table that has none of its own."""
         ...
 
-    def section(self, id: str, title: str | None, level: int, *, value: bool) -> Frame:
-        """Return the frame of a section.
-
-        ``level`` counts from 2; ``value`` is whether the title is one.
-        """
-        ...
-
-    def title(self, text: str, level: int, *, value: bool) -> str:
-        """Return the title of a section as a line before its text, nothing where it is a tag."""
+    def section(self, id: str, title: str | None, level: int) -> Frame:
+        """Return the frame of a section; ``title`` is encoded already, ``level`` counts from 2."""
         ...
 
     def heading(self, level: int) -> Frame:

@@ -8,13 +8,13 @@ from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.guards import fold, guard_prefixes
 from promptdsl.foundation.tables import table_text
-from promptdsl.foundation.trusted import Trusted as TrustedText
+from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.blocks import settle_block
 from promptdsl.rendering.text.data import code_of, data_block, formatted
-from promptdsl.rendering.text.format import Frame, frame_without
+from promptdsl.rendering.text.format import Frame
 from promptdsl.rendering.text.page import Checkpoint, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
-    Note,
+    NoteLoss,
     StringRules,
     code_in,
     guarded,
@@ -36,7 +36,7 @@ from promptdsl.tree.part_nodes import (
     Reasoning,
     Table,
     Text,
-    Trusted,
+    TrustedText,
     Untrusted,
     Value,
     Verbatim,
@@ -44,7 +44,7 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.turn_nodes import CacheBreakpoint
 
-StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], Note], str]
+StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], NoteLoss], str]
 """Returns strings and values as one text: ``text_in``, ``line_in`` or ``code_in``."""
 
 # Text.
@@ -62,7 +62,7 @@ def _write_text(state: TextState, node: Text, around: OpenPart) -> None:
     write_strings(state, node.content, node, around)
 
 
-def _write_value(state: TextState, node: Value | Trusted, around: OpenPart) -> None:
+def _write_value(state: TextState, node: Value | TrustedText, around: OpenPart) -> None:
     write_strings(state, (node,), node, around)
 
 
@@ -97,7 +97,8 @@ def _write_code(state: TextState, node: Code, around: OpenPart) -> None:
         return
     frame = around.form.code(code_of(node), node.language)
     if around.rules.literals:
-        frame = frame_without(around.rules.literals, frame)
+        # The language of recorded code is data.
+        frame = frame._replace(open=guard_prefixes(frame.open, around.rules.literals))
     _write_framed(state, node, around, code_in, frame=frame)
 
 
@@ -163,10 +164,10 @@ def _write_table(state: TextState, node: Table, around: OpenPart) -> None:
     state.page.put(guard_prefixes(text, literals) if literals else text, around.margin)
 
 
-def _cell(state: TextState, cell: Any, rules: StringRules, note: Note) -> Any:
+def _cell(state: TextState, cell: Any, rules: StringRules, note: NoteLoss) -> Any:
     """Return a cell; one that an author vouches for cannot leave the fences around it."""
-    if type(cell) is TrustedText:
-        return TrustedText(guarded(written(cell, note), rules, state.tags))
+    if type(cell) is Trusted:
+        return Trusted(guarded(written(cell, note), rules, state.tags))
     notice((data_text(cell),), note)
     return cell
 
@@ -222,7 +223,7 @@ LEAVES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], None]] = {
     Text: _write_text,
     Value: _write_value,
     Volatile: _write_value,
-    Trusted: _write_value,
+    TrustedText: _write_value,
     Verbatim: _write_verbatim,
     Untrusted: _write_untrusted,
     Heading: _write_heading,

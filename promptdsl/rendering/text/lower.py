@@ -20,24 +20,28 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.data import as_text, formatted
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.page import Report, Setting, marked
+from promptdsl.rendering.text.markdown import MARKDOWN
+from promptdsl.rendering.text.page import OnLoss, Setting, marked
 from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
 from promptdsl.rendering.text.writer import TextWriter
+from promptdsl.rendering.text.xml import XML
 from promptdsl.tree.group_nodes import Fragment
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, mark_of
 from promptdsl.tree.turn_nodes import Consolidated, Merged, Recorded, ToolTurn, Turn
 
+FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
+
 
 def lower(
-    root: Node, *, forms: Mapping[str, Form], config: Resolved, media_roots: MediaRoots = ()
+    root: Node, *, config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
     """Return the messages of a finished tree, and the losses: what of it could not be said.
 
     A turn without content makes no message. Raises :class:`MediaError` for an attachment that
     cannot be read.
     """
-    lowering = Lowering(forms, config, media_roots)
+    lowering = Lowering(config, media_roots)
     messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
     turns, index = root.content, 0
     # Conversation goes out as it is, unless it is guarded.
@@ -54,11 +58,9 @@ def lower(
 class Lowering:
     """The messages and losses so far, and the number of turns by the head of their address."""
 
-    def __init__(
-        self, forms: Mapping[str, Form], config: Resolved, media_roots: MediaRoots
-    ) -> None:
-        form = forms[config.format]
-        self.setting = Setting(forms, form, media_roots, config.format_block)
+    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
+        form = FORMATS[config.format]
+        self.setting = Setting(FORMATS, form, media_roots, config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
@@ -152,7 +154,7 @@ class Lowering:
             return blocks, tuple(_origins_within(turn))
         return blocks, ((head, number, turn.at, options.id, options.metadata, options.within),)
 
-    def written(self, turn: Any, address: str, report: Report) -> tuple[Block, ...]:
+    def written(self, turn: Any, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn come to."""
         rules = self.rules(turn)
         if rules is INSTRUCTION:
@@ -218,7 +220,7 @@ _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemer
 _LABEL_OF = {"event": "event", "request": "ephemeral"}
 
 
-def _marked(block: Block, mark: Cache, turn: Node, report: Report) -> Block:
+def _marked(block: Block, mark: Cache, turn: Node, report: OnLoss) -> Block:
     """Return a block with a cache mark; one that takes none is reported."""
     if not hasattr(block, "cache"):
         why = f"a {block.type} block takes none"

@@ -2,8 +2,7 @@
 
 import attrs
 
-from promptdsl.foundation.escaping import code_fences, field
-from promptdsl.foundation.escaping import title as one_line
+from promptdsl.foundation.escaping import code_fences
 from promptdsl.rendering.text.format import BARE, Frame
 
 DEEPEST = 6
@@ -17,13 +16,9 @@ class Markdown:
     tagged: bool = False
     table: str = "markdown"
 
-    def section(self, id: str, title: str | None, level: int, *, value: bool) -> Frame:
+    def section(self, id: str, title: str | None, level: int) -> Frame:
         """Return a heading before the section, nothing without a title."""
-        return BARE if title is None else Frame(self.title(title, level, value=value))
-
-    def title(self, text: str, level: int, *, value: bool) -> str:
-        """Return the heading of a section."""
-        return f"{_SIGNS[min(level, DEEPEST)]}{field(text) if value else one_line(text)}\n"
+        return BARE if title is None else Frame(f"{_SIGNS[min(level, DEEPEST)]}{title}\n")
 
     def heading(self, level: int) -> Frame:
         """Return the number signs of a heading."""

@@ -182,7 +182,7 @@ def longer(one: Cache | None, other: Cache) -> Cache:
 
 # What is open while the parts of a turn become text.
 
-Report = Callable[[Loss], None]
+OnLoss = Callable[[Loss], None]
 """Called for a loss, whose path is that of the sections it is in."""
 
 
@@ -230,7 +230,7 @@ class TextState:
     ``tags`` counts the open tags by their folded names: no text in them may close one.
     """
 
-    def __init__(self, setting: Setting, report: Report, node: Node, rules: StringRules) -> None:
+    def __init__(self, setting: Setting, report: OnLoss, node: Node, rules: StringRules) -> None:
         """Open the turn itself, or a result in one: ``node``, whose strings follow ``rules``."""
         self.setting = setting
         self.report = report

@@ -1,6 +1,15 @@
-"""Strings of a part as text: dedented, encoded, and guarded against leaving the fences around."""
+"""Strings of a part as text: dedented, encoded, and guarded against leaving the fences around.
+
+A text may forge none of three kinds of fences, which reach it by three ways. ``tags`` are the names
+of the tags that are open around it, folded, counted by :class:`TextState` as they open and close:
+sections, components in XML, fences that are tags. ``rules.literals`` are the ends of the fences
+around it that are no tags, such as ``[[event]]``. ``rules.guards`` are the tags of all fences of
+the configuration; only conversation that is guarded (``guard_conversation``) has these, and the
+ends of all others in ``literals``.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Literal
 
 import attrs
 
@@ -10,10 +19,14 @@ from promptdsl.foundation.guards import guard, guard_end, guard_folded, guard_pr
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import Fence, Trusted
+from promptdsl.tree.part_nodes import Fence, TrustedText
 
-Note = Callable[[LossKind, str, str], None]
+NoteLoss = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, what, and why."""
+
+
+Encoding = Literal["inline", "body", "plain"]
+"""How values are encoded: as Markdown, as in a fence (as all are in an open tag), not at all."""
 
 
 @attrs.frozen
@@ -21,14 +34,13 @@ class StringRules:
     """How the strings in a part become text.
 
     ``joined``: parts form one text, a blank line between them; otherwise each is a block.
-    ``instruction``: a text that starts with a newline is dedented. ``encoding`` is that of values:
-    ``inline``, ``body`` or ``plain``. ``values``: strings of the author are values, too. ``guards``
-    and ``literals`` are fences that no text may forge: tags, and delimiters other than tags.
+    ``instruction``: a text that starts with a newline is dedented. ``values``: strings of the
+    author are values, too. ``guards`` and ``literals`` are fences that no text may forge.
     """
 
     joined: bool
     instruction: bool
-    encoding: str
+    encoding: Encoding
     values: bool = False
     guards: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
@@ -37,7 +49,7 @@ class StringRules:
         """Return the rules inside a section: instructions, values encoded where it is a tag."""
         if self.joined and (self.instruction or self.values) and not tagged:
             return self
-        encoding = "body" if tagged else self.encoding
+        encoding: Encoding = "body" if tagged else self.encoding
         return attrs.evolve(self, joined=True, instruction=not self.values, encoding=encoding)
 
     def in_text(self, *, tagged: bool) -> "StringRules":
@@ -62,7 +74,9 @@ FENCED = StringRules(joined=True, instruction=False, encoding="inline")
 SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
-def text_in(parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: Note) -> str:
+def text_in(
+    parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: NoteLoss
+) -> str:
     """Return strings and values as one text; ``tags`` are the folded names of the tags around."""
     if rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
@@ -75,7 +89,9 @@ def text_in(parts: tuple[Child, ...], rules: StringRules, tags: Collection[str],
     return guarded("".join(encoded), rules, tags)
 
 
-def line_in(parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: Note) -> str:
+def line_in(
+    parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: NoteLoss
+) -> str:
     """Return a text of one line: every line end in it is a reference."""
     encoded = [
         value(text, field, note) if is_value else title(written(text, note))
@@ -84,7 +100,9 @@ def line_in(parts: tuple[Child, ...], rules: StringRules, tags: Collection[str],
     return guarded("".join(encoded), rules, tags)
 
 
-def code_in(parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: Note) -> str:
+def code_in(
+    parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: NoteLoss
+) -> str:
     """Return source code: strings as written, values encoded as in the body of a fence."""
     if rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
@@ -96,24 +114,24 @@ def code_in(parts: tuple[Child, ...], rules: StringRules, tags: Collection[str],
 
 
 def _texts(parts: tuple[Child, ...], rules: StringRules) -> Iterator[tuple[str, bool]]:
-    """Yield the texts of parts, and whether each is encoded as a value."""
+    """Yield the texts of parts, and whether each is encoded as a value: with ``plain`` none is."""
     encodes = rules.encoding != "plain"
     for part in parts:
         if isinstance(part, str):
             yield part, encodes and rules.values
         else:
-            yield part.text, encodes and not isinstance(part, Trusted)
+            yield part.text, encodes and not isinstance(part, TrustedText)
 
 
 def verbatim_in(
-    text: str, values: Iterable[str], rules: StringRules, tags: Collection[str], *, note: Note
+    text: str, values: Iterable[str], rules: StringRules, tags: Collection[str], *, note: NoteLoss
 ) -> str:
     """Return finished text, guarded; ``values`` are what it was made of, before encoding."""
     notice(values, note)
     return guarded(written(text, note), rules, tags)
 
 
-def untrusted_in(text: str, origin: str | None, rules: StringRules, note: Note) -> str:
+def untrusted_in(text: str, origin: str | None, rules: StringRules, note: NoteLoss) -> str:
     """Return the text of a stranger in its fence, which is the same in every place."""
     notice((text, origin or ""), note)
     fenced = body(text)
@@ -138,7 +156,7 @@ LONE_SURROGATE: tuple[LossKind, str, str] = (
 """The loss of a lone surrogate in a text: its kind, what, and why."""
 
 
-def written(text: str, note: Note) -> str:
+def written(text: str, note: NoteLoss) -> str:
     """Return text as it is, with U+FFFD for a lone surrogate, which is a loss."""
     if type(text) is str and text.isascii():
         return text
@@ -148,13 +166,13 @@ def written(text: str, note: Note) -> str:
     return text
 
 
-def value(text: str, encode: Callable[[str], str], note: Note) -> str:
+def value(text: str, encode: Callable[[str], str], note: NoteLoss) -> str:
     """Return a value encoded; characters in it that a reader does not see are reported."""
     notice((text,), note)
     return encode(text)
 
 
-def notice(values: Iterable[str], note: Note) -> None:
+def notice(values: Iterable[str], note: NoteLoss) -> None:
     """Report the characters of encoded values that a reader does not see."""
     for text in values:
         if text.isprintable():

@@ -5,7 +5,7 @@ parts inside each other are no more than ten thousand beside each other.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -17,9 +17,8 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.lower import Lowering
-from promptdsl.rendering.text.page import Margin, OpenPart, Page, Report, Setting
+from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node
@@ -123,7 +122,7 @@ class TracedWriter(TextWriter):
     def __init__(
         self,
         setting: Setting,
-        report: Report,
+        report: OnLoss,
         node: Node,
         rules: StringRules,
         *,
@@ -165,10 +164,8 @@ class TracedWriter(TextWriter):
 class TracedLowering(Lowering):
     """Lowers turns, and notes which part of each came to which text."""
 
-    def __init__(
-        self, forms: Mapping[str, Form], config: Resolved, media_roots: MediaRoots
-    ) -> None:
-        super().__init__(forms, config, media_roots)
+    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
+        super().__init__(config, media_roots)
         self.turns: list[TracedTurn] = []
 
     def said(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
@@ -177,7 +174,7 @@ class TracedLowering(Lowering):
         self.turns[-1].blocks = blocks  # those of a tool turn are in a result, and marked
         return blocks, origins
 
-    def written(self, turn: Any, address: str, report: Report) -> tuple[Block, ...]:
+    def written(self, turn: Any, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn come to."""
         parts: list[TracedPart] = []
         writer = TracedWriter(self.setting, report, turn, self.rules(turn), parts=parts)
@@ -194,10 +191,10 @@ class TracedLowering(Lowering):
 
 
 def lower_traced(
-    root: Node, *, forms: Mapping[str, Form], config: Resolved, media_roots: MediaRoots = ()
+    root: Node, *, config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], list[TracedEntry]]:
     """Return the messages of a finished tree, and which part of it came to which text."""
-    lowering = TracedLowering(forms, config, media_roots)
+    lowering = TracedLowering(config, media_roots)
     entries: list[TracedEntry] = []
     for turn in root.content:
         lowering.turns = []

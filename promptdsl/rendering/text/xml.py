@@ -21,14 +21,9 @@ class Xml:
     tagged: bool = True
     table: str = "xml"
 
-    def section(self, id: str, title: str | None, level: int, *, value: bool) -> Frame:
+    def section(self, id: str, title: str | None, level: int) -> Frame:
         """Return the tag of a section, its title as an attribute."""
-        titled = "" if title is None else f' title="{attribute(title)}"'
-        return _element(id, titled, between="\n\n")
-
-    def title(self, text: str, level: int, *, value: bool) -> str:
-        """Return nothing: the title is an attribute of the tag."""
-        return ""
+        return _element(id, "" if title is None else f' title="{title}"', between="\n\n")
 
     def heading(self, level: int) -> Frame:
         """Return ``<heading level="1">``."""

@@ -1,4 +1,4 @@
-"""Whether a part that is written late may stand where it goes."""
+"""Check that what a Lazy returned may stand where the Lazy was written."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,9 +35,9 @@ _HOLDERS: Mapping[type[Node], type[Block]] = {
 
 
 def check_place(part: Node, holders: Sequence[Node], lazy: group_nodes.Lazy) -> Node:
-    """Return a part that a lazy came to.
+    """Return a part that a Lazy returned, checked for its place.
 
-    ``holders`` are what the lazy stands in, the innermost first, one of each kind. Raises
+    ``holders`` are what the Lazy stands in, the innermost first, one of each kind. Raises
     :class:`PlacementError` when the part may not stand there.
     """
     for holder in holders:
