@@ -8,7 +8,7 @@ from typing import TypeVar
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
 from promptdsl.budget.limits import Cut, limited, still_cut
-from promptdsl.budget.measure_protocol import Measure, frame_tokens, tools_frame_of
+from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.places import first_forms, reserved
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.config.model_facts import ModelFacts
@@ -19,7 +19,7 @@ from promptdsl.tree.group_nodes import Reserve
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import Recorded, among_turns
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""
@@ -67,8 +67,14 @@ def fit(
         ready = prepare(part, missing)
         return ready, tokens(ready) - limit
 
-    over = None
-    if may_fit(whole, limit):
+    plan, over = None, None
+    if not has_far_too_many_characters(whole, limit):
+        likely = True
+    else:
+        plan = Plan(cut_tree, measuring())
+        # Turns that merge share one frame, which the plan counts for each.
+        likely = plan.need(limit) <= _frames(cut_tree, plan.measure)
+    if likely:
         try:
             ready, over = attempt(whole, bool(left))
         except PromptError:
@@ -76,10 +82,15 @@ def fit(
         else:
             if over <= 0:
                 return (lambda: left), ready
-    measure = measuring()
-    plan = Plan(cut_tree, measure)
-    need = plan.total + frame_tokens(cut_tree, measure) - limit
-    return _dropping(plan, cut, attempt, need=need, over=over, step=total // STEPS, limit=limit)
+    plan = plan or Plan(cut_tree, measuring())
+    return _dropping(plan, cut, attempt, over=over, step=total // STEPS, limit=limit)
+
+
+def _frames(tree: Node, measure: Measure) -> int:
+    """Return the tokens of the frames of all messages, were none of them merged."""
+    turns = among_turns(tree)
+    count = sum(len(one.items) if isinstance(one, Recorded) else 1 for one in turns)
+    return count * measure.frame("user")
 
 
 def _dropping(
@@ -87,16 +98,16 @@ def _dropping(
     cut: Cut,
     attempt: Callable[[Node, bool], tuple[S, int]],
     *,
-    need: int,
     over: int | None,
     step: int,
     limit: int,
 ) -> tuple[Told, S]:
     """Drop more and more until the rest fits.
 
-    By the plan ``need`` tokens have to go; the whole is ``over`` by so many, if it was tried. The
-    cut of a conversation moves by ``step``.
+    The whole is ``over`` the limit by so many tokens, if it was tried. The cut of a conversation
+    moves by ``step``.
     """
+    need = plan.need(limit)
     if need <= step:
         need = 0  # turns that merge are less than each by itself: all of it may fit
     saved = 0
@@ -119,10 +130,10 @@ CHARACTERS = 6
 """How many characters a token has at most, on average: ordinary text has about four."""
 
 
-def may_fit(tree: Node, limit: int) -> bool:
-    """Return whether a tree is worth trying whole: not where it has far too many characters.
+def has_far_too_many_characters(tree: Node, limit: int) -> bool:
+    """Return whether a tree is not worth trying whole before it is planned.
 
-    It is a guess that saves time, and nothing depends on it: what is planned is tried, too.
+    It is a guess that saves time: what might fit by the plan is tried whole all the same.
     """
     room = limit * CHARACTERS
     waiting = [*tree.content]
@@ -136,7 +147,7 @@ def may_fit(tree: Node, limit: int) -> bool:
             room -= found[1]
         else:
             waiting += part.content
-    return room >= 0
+    return room < 0
 
 
 def _characters(

@@ -8,7 +8,7 @@ import attrs
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
 from promptdsl.budget.histories import Cuts, cuts_of, heard
-from promptdsl.budget.measure_protocol import Measure
+from promptdsl.budget.measure_protocol import Measure, frame_tokens
 from promptdsl.budget.pairs import last_question, pair_units
 from promptdsl.budget.places import Place, changed, first_forms
 from promptdsl.budget.scan import Entry, Scan, scan
@@ -48,6 +48,10 @@ class Plan:
         _cut_histories(self._scan)
         self._order = Order(self._scan.units)
         self.spare = self._order.all
+
+    def need(self, limit: int) -> int:
+        """Return how many tokens have to go for the rest to be within a limit, by the plan."""
+        return self.total + frame_tokens(self.root, self.measure) - limit
 
     def fit(self, need: int, step: int | None = None) -> Fitted:
         """Return the tree without at least ``need`` tokens, or all that may go if that is less.
