@@ -54,7 +54,7 @@ def _sorted(units: Iterable[Unit]) -> list[Unit]:
 
 @attrs.define(eq=False)
 class Choice:
-    """What is done to a prompt: the units that go, and what is left of the others.
+    """The changes made to a prompt: the units that go, and what is left of the others.
 
     ``forms`` says which form of a part is sent, ``cuts`` where a conversation is cut. ``live`` is
     by place how many of its parts are left, where some have gone.
@@ -82,7 +82,7 @@ class Choice:
         return saved
 
     def _take_from(self, holder: Place | None) -> int:
-        """Take one part out of a holder; return the tokens around what is empty then."""
+        """Take one part out of a holder; return the tokens around holders that are empty then."""
         saved = 0
         while holder is not None and holder.holds:
             left = self._parts(holder) - 1
@@ -148,7 +148,7 @@ class Order:
         return self.saved[-1]
 
     def choose(self, need: int, step: int | None) -> Choice:
-        """Return what is done to save at least ``need`` tokens, which are at most :attr:`all`.
+        """Return the changes that save at least ``need`` tokens, which are at most :attr:`all`.
 
         The cut of a conversation moves by ``step`` tokens where it does not say by how many.
         """
@@ -183,7 +183,7 @@ def _note(unit: Unit, saved: int, inside: dict[int, int]) -> None:
 
 
 def _rest(unit: Unit, inside: dict[int, int]) -> int:
-    """Return the tokens left of a unit, and of those beside it, when what is inside is gone."""
+    """Return the tokens left of a unit and those beside it, after the actions inside it."""
     if not unit.place.fixed:
         return 0
     return unit.tokens - inside.get(id(unit), 0) + sum(other.tokens for other in unit.beside)

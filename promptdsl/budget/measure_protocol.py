@@ -31,7 +31,7 @@ class Measure(Protocol):
         ...
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of what stands in a timeline, and by id those of nodes in it.
+        """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
 
         Each with the gap before it; a turn with the frame around its message.
         """

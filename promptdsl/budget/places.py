@@ -1,4 +1,4 @@
-"""Places in a tree that may change: what is taken out of them, and the tree without it."""
+"""Places in a tree, the changes that are decided there, and the tree with these changes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -12,14 +12,14 @@ LAST = float("inf")
 
 
 class Spot(NamedTuple):
-    """Where something stands in the document; system content is sent before all else."""
+    """A position in the document; system content is sent before all else."""
 
     number: int
     later: bool = True
 
     @property
     def sent(self) -> tuple[bool, int]:
-        """Where it stands in what is sent."""
+        """The position in the order of sending."""
         return self.later, self.number
 
 
@@ -30,7 +30,7 @@ class Unit:
     place: Place
     priority: float
     order: Spot
-    """Where it stands in the document."""
+    """Its position in the document."""
     covered: bool = False
     """Whether it stands before a cache mark of its author: of equal priority it goes last."""
     tokens: int = 0

@@ -1,4 +1,8 @@
-"""The prompt a command works on: the options that say which and for whom, and its render."""
+"""The options that commands share, and the render they ask for.
+
+``add_...`` declare options; ``asked_for`` calls the prompt's function with its arguments, renders
+it, and returns the result; ``noted`` and ``of_model`` are the lines on standard error about it.
+"""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Messages and configurations as people read them."""
+"""What the commands print: messages, configurations and JSON as text that a terminal can show."""
 
 import base64
 import json
@@ -146,7 +146,10 @@ def visible(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Return text in which all that cannot be printed, line ends too, are escapes."""
+    """Return text in which all that cannot be printed, line ends too, are escapes.
+
+    The package has the same inside, but no door to it: a tool imports what a user may import.
+    """
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)

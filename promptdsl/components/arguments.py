@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from promptdsl.components.refusals import refused
 from promptdsl.components.scope import OPENED, check_owner, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages import UnknownBlock
-from promptdsl.messages.blocks import CLASSES
-from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Node, label, make, named_label
 from promptdsl.tree.part_nodes import Item, Text, TrustedText, Value
@@ -217,42 +215,6 @@ def value_node(value: object, component: Any, label: str | None = None) -> Value
     except ContentError as error:
         raise error.located(component.source) from None
     return make(Value, mask=TEXT_BITS, at=component.at, text=text, label=label)
-
-
-def refused(arg: object, component: Any) -> ContentError:
-    """Return the error for something that is not content."""
-    shown = "True" if arg is True else f"a {type(arg).__name__}"
-    return ContentError(
-        f"{shown} cannot be content of {named_label(component)}",
-        fix=_remedy(arg),
-        at=(component.source,),
-    )
-
-
-def _remedy(arg: object) -> str:
-    """Return what to write instead of something that is not content."""
-    if isinstance(arg, Message) or _is_message(arg):
-        return "what is recorded stands in a History, directly in the Timeline: History([message])"
-    name = type(arg).__name__
-    otherwise = f"write str(...) of the {name}, or Value(str(...)) when it comes from elsewhere"
-    return next((fix for kinds, fix in _REMEDIES if isinstance(arg, kinds)), otherwise)
-
-
-def _is_message(arg: object) -> bool:
-    return type(arg) is dict and "role" in arg and "content" in arg
-
-
-_REMEDIES: tuple[tuple[Any, str], ...] = (
-    (bool, "write str(flag) to print it; `flag and Text(...)` leaves something out"),
-    (type(None), "leave it out, or write an empty string"),
-    ((list, tuple, set, frozenset, Iterator), "unpack it: *items"),
-    (
-        (*CLASSES.values(), UnknownBlock),
-        'write History([Message("user", [block])]), or the component of that name',
-    ),
-    (Mapping, "write Json(value) to show it as JSON, or pass its items one by one"),
-    (Callable, "call it"),
-)
 
 
 def adopt(component: Any, busy: list[Any]) -> None:

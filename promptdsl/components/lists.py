@@ -11,10 +11,10 @@ from promptdsl.components.arguments import (
     gather,
     gather_items,
     inline,
-    refused,
     retract,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Block, advice_for, begin, seal
+from promptdsl.components.refusals import refused
 from promptdsl.foundation.errors import OptionError, PromptError
 from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits

@@ -13,11 +13,11 @@ from promptdsl.components.arguments import (
     freeze,
     inline,
     joined,
-    refused,
     retract,
 )
 from promptdsl.components.block import Written, with_own_code
 from promptdsl.components.options import refuse_options
+from promptdsl.components.refusals import refused
 from promptdsl.components.scope import OPENED, join, place
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError

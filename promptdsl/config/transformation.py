@@ -1,4 +1,4 @@
-"""The configuration of the way from prompt to messages, its layers, and which of them set a value.
+"""The settings of a render, merged in layers, and which layer set a value.
 
 Every value a configuration can set has a flat key, such as ``role_mapping.event``. A layer is the
 keys it sets and nothing more, so merging layers is updating one dictionary with the next.

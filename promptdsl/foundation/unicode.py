@@ -26,6 +26,13 @@ def exact(value: T) -> T:
     return cast("T", str.__str__(cast("str", value)))
 
 
+def on_one_line(text: str) -> str:
+    """Return text whose line ends, control characters and the like are escapes that can be seen."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
+
+
 # Characters that a reader does not see.
 
 _EMOJI = (

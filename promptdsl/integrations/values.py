@@ -1,4 +1,8 @@
-"""What other libraries hold: their modules, their messages, their addresses, their thoughts."""
+"""Values that several integrations read and write in the same way.
+
+The modules of the other library, its lists and mappings, the addresses and media types of
+attachments, and the summaries of reasoning, which others split into several parts.
+"""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module

@@ -28,7 +28,7 @@ def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node
 
 
 def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
-    """Return what a lazy is told."""
+    """Return the context that is handed to a lazy."""
     return LazyContext(request.model, facts_of(request).provider, _share(waiting, request))
 
 
@@ -43,7 +43,7 @@ def _share(waiting: Waiting, request: RenderRequest) -> int | None:
 
 
 def replay(answers: Iterable[list[Node | None]]) -> Ask:
-    """Return what gives the answers that are there, round by round."""
+    """Return a resolver that replays the recorded results of lazies, round by round."""
     rounds = iter(tuple(answers))
 
     def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
@@ -72,9 +72,9 @@ async def _answer(waiting: Waiting, request: RenderRequest) -> Node | None:
 
 
 def _part(waiting: Waiting, returned: object, request: RenderRequest) -> Node | None:
-    """Return what a lazy came to, without what another audience reads.
+    """Return the part a lazy wrote, without what another audience reads.
 
-    Lazies in that are not called, and a note is gone before it is dissolved.
+    Lazies in what is left out are not called, and a note goes before it is dissolved.
     """
     part = part_of(returned, waiting.lazy)
     if part is None:

@@ -58,7 +58,7 @@ class Measuring:
         return found
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of what stands in a timeline, and by id those of nodes in it."""
+        """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` in it."""
         if isinstance(node, Tool):
             return tool_tokens(node.definition, self.tokens), {}
         if isinstance(node, Output):
@@ -210,7 +210,7 @@ def message_counts(
 
 
 def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
-    """Return where the messages of a run begin, ``None`` where other ones stand for them."""
+    """Return where the messages of a run begin, ``None`` where others have taken their place."""
     first, last, size = run.items[0], run.items[-1], len(run.items)
     for place in range(start, len(said) - size + 1):
         if said[place] is first:

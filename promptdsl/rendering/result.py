@@ -44,7 +44,8 @@ class Rendered:
     """What a prompt comes to. Immutable: every payload is made of fresh containers.
 
     ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
-    configuration that held, ``facts`` what is known of the target.
+    configuration that held, ``facts`` what is known of the target. ``render`` has written the
+    payload already, for its losses; the methods for a provider give it away.
     """
 
     messages: tuple[Message, ...]

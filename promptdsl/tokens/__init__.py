@@ -1,4 +1,12 @@
-"""Tokens: how many a text, a message, a request is, and cutting a text to a number of them."""
+"""The token counts of texts, messages and payloads, and texts cut to a number of tokens.
+
+To read it: ``count`` says what a counter is, ``counters`` chooses one for a model or target.
+``encoder`` counts texts with one of the ``encodings``, whose files are ``published_files`` or
+``downloads``; a long text is counted in pieces between its ``safe_cuts``. With a counter
+``messages`` counts neutral messages, and ``payloads`` a provider's, part by part
+(``payload_parts``, ``wire_json``); both add ``attachments`` (``images``), ``tools`` and ``frames``.
+``cut`` takes the longest beginning of a text that fits, ``splitting`` makes parts of a text by it.
+"""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

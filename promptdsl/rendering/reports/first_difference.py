@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import attrs
 
 from promptdsl.foundation.source import Source
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
@@ -19,7 +20,7 @@ from promptdsl.rendering.reports.message_parts import (
     TextPiece,
     unmarked,
 )
-from promptdsl.rendering.reports.outcome import Outcome, on_one_line
+from promptdsl.rendering.reports.outcome import Outcome
 
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 

@@ -56,10 +56,3 @@ class Outcome:
     def traced(self) -> list[TracedEntry]:
         """Return which part of the tree came to which text; the tree is lowered once more."""
         return lower_traced(self.tree, config=self.config, media_roots=self.media_roots)[1]
-
-
-def on_one_line(text: str) -> str:
-    """Return text whose line ends, control characters and the like are escapes that can be seen."""
-    if text.isprintable():
-        return text
-    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
@@ -55,15 +56,8 @@ def outline(root: Node) -> str:
 
 def _line(depth: int, what: str, where: object) -> str:
     # Deeper than a page is wide, the indentation stays: it would grow with the square of the depth.
-    text = "  " * min(depth, DEEPEST) + _printable(what)
+    text = "  " * min(depth, DEEPEST) + on_one_line(what)
     return f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text
-
-
-def _printable(text: str) -> str:
-    """Return text on one line: names are from anywhere, so line ends and the like are escaped."""
-    if text.isprintable():
-        return text
-    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
 
 
 def _entries(root: Node) -> Iterator[tuple[int, str, object]]:

@@ -7,9 +7,10 @@ from typing import Any
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.source import Source
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.measure import beside_tokens
-from promptdsl.rendering.reports.outcome import Outcome, on_one_line
+from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart
 from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
