@@ -21,7 +21,7 @@ def tally(
     """Return the tokens of a payload; a passage remembers those that were counted before."""
     key = entries_key(payload)
     if key is None:
-        raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRIES")
+        raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
     entries, settled = payload[key], passage.settled
     # An entry with a mark is another one than it is remembered without.
     marked = [*compress(range(settled), map(is_not, passage.entries, entries))]

@@ -33,17 +33,19 @@ class Tally:
         return self.fixed + sum(self.entries)
 
 
-ENTRIES = ("messages", "input", "contents")
+ENTRY_KEYS = ("messages", "input", "contents")
 """The keys of a payload that may hold its entries: messages, items or turns."""
-SYSTEM = (("system",), ("instructions",), ("config", "system_instruction", "parts"))
+SYSTEM_PATHS = (("system",), ("instructions",), ("config", "system_instruction", "parts"))
 """Where a payload may hold its system text, each a path of keys."""
-TOOLS = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
+TOOL_PATHS = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
 """Where it may hold its tools."""
 
 
 def entries_key(payload: Mapping[str, Any]) -> str | None:
     """Return the key of a payload that holds its entries, ``None`` where none of ours does."""
-    return next((key for key in ENTRIES if isinstance(payload.get(key), list | tuple | str)), None)
+    return next(
+        (key for key in ENTRY_KEYS if isinstance(payload.get(key), list | tuple | str)), None
+    )
 
 
 def value_at(value: Any, *keys: str) -> Any:
@@ -155,12 +157,12 @@ def _is_text(part: Any) -> bool:
 
 def _system(parts: Parts, payload: Part) -> int:
     """Return the tokens of the system text: a message of its own, as far as frames go."""
-    said = [value for path in SYSTEM if (value := value_at(payload, *path))]
+    said = [value for path in SYSTEM_PATHS if (value := value_at(payload, *path))]
     return PER_MESSAGE + parts.tokens.of("system") + parts.content(*said) if said else 0
 
 
 def _tools(payload: Part, tokens: TextTokens, facts: ModelFacts) -> int:
-    given = filter(None, (value_at(payload, *path) for path in TOOLS))
+    given = filter(None, (value_at(payload, *path) for path in TOOL_PATHS))
     said = [tool for tools in given for tool in definitions(tools)]
     if not said:
         return 0

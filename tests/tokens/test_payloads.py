@@ -102,7 +102,7 @@ def test_entries_are_found(target: str) -> None:
 def test_entries_that_are_not_found_are_refused() -> None:
     """A payload whose entries are under a key nobody counts is an error that says where it goes."""
     passage: Any = None
-    with pytest.raises(KeyError, match=r"tools, turns .* promptdsl\.tokens\.payloads\.ENTRIES"):
+    with pytest.raises(KeyError, match=r"tools, turns .* promptdsl\.tokens\.payloads\.ENTRY_KEYS"):
         tally({"tools": [], "turns": []}, NO_MODEL, FREE, passage)
 
 

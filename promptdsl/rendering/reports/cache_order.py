@@ -13,9 +13,9 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.payloads import (
-    ENTRIES,
-    SYSTEM,
-    TOOLS,
+    ENTRY_KEYS,
+    SYSTEM_PATHS,
+    TOOL_PATHS,
     entries_key,
     entry_tokens,
     value_at,
@@ -65,7 +65,9 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     """Return a payload of any provider in the order in which a cache sees it."""
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = {k: v for k, v in _mapping(payload.get("config")).items() if k not in _ELSEWHERE}
-    tools, system = ([value_at(payload, *path) for path in paths] for paths in (TOOLS, SYSTEM))
+    tools, system = (
+        [value_at(payload, *path) for path in paths] for paths in (TOOL_PATHS, SYSTEM_PATHS)
+    )
     choices = [payload.get("tool_choice"), value_at(payload, "toolConfig", "toolChoice")]
     key, prompt = entries_key(payload), payload.get("prompt")
     return CacheOrder(
@@ -81,7 +83,7 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
 _ELSEWHERE = frozenset(
     {
         *("tools", "tool_choice", "tool_config", "toolConfig", "config", "prompt"),
-        *("system", "instructions", "system_instruction", *ENTRIES),
+        *("system", "instructions", "system_instruction", *ENTRY_KEYS),
     }
 )
 
