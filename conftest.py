@@ -77,7 +77,7 @@ def needed(example: Example) -> set[str]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark an example that needs the package of a provider or of a bridge."""
+    """Mark an example that needs the package of a provider or of an integration."""
     if isinstance(item, SybilItem) and needed(item.example):
         item.add_marker("sdk")
 

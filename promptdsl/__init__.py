@@ -3,6 +3,7 @@
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
+    from promptdsl.components.any_turn import Turn
     from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
     from promptdsl.components.custom import component
     from promptdsl.components.events import StateChange, SystemEvent, UserAction
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from promptdsl.components.timeline import Timeline
     from promptdsl.components.tool_calls import Reasoning, ToolMessage, ToolResult, ToolUse
     from promptdsl.components.tool_definitions import Output, Tool
-    from promptdsl.components.turn import Turn
     from promptdsl.components.turns import Assistant, Developer, Event, System, User
     from promptdsl.config.chat_template import ChatTemplate
     from promptdsl.config.model_facts import ModelFacts
@@ -95,6 +95,7 @@ else:
         globals(),
         {
             "budget.dropped": "Dropped",
+            "components.any_turn": "Turn",
             "components.budget": "CacheBreakpoint FirstFit Group Limit Reserve",
             "components.custom": "component",
             "components.events": "StateChange SystemEvent UserAction",
@@ -112,7 +113,6 @@ else:
             "components.timeline": "Timeline",
             "components.tool_calls": "Reasoning ToolMessage ToolResult ToolUse",
             "components.tool_definitions": "Output Tool",
-            "components.turn": "Turn",
             "components.turns": "Assistant Developer Event System User",
             "config.chat_template": "ChatTemplate",
             "config.model_facts": "ModelFacts",

@@ -134,7 +134,7 @@ def _declared(frame: FrameType) -> Iterator[Path]:
 
 def _roots(request: object) -> Iterator[Path]:
     if type(request).__name__ == "RenderRequest":
-        for root in getattr(request, "roots", ()):
+        for root in getattr(request, "media_roots", ()):
             yield Path(root).resolve()
 
 

@@ -9,6 +9,7 @@ from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call as call_function
 from promptdsl.cli.arguments import given as given_arguments
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
@@ -84,7 +85,7 @@ from promptdsl.messages.read_blocks import contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 from promptdsl.messages.schemas import check_shape, closed, is_closed
 from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
-from promptdsl.providers import registry as targets_module
+from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic
 from promptdsl.providers.anthropic.write import write as write_anthropic
 from promptdsl.providers.bedrock.read import read as read_bedrock
@@ -112,12 +113,14 @@ from promptdsl.providers.openai_responses.read import (
     read_response as read_response_openai_responses,
 )
 from promptdsl.providers.openai_responses.write import write as write_openai_responses
-from promptdsl.providers.registry import TARGETS, Written
+from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
-from promptdsl.providers.shared.turns import OPENING
+from promptdsl.providers.shared.two_sided import OPENING
+from promptdsl.providers.tally import tally
+from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
@@ -172,7 +175,7 @@ from promptdsl.tokens.encodings import encoding as encoding_named
 from promptdsl.tokens.frames import label_of
 from promptdsl.tokens.images import ASSUMED, image_tokens
 from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
-from promptdsl.tokens.payloads import Tally, entry_tokens, payload_tokens
+from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
 from promptdsl.tokens.published_files import (
     PUBLISHED,
     pack,
@@ -189,7 +192,7 @@ from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import Conversation
 from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
 from promptdsl.tree.group_nodes import Limit as LimitNode
-from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SHIFT, SPOKEN, TOOL, bits
+from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.part_nodes import Happening
 from promptdsl.tree.part_nodes import Json as JsonNode
@@ -206,6 +209,7 @@ __all__ = [
     "CAREFUL",
     "CLASSES",
     "CLAUDE_TOOLS",
+    "CLI_PROVIDERS",
     "COMING_ALONG",
     "DEFAULTS",
     "EMPTY",
@@ -230,7 +234,6 @@ __all__ = [
     "PLAIN",
     "PUBLISHED",
     "ROLES",
-    "SHIFT",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",
@@ -329,6 +332,7 @@ __all__ = [
     "downloads_module",
     "encoder",
     "encoding_named",
+    "entries_key",
     "entry",
     "entry_tokens",
     "equip",
@@ -391,7 +395,6 @@ __all__ = [
     "packed_main",
     "packed_module",
     "pair",
-    "payload_tokens",
     "piece_environment",
     "pieces",
     "pixels",
@@ -432,6 +435,7 @@ __all__ = [
     "sniff",
     "spelled",
     "table_text",
+    "tally",
     "targets_module",
     "template_pieces",
     "templates_root",

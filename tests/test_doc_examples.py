@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import promptdsl
+from tests.internals import tree_module
 
 pytest_plugins = ["pytester"]
 
@@ -173,4 +174,11 @@ def loaded(code: str) -> set[str]:
 def test_the_example_of_a_docstring(name: str) -> None:
     """The example in the docstring of a public name runs, by itself."""
     (example,) = doctest.DocTestFinder(recurse=False).find(getattr(promptdsl, name), name, globs={})
+    assert 0 == doctest.DocTestRunner().run(example).failed
+
+
+def test_the_example_of_the_masks() -> None:
+    """The example in the docstring of the masks runs."""
+    finder = doctest.DocTestFinder(recurse=False)
+    (example,) = finder.find(tree_module, globs=dict(vars(tree_module)))
     assert 0 == doctest.DocTestRunner().run(example).failed

@@ -423,3 +423,16 @@ def test_any_texts_are_kept(part: Any, texts: list[str]) -> None:
     expected = [TextBlock(text) for text in texts if text]
     turns = messages(User(*map(part, texts)))
     assert expected == [block for turn in turns for block in turn.content]
+
+
+class Riddle(Node):
+    """A node that no table of writers knows."""
+
+    __slots__ = ()
+
+
+def test_a_node_without_a_writer_is_refused() -> None:
+    """What nobody knows how to write is an error that says where a writer goes, and no gap."""
+    riddle: Node = make(Riddle, ("Unheard.",), mask=Text("Unheard.").mask)
+    with pytest.raises(TypeError, match="Riddle: add it to LEAVES or _FRAMES"):
+        render(timeline_of(User("Hi. ", riddle)))

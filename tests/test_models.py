@@ -23,7 +23,14 @@ from promptdsl import (
     TargetError,
     register_model,
 )
-from tests.internals import Facts, TokenFactors, facts_for, models_module
+from tests.internals import (
+    CLI_PROVIDERS,
+    TARGETS,
+    Facts,
+    TokenFactors,
+    facts_for,
+    models_module,
+)
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(models_module.__file__).with_name("models.toml").read_text("utf-8")
@@ -806,11 +813,11 @@ def test_result_media(model: str | None, provider: str | None, held: bool) -> No
         ("gpt-4.1", "o200k_base", "tiles-512"),
         ("gpt-4.1-mini", "o200k_base", "patches-32"),
         ("gpt-4o", "o200k_base", "tiles-512"),
-        ("gpt-4o-mini", "o200k_base", None),
-        ("o3", "o200k_base", None),
+        ("gpt-4o-mini", "o200k_base", "tiles-512"),
+        ("o3", "o200k_base", "tiles-512"),
         ("o4-mini", "o200k_base", "patches-32"),
         ("gpt-4", "cl100k_base", None),
-        ("gpt-4-turbo", "cl100k_base", None),
+        ("gpt-4-turbo", "cl100k_base", "tiles-512"),
         ("gpt-3.5-turbo", "cl100k_base", None),
         ("gpt-7-nova", None, None),
         ("claude-opus-5-5", None, "patches-28"),
@@ -1218,6 +1225,11 @@ def test_every_key_is_a_fact() -> None:
     """An entry holds facts, patterns, its provider and a source, and no misspelt key."""
     known = {*FACTS, "patterns", "source", "takes", "takes_from", "on"}
     assert {} == {name: entry for name, entry in ENTRIES.items() if entry.keys() - known}
+
+
+def test_every_provider_has_facts_and_is_offered() -> None:
+    """The providers of the data file, of the registry and of the command line are the same."""
+    assert sorted(TARGETS) == sorted(PROVIDERS) == sorted(CLI_PROVIDERS)
 
 
 @pytest.mark.parametrize("entry", TABLES["providers"].values(), ids=PROVIDERS)

@@ -79,7 +79,7 @@ from tests.mutants.applying import apply, loaded
 from tests.mutants.module import mutants
 from tests.mutants.rooms import PACKAGE
 
-path, wanted = PACKAGE / "providers/shared/turns.py", {wanted!r}
+path, wanted = PACKAGE / "providers/shared/two_sided.py", {wanted!r}
 prompt = Timeline(Assistant("a"), User("b"), User("c"))
 before = render(prompt, provider="gemini").payload()["contents"]
 [mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]

@@ -14,6 +14,8 @@ from promptdsl import (
     Event,
     Grounding,
     History,
+    ImageBlock,
+    MediaSource,
     Message,
     Node,
     PairingError,
@@ -268,6 +270,28 @@ def test_what_was_left_out_is_looked_at_when_it_is_back() -> None:
     assert "Well?" == said.text
     with pytest.raises(PairingError, match="the result 'x' answers no open call"):
         render(Timeline(history, Grounding("clock", "noon")))
+
+
+@pytest.mark.parametrize("owner", ["", "their-"])
+def test_pictures_are_counted_for_each_model(owner: str) -> None:
+    """A budget leaves out the same pictures whatever other model the conversation was sent to.
+
+    A name that nobody knows has no provider, and so no payload that is counted.
+    """
+    source = MediaSource("url", "https://example.org/a.png")
+    messages = [
+        message
+        for n in range(4)
+        for message in (Message("user", (ImageBlock(source),)), Message("assistant", f"{n}"))
+    ]
+    newer, older = (f"{owner}claude-{version}" for version in ("opus-5", "opus-4-5"))
+
+    def kept(messages: list[Message], model: str) -> tuple[Message, ...]:
+        timeline = Timeline(History(messages, step=1), User("And now?"))
+        return render(timeline, model=model, counter=len, budget=6_000).messages
+
+    kept(messages, newer)
+    assert kept(fresh(messages), older) == kept(messages, older)
 
 
 def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,10 +26,14 @@ FILES = {
 
 DOORS = ("tokens", "cli", "integrations")
 """The modules that are public beside the front door itself."""
-BRIDGES = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
+INTEGRATIONS = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
 PUBLIC = (
     "promptdsl.integrations.Bridged",
-    *(f"promptdsl.integrations.{name}.{way}_{name}" for name in BRIDGES for way in ("from", "to")),
+    *(
+        f"promptdsl.integrations.{name}.{way}_{name}"
+        for name in INTEGRATIONS
+        for way in ("from", "to")
+    ),
     "promptdsl.cli.main",
     *(f"promptdsl.tokens.{name}" for name in ("Count", "counter", "download")),
 )

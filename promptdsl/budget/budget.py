@@ -9,7 +9,7 @@ from promptdsl.foundation.errors import OptionError
 from promptdsl.foundation.source import Source, author
 from promptdsl.tokens import TokenCounter
 
-Tokens: TypeAlias = int | Literal["window"]
+TokenLimit: TypeAlias = int | Literal["window"]
 
 
 @attrs.frozen
@@ -19,7 +19,7 @@ class Budget:
     ``tokens`` is ``None`` where nobody said.
     """
 
-    tokens: Tokens | None = None
+    tokens: TokenLimit | None = None
     reserve: int = 0
     counter: TokenCounter | Callable[[str], int] | None = attrs.field(default=None, eq=False)
     at: Source | None = attrs.field(default=None, eq=False)
@@ -48,7 +48,7 @@ def checked_budget(tokens: object, reserve: object, counter: Any) -> Budget:
         _refuse("reserve", reserve, "write a whole number of tokens, from 0 on")
     if number and reserve > cast("int", tokens):
         _refuse("reserve", reserve, f"the budget, of which it is a part, is {tokens}")
-    return Budget(cast("Tokens", tokens), reserve, counter)
+    return Budget(cast("TokenLimit", tokens), reserve, counter)
 
 
 def _refuse(name: str, given: object, fix: str) -> NoReturn:

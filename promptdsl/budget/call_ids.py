@@ -11,10 +11,7 @@ from promptdsl.tree.turn_nodes import Recorded
 
 
 def turns_in(node: Any) -> Iterator[Any]:
-    """Yield the turns and recordings in a part of a timeline, of several forms those of the first.
-
-    What is in a recorded conversation stands in its runs.
-    """
+    """Yield the turns and recorded runs in a part of a timeline; of several forms, the first's."""
     waiting = [node]
     while waiting:
         one = waiting.pop()
@@ -58,15 +55,15 @@ def _tail_calls(run: Recorded) -> tuple[str, ...]:
 
 
 Outward = tuple[list[str], list[str]]
-"""The calls that something leaves open, and those of others that it answers."""
+"""The ids of the calls that a form leaves open, and of the calls of others that it answers."""
 
 
 def alike(
     forms: Sequence[Any], sizes: list[tuple[int, int]], *, in_turn: bool
 ) -> list[tuple[int, int]]:
-    """Return of the sizes of forms those that call and answer what the first of them does.
+    """Return the sizes of the forms that call and answer the same as the first one.
 
-    Any other would leave a call without its result.
+    Any other form would leave a call without its result.
     """
     outward = _within if in_turn else _outward
     said = [outward(forms[number]) for number, _ in sizes]

@@ -1,4 +1,17 @@
-"""Choosing: how far down the order a limit reaches, and what may come back afterwards."""
+"""Choosing: how far down the order a limit reaches, and what may come back afterwards.
+
+An example of three units, the lowest priority first: a hint (1) of 50 tokens, a conversation (2) of
+300, a log (3) of 500. The actions in their order are: drop the hint, cut the conversation, drop the
+log. Up to each of them 50, 350 and 850 tokens are saved; a bisection of these sums tells how many
+actions a need takes.
+
+- 40 tokens too much: the hint goes. Nothing fits into the 10 that are left over.
+- 150 too much: the hint goes and the conversation is cut, as it is the last action no further than
+  to the first place that saves the 100 that are missing. What that leaves free stays free.
+- 400 too much: all three go, and 450 tokens are left over. The last action is undone first, where
+  there is room: the log (500) stays away, the conversation and the hint come back. So one large
+  part that goes does not take the small ones along.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,25 +20,30 @@ from operator import attrgetter
 import attrs
 
 from promptdsl.budget.places import Place
-from promptdsl.budget.units import LAST, Forms, Past, Step, Unit
+from promptdsl.budget.units import LAST, Action, CutOff, Drop, Forms, Past, Shrink, Unit
 
 
-def steps_of(units: Iterable[Unit]) -> Iterator[Step]:
+def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
     """Yield everything that may be done to make room, in order: the lowest priority first.
 
-    Of a unit, the units inside it go first, then the rest of it.
+    The units inside a unit go first, then the rest of it.
     """
-    waiting: list[Unit | Step] = [*_sorted(unit for unit in units if not unit.follows)]
+    waiting: list[Unit | Drop] = [*_sorted(unit for unit in units if not unit.follows)]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Step):
+        if isinstance(one, Drop):
             yield one
         elif isinstance(one, Past):
-            yield from _cut(one)
+            cuts = one.cuts
+            if cuts is not None and len(cuts.saved) > 1:
+                yield CutOff(one, cuts, cuts.saved[-1])
         else:
             if isinstance(one, Forms):
-                yield from _stepped_down(one)
-            waiting += [Step(one, -1)] if _goes(one) else []
+                sizes = one.sizes
+                for number in range(1, len(sizes)):
+                    yield Shrink(one, number, sizes[number - 1][1] - sizes[number][1])
+            if one.priority < LAST and not one.stays and not one.follows:
+                waiting.append(Drop(one))
             waiting += _sorted(one.inner)
 
 
@@ -34,28 +52,12 @@ def _sorted(units: Iterable[Unit]) -> list[Unit]:
     return sorted(units, key=attrgetter("rank"), reverse=True)
 
 
-def _cut(past: Past) -> Iterator[Step]:
-    cuts = past.cuts
-    if cuts is not None and len(cuts.saved) > 1:
-        yield Step(past, len(cuts.saved) - 1, cuts.saved[-1])
-
-
-def _stepped_down(forms: Forms) -> Iterator[Step]:
-    sizes = forms.sizes
-    for number in range(1, len(sizes)):
-        yield Step(forms, number, sizes[number - 1][1] - sizes[number][1])
-
-
-def _goes(unit: Unit) -> bool:
-    """Return whether a unit goes at last, by itself."""
-    return unit.priority < LAST and not unit.stays and not unit.follows
-
-
 @attrs.define(eq=False)
 class Choice:
-    """What is done to a prompt: the units that go, and what is left of the others.
+    """The changes made to a prompt: the units that go, and what is left of the others.
 
-    ``live`` is by place how many of its parts are there, where that is not what it was at first.
+    ``forms`` says which form of a part is sent, ``cuts`` where a conversation is cut. ``live`` is
+    by place how many of its parts are left, where some have gone.
     """
 
     gone: dict[int, Unit] = attrs.field(factory=dict[int, Unit])
@@ -64,29 +66,23 @@ class Choice:
     live: dict[int, tuple[Place, int]] = attrs.field(factory=dict[int, tuple[Place, int]])
     saved: int = 0
 
-    def done(self, step: Step) -> int:
-        """Do a step; return the tokens it saves."""
-        unit, saved = step.unit, step.own
-        key = id(unit)
-        if isinstance(unit, Past):
-            self.cuts[key] = (unit, step.to)
-        elif isinstance(unit, Forms) and step.to >= 0:
-            self.forms[key] = (unit, step.to)
+    def do(self, action: Action) -> int:
+        """Do an action; return the tokens it saves."""
+        saved, key = action.saves, id(action.unit)
+        if isinstance(action, CutOff):
+            self.cuts[key] = (action.unit, action.cuts.last)
+        elif isinstance(action, Shrink):
+            self.forms[key] = (action.unit, action.number)
         else:
-            self.gone[key] = unit
-            for one in (unit, *unit.beside):
-                saved += self._left(one)
+            self.gone[key] = action.unit
+            for unit in (action.unit, *action.unit.beside):
+                if unit.place.fixed:  # otherwise it went with the last of what was in it
+                    saved += self._take_from(unit.place.parent)
         self.saved += saved
         return saved
 
-    def _left(self, unit: Unit) -> int:
-        """Take a unit out of what holds it; return the tokens of what is empty then."""
-        if not unit.place.fixed:
-            return 0  # it went with the last of what was in it
-        return self.emptied(unit.place.parent)
-
-    def emptied(self, holder: Place | None) -> int:
-        """Take one part out of a holder; return the tokens around what is empty then."""
+    def _take_from(self, holder: Place | None) -> int:
+        """Take one part out of a holder; return the tokens around holders that are empty then."""
         saved = 0
         while holder is not None and holder.holds:
             left = self._parts(holder) - 1
@@ -101,7 +97,7 @@ class Choice:
         return self.live.get(id(holder), (holder, holder.live))[1]
 
     def emptied_holders(self) -> Iterator[Place]:
-        """Yield what holds nothing any more, and goes with what was around it."""
+        """Yield the holders in which nothing is left: each goes with what is around it."""
         for holder, left in self.live.values():
             if not left and not holder.fixed:
                 yield holder
@@ -114,7 +110,7 @@ class Choice:
             holder = holder.parent
         return price
 
-    def filled(self, holder: Place | None) -> None:
+    def put_into(self, holder: Place | None) -> None:
         """Put one part back into a holder."""
         while holder is not None and holder.holds:
             parts = self._parts(holder)
@@ -125,23 +121,25 @@ class Choice:
 
 
 class Order:
-    """The steps that make room, in order, and what all of them before each save."""
+    """The actions that make room, in order, and the sums of what they save."""
 
     def __init__(self, units: Iterable[Unit]) -> None:
-        self.steps: Sequence[Step] = [*steps_of(units)]
+        self.actions: Sequence[Action] = [*actions_of(units)]
         self.saved = [0]
+        """The tokens saved by the first 0, 1, 2... actions."""
         self.within: dict[int, int] = {}
         """By the id of a place in the timeline, the tokens that may go there."""
         trial = Choice()
         inside: dict[int, int] = {}
-        for step in self.steps:
-            if step.to < 0:
-                step.own = _rest(step.unit, inside)
-            saved = trial.done(step)
-            for unit in (step.unit, *step.unit.beside):
-                part = unit.tokens if unit is not step.unit else saved
-                self.within[id(unit.home)] = self.within.get(id(unit.home), 0) + part
-            _note(step.unit, saved, inside)
+        for action in self.actions:
+            unit = action.unit
+            if isinstance(action, Drop):
+                action.saves = _rest(unit, inside)
+            saved = trial.do(action)
+            for one in (unit, *unit.beside):
+                part = one.tokens if one is not unit else saved
+                self.within[id(one.home)] = self.within.get(id(one.home), 0) + part
+            _note(unit, saved, inside)
             self.saved.append(trial.saved)
 
     @property
@@ -150,29 +148,30 @@ class Order:
         return self.saved[-1]
 
     def choose(self, need: int, step: int | None) -> Choice:
-        """Return what is done to save ``need`` tokens, of which no more may be than :attr:`all`.
+        """Return the changes that save at least ``need`` tokens, which are at most :attr:`all`.
 
-        ``step`` are the tokens a cut moves by, for conversations that do not say.
+        The cut of a conversation moves by ``step`` tokens where it does not say by how many.
         """
         choice = Choice()
         if need <= 0:
             return choice
         least = bisect_left(self.saved, need)
-        for taken in self.steps[:least]:
-            choice.done(taken)
-        last = self.steps[least - 1].unit
-        if isinstance(last, Past):
+        for action in self.actions[:least]:
+            choice.do(action)
+        last = self.actions[least - 1]
+        if isinstance(last, CutOff):
             # What it leaves free stays free: nothing that comes and goes is put there.
-            _stand(choice, last, need - self.saved[least - 1], step)
+            _cut_no_more_than_needed(choice, last, need - self.saved[least - 1], step)
         else:
-            choice.saved = need + _put_back(choice, self.steps[:least], choice.saved - need, step)
+            room = choice.saved - need
+            choice.saved = need + _put_back(choice, self.actions[:least], room, step)
         return choice
 
 
 def _note(unit: Unit, saved: int, inside: dict[int, int]) -> None:
-    """Note what was saved in a unit, and in the one around it.
+    """Add what was saved to the sums of a unit and of the one around it.
 
-    A unit goes behind all that is inside it, so by then all of that is known.
+    A unit goes after all that is inside it, so its own sum is complete by then.
     """
     key, around = id(unit), unit.around
     if isinstance(unit, Forms):
@@ -184,73 +183,68 @@ def _note(unit: Unit, saved: int, inside: dict[int, int]) -> None:
 
 
 def _rest(unit: Unit, inside: dict[int, int]) -> int:
-    """Return what is left of a unit, and of those that go with it, when what is inside is gone."""
+    """Return the tokens left of a unit and those beside it, after the actions inside it."""
     if not unit.place.fixed:
         return 0
     return unit.tokens - inside.get(id(unit), 0) + sum(other.tokens for other in unit.beside)
 
 
-def _step_of(past: Past, step: int | None) -> int:
-    own = past.node.step
-    return own if own is not None else step or 0
+def _step_of(past: Past, default: int | None) -> int:
+    """Return the tokens by which the cut of a conversation moves, 0 for any number."""
+    own: int | None = past.node.step
+    return own if own is not None else default or 0
 
 
-def _stand(choice: Choice, past: Past, need: int, step: int | None) -> None:
-    """Cut a conversation, all of which is gone, only where ``need`` tokens ask for it."""
-    cuts = past.cuts
-    if cuts is None:
-        return
-    place = cuts.stepped(bisect_left(cuts.saved, need), _step_of(past, step))
+def _cut_no_more_than_needed(
+    choice: Choice, action: CutOff, need: int, default: int | None
+) -> None:
+    """Move a cut that takes all it may back to the first place that saves ``need`` tokens."""
+    past, cuts = action.unit, action.cuts
+    place = cuts.stepped(bisect_left(cuts.saved, need), _step_of(past, default))
     choice.saved -= cuts.saved[-1] - cuts.saved[place]
     choice.cuts[id(past)] = (past, place)
 
 
-def _put_back(choice: Choice, steps: Sequence[Step], room: int, default: int | None) -> int:
-    """Put back what went, the last first, where there is room: one big part empties nothing.
+def _put_back(choice: Choice, actions: Sequence[Action], room: int, default: int | None) -> int:
+    """Undo actions where there is room for that, the last first; return the room that is left.
 
-    It ends at the first conversation that stays cut, whose cut would move with what it leaves free.
-    Returns the room that is left.
+    It ends at the first conversation that stays cut: its cut would move with the room it leaves.
     """
-    for step in reversed(steps):
-        unit = step.unit
-        if isinstance(unit, Past):
-            _, place = choice.cuts.get(id(unit), (unit, 0))
-            if place and step.to == place:
-                back = unit.cuts.restored(place, _step_of(unit, default), room)  # type: ignore[union-attr]
-                room -= unit.cuts.saved[place] - unit.cuts.saved[back]  # type: ignore[union-attr]
-                choice.cuts[id(unit)] = (unit, back)
-                if back:
-                    return room
-        elif step.to >= 0:
-            room -= _stepped_up(choice, step, room)
-        elif not _is_inside_gone(unit, choice):
-            room -= _returned(choice, step, room)
+    for action in reversed(actions):
+        if isinstance(action, CutOff):
+            past, cuts = action.unit, action.cuts
+            place = cuts.restored(cuts.last, _step_of(past, default), room)
+            room -= cuts.saved[-1] - cuts.saved[place]
+            choice.cuts[id(past)] = (past, place)
+            if place:
+                return room
+        elif action.unit.around is not None and id(action.unit.around) in choice.gone:
+            continue  # it is back only when what it is in is
+        elif isinstance(action, Shrink):
+            room -= _enlarged(choice, action, room)
+        else:
+            room -= _returned(choice, action, room)
     return room
 
 
-def _is_inside_gone(unit: Unit, choice: Choice) -> bool:
-    around = unit.around
-    return around is not None and (id(around) in choice.gone)
-
-
-def _stepped_up(choice: Choice, step: Step, room: int) -> int:
-    """Put back the form before, when the next one is there; return the tokens it takes."""
-    key, unit = id(step.unit), step.unit
-    there = choice.forms.get(key, (unit, 0))[1] == step.to and key not in choice.gone
-    if not there or step.own > room or _is_inside_gone(unit, choice):
+def _enlarged(choice: Choice, action: Shrink, room: int) -> int:
+    """Put back the form before, where the smaller one is sent; return the tokens it takes."""
+    key, unit = id(action.unit), action.unit
+    is_sent = choice.forms.get(key, (unit, 0))[1] == action.number and key not in choice.gone
+    if not is_sent or action.saves > room:
         return 0
-    choice.forms[key] = (unit, step.to - 1)  # type: ignore[assignment]
-    return step.own
+    choice.forms[key] = (unit, action.number - 1)
+    return action.saves
 
 
-def _returned(choice: Choice, step: Step, room: int) -> int:
+def _returned(choice: Choice, action: Drop, room: int) -> int:
     """Put back what is left of a unit; return the tokens it takes."""
-    units = (step.unit, *step.unit.beside)
-    fixed = [unit.place.parent for unit in units if unit.place.fixed]
-    price = step.own + sum(choice.price(holder) for holder in fixed)
+    units = (action.unit, *action.unit.beside)
+    holders = [unit.place.parent for unit in units if unit.place.fixed]
+    price = action.saves + sum(choice.price(holder) for holder in holders)
     if price > room:
         return 0
-    choice.gone.pop(id(step.unit), None)
-    for holder in fixed:
-        choice.filled(holder)
+    choice.gone.pop(id(action.unit), None)
+    for holder in holders:
+        choice.put_into(holder)
     return price

@@ -1,4 +1,4 @@
-"""The raw text of parts, one behind the other, and the parts with some of it left out."""
+"""The raw text of parts, joined in order, and the parts with some of it left out."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from promptdsl.tree.part_nodes import Code, Heading, Json, Paragraph, Table, Tex
 from promptdsl.tree.rewrite import replace, with_content
 
 MARK = "[...]"
-"""What stands where text is missing."""
+"""The mark in the place of missing text."""
 
 INLINE = (Text, Paragraph, Heading, Code)
 """In these, text follows text on the same line."""
@@ -99,7 +99,7 @@ def _text_of(part: Any) -> str | None:
 
 @attrs.define(eq=False)
 class _Cutting:
-    """Takes what stands from ``start`` to ``stop`` out of a node, and puts a mark there."""
+    """Takes the text from ``start`` to ``stop`` out of a node, and puts a mark there."""
 
     leaves: Leaves
     start: int

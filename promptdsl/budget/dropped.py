@@ -74,7 +74,7 @@ def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
 
 
 def _standing(found: tuple[Place, Dropped]) -> tuple[int, ...]:
-    """Return where a place stands in the document."""
+    """Return a key that sorts places in the order of the document."""
     indices: list[int] = []
     one: Place | None = found[0]
     while one is not None:

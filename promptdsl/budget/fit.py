@@ -1,4 +1,4 @@
-"""A prompt and its budget: what is tried, counted as it is sent, and tried again."""
+"""A prompt and its budget: the whole is tried and counted as it is sent, then less and less."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,8 +8,8 @@ from typing import TypeVar
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped, Needed, in_tokens
 from promptdsl.budget.limits import Cut, limited, still_cut
-from promptdsl.budget.measure import Measure, frame_tokens, tools_frame_of
-from promptdsl.budget.places import reserved, settled
+from promptdsl.budget.measure_protocol import Measure, tools_frame_of
+from promptdsl.budget.places import first_forms, reserved
 from promptdsl.budget.plan import Fitted, Plan
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
@@ -19,7 +19,7 @@ from promptdsl.tree.group_nodes import Reserve
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import Recorded, among_turns
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""
@@ -38,87 +38,102 @@ def fit(
     facts: ModelFacts,
     *,
     measuring: Callable[[], Measure],
-    send: Callable[[Node, bool], S],
+    prepare: Callable[[Node, bool], S],
     tokens: Callable[[S], int],
 ) -> tuple[Told, S]:
-    """Return what lists the parts that had to go for a tree to fit, and the rest as it is sent.
+    """Return a function that lists the parts that had to go, and the rest, ready to be sent.
 
-    ``send`` takes a tree and whether anything is missing in it; ``tokens`` counts what it returned,
-    and ``measuring`` returns the counter of parts.
+    ``prepare`` makes a tree ready, and is told whether anything is missing in it; ``tokens`` counts
+    what it returned. ``measuring`` returns the counter of parts, which is made only when there is a
+    choice or a plan: most prompts fit whole.
     The whole is tried first; what may go is planned only when that is too long. Raises
     :class:`BudgetError` when what has to stay is too much.
     """
-    chosen = not is_settled(tree)
-    read, cut = limited(tree, measuring()) if chosen else (tree, ())
-    whole = settled(read) if chosen else read
+    has_choices = not is_settled(tree)
+    cut_tree, cut = limited(tree, measuring()) if has_choices else (tree, ())
+    whole = first_forms(cut_tree) if has_choices else cut_tree
     left = still_cut(cut, whole) if cut else ()
     total = budget.of(facts.window, facts.model)
     if total is None:
-        return (lambda: left), send(whole, bool(left))
+        return (lambda: left), prepare(whole, bool(left))
     limit = total - budget.reserve
-    if chosen:
-        limit -= reserved(read)
+    if has_choices:
+        limit -= reserved(cut_tree)
     if limit < 0:
-        raise _too_much_reserved(read, budget, total)
+        raise _too_much_reserved(cut_tree, budget, total)
 
     def attempt(part: Node, missing: bool) -> tuple[S, int]:
-        """Send a part; return it, and how many tokens it is over the limit."""
-        sent = send(part, missing)
-        return sent, tokens(sent) - limit
+        """Make a part ready; return it, and how many tokens it is over the limit."""
+        ready = prepare(part, missing)
+        return ready, tokens(ready) - limit
 
-    over = None
-    if may_fit(whole, limit):
+    plan, over = None, None
+    if not has_far_too_many_characters(whole, limit):
+        likely = True
+    else:
+        plan = Plan(cut_tree, measuring())
+        # Turns that merge share one frame, which the plan counts for each.
+        likely = plan.need(limit) <= _frames(cut_tree, plan.measure)
+    if likely:
         try:
-            sent, over = attempt(whole, bool(left))
+            ready, over = attempt(whole, bool(left))
         except PromptError:
             pass  # what is wrong may be in what has to go
         else:
             if over <= 0:
-                return (lambda: left), sent
-    measure = measuring()
-    plan = Plan(read, measure)
-    need = plan.total + frame_tokens(read, measure) - limit
-    return _dropping(plan, cut, attempt, (need, over, total // STEPS, limit))
+                return (lambda: left), ready
+    plan = plan or Plan(cut_tree, measuring())
+    return _dropping(plan, cut, attempt, over=over, step=total // STEPS, limit=limit)
+
+
+def _frames(tree: Node, measure: Measure) -> int:
+    """Return the tokens of the frames of all messages, were none of them merged."""
+    turns = among_turns(tree)
+    count = sum(len(one.items) if isinstance(one, Recorded) else 1 for one in turns)
+    return count * measure.frame("user")
 
 
 def _dropping(
     plan: Plan,
     cut: Cut,
     attempt: Callable[[Node, bool], tuple[S, int]],
-    tokens: tuple[int, int | None, int, int],
+    *,
+    over: int | None,
+    step: int,
+    limit: int,
 ) -> tuple[Told, S]:
     """Drop more and more until the rest fits.
 
-    ``tokens`` are those that have to go by the plan, those the whole is over if it was tried, those
-    by which the cut of a conversation moves, and the limit.
+    The whole is ``over`` the limit by so many tokens, if it was tried. The cut of a conversation
+    moves by ``step``.
     """
-    need, over, step, limit = tokens
+    need = plan.need(limit)
     if need <= step:
         need = 0  # turns that merge are less than each by itself: all of it may fit
     saved = 0
     while True:
-        # What is around the messages is only known when they are sent: before giving up, try.
+        # What is around the messages is only known when they are ready: before giving up, try.
         if need or over is None:
             fitted = plan.fit(min(need, plan.spare), step)
             left, saved = still_cut(cut, fitted.tree), fitted.saved
-            sent, over = attempt(fitted.tree, bool(left or saved))
+            ready, over = attempt(fitted.tree, bool(left or saved))
             if over <= 0:
-                return partial(_all_dropped, left, fitted), sent
+                return partial(_all_dropped, left, fitted), ready
         if need >= plan.spare:
             raise _too_much(plan, limit, limit + over)
         if not need and plan.measure.facts.binds_reasoning:
             over = 1  # as soon as anything goes, reasoning does
-        need = _more(plan, need, over, (saved, step))
+        need = _more(plan, need, over, saved=saved, step=step)
 
 
 CHARACTERS = 6
 """How many characters a token has at most, on average: ordinary text has about four."""
 
 
-def may_fit(tree: Node, limit: int) -> bool:
-    """Return whether a tree is worth trying whole: not where it has far too many characters.
+def has_far_too_many_characters(tree: Node, limit: int) -> bool:
+    """Return whether a tree is not worth trying whole before it is planned.
 
-    It is a guess that saves time, and nothing depends on it: what is planned is tried, too.
+    It is a guess that saves time: what might fit by the plan is tried whole all the same.
     """
     room = limit * CHARACTERS
     waiting = [*tree.content]
@@ -132,7 +147,7 @@ def may_fit(tree: Node, limit: int) -> bool:
             room -= found[1]
         else:
             waiting += part.content
-    return room >= 0
+    return room < 0
 
 
 def _characters(
@@ -148,17 +163,13 @@ def _characters(
 
 
 PATIENCE = 50
-"""How often as much is tried again, when nothing else goes for it, before it becomes more."""
+"""How many times the same tokens are added to a need that saves no more yet, before they double."""
 
 
-def _more(plan: Plan, need: int, short: int, before: tuple[int, int]) -> int:
-    """Return ``short`` tokens more than were needed, as often as it takes to save something else.
-
-    ``before`` is what was saved, and the tokens by which a cut moves.
-    """
-    saved, step = before
+def _more(plan: Plan, need: int, over: int, *, saved: int, step: int) -> int:
+    """Return a need larger by ``over`` tokens, or by more until it saves more than ``saved``."""
     for tried in count():
-        need += short << max(tried - PATIENCE, 0)
+        need += over << max(tried - PATIENCE, 0)
         if need >= plan.spare or plan.saves(need, step) != saved:
             break
     return need

@@ -1,7 +1,7 @@
 """A recorded conversation, and where it may be cut: at exchanges, then at rounds of the last.
 
 A cut moves in steps of tokens that are counted from the conversation's own beginning, so it depends
-on nothing that stands elsewhere, and what a provider's cache holds stays there for many turns.
+on nothing elsewhere in the prompt, and a provider's cache keeps its beginning for many turns.
 """
 
 from bisect import bisect_left, bisect_right
@@ -93,7 +93,7 @@ def _holds_result(said: Message) -> bool:
 
 @attrs.define(eq=False)
 class Cuts:
-    """Where a conversation may be cut: ``at`` are the tokens before each place, from the first on.
+    """The places where a conversation may be cut, each with the tokens ``at`` it: those before it.
 
     Place 0 keeps everything. ``places`` are the entries a cut begins with; the places from
     ``rounds`` on are rounds of the last exchange, whose own ``question`` stays in front of them.
@@ -109,10 +109,15 @@ class Cuts:
     rounds: int = 0
     question: tuple[int, int] = (0, 0)
 
-    def stepped(self, least: int, step: int) -> int:
-        """Return the first place from ``least`` on at which the cut may stand.
+    @property
+    def last(self) -> int:
+        """The number of the last place, at which all goes that may go."""
+        return len(self.saved) - 1
 
-        The cut stands where the tokens before it reach a multiple of ``step``: with 0, anywhere.
+    def stepped(self, least: int, step: int) -> int:
+        """Return the first place from ``least`` on to which the cut may move.
+
+        It moves to where the tokens before it reach a multiple of ``step``; with 0, to any place.
         """
         if not least or not step:
             return least
@@ -129,7 +134,7 @@ class Cuts:
         return place
 
     def is_among_rounds(self, place: int) -> bool:
-        """Return whether a cut at a place leaves a question and the last rounds behind it."""
+        """Return whether a cut at a place leaves a question and the last rounds after it."""
         return place >= self.rounds and self.places[place] < self.size
 
     def kept(self, place: int) -> Conversation:

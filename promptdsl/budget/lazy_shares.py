@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.limits import limited
-from promptdsl.budget.measure import Measure, frame_tokens
+from promptdsl.budget.measure_protocol import Measure, frame_tokens
 from promptdsl.budget.places import reserved
 from promptdsl.budget.plan import Plan
 from promptdsl.tree.group_nodes import Lazy, Limit
-from promptdsl.tree.masks import FRAGMENT, HOLLOW, TEXT, TURN, bits
+from promptdsl.tree.masks import HOLLOW, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import Text
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
@@ -16,9 +16,6 @@ from promptdsl.tree.turn_nodes import among_turns
 
 SHARES = 64
 """Into how many parts a budget is divided, of which lazies get whole ones."""
-
-
-# Lazies.
 
 
 def room_for(tree: Node, budget: Budget, measure: Measure, read: Callable[[Node], Node]) -> float:
@@ -51,7 +48,7 @@ def held(said: Node, tokens: int | None, lazy: Lazy) -> Node:
     """Return what a lazy wrote, cut to the tokens it has; turns are left as they are."""
     if tokens is None or said.mask & TURN:
         return said
-    empty = make(Limit, mask=bits(FRAGMENT), at=lazy.at, max_tokens=tokens, keep="head")
+    empty = make(Limit, mask=HOLLOW, at=lazy.at, max_tokens=tokens, keep="head")
     return with_content(empty, (said,))
 
 

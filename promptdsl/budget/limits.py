@@ -5,15 +5,15 @@ from typing import Any, TypeAlias
 
 from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import Fragment, Limit
-from promptdsl.tree.masks import FRAGMENT, HOLLOW, SYSTEM, TURN, bits
+from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import Turn
 
 Cut: TypeAlias = Sequence[tuple[Node | None, Dropped]]
-"""What is left of each text that was cut, and what was taken from it."""
+"""For each text that was cut, the node that is left of it and the report of the cut."""
 
 FIRST = 4
 """How many characters a token is taken to be at first."""
@@ -22,8 +22,8 @@ FIRST = 4
 def limited(root: Node, measure: Measure) -> tuple[Node, Cut]:
     """Return the tree with the text in every ``Limit`` cut to its tokens, and what was cut.
 
-    What is cut is the text as it was given, before anything is encoded, and a mark stands in the
-    place of what is missing.
+    The text is cut as it was given, before anything is encoded, and a mark takes the place of the
+    missing part.
     """
     if not any(isinstance(node, Limit) for node in hollow(root)):
         return root, ()
@@ -38,7 +38,7 @@ def limited(root: Node, measure: Measure) -> tuple[Node, Cut]:
 
 
 def still_cut(cut: Cut, root: Node) -> tuple[Dropped, ...]:
-    """Return of what was cut what is still there: a budget may have taken another form."""
+    """Return the cuts whose text is still in a tree: a budget may have taken another form."""
     if not cut:
         return ()
     there = {id(node) for node in hollow(root)}
@@ -48,7 +48,7 @@ def still_cut(cut: Cut, root: Node) -> tuple[Dropped, ...]:
 def _cut_in(
     entry: Node, measure: Measure, dropped: list[tuple[Node | None, Dropped]]
 ) -> list[Node]:
-    """Return what stands in a timeline with its limits held, nothing when nothing is left."""
+    """Return the nodes in place of a timeline's entry, with its limits kept; none if empty."""
     around = [entry]
 
     def change(node: Node) -> Node | None:
@@ -65,21 +65,15 @@ def _cut_in(
         dropped.append((opened, Dropped("text", "", tokens - left, None, why, node.source)))
         return opened
 
-    changed: Any = rewrite(_Top.around(entry), change, within=HOLLOW)
+    # A fragment around it, so that the entry itself may be changed, too.
+    outer = with_content(make(Fragment, mask=HOLLOW), (entry,))
+    changed: Any = rewrite(outer, change, within=HOLLOW)
     return [*changed.content]
-
-
-class _Top:
-    """A fragment around one node, so that the node itself may be changed, too."""
-
-    @staticmethod
-    def around(node: Node) -> Node:
-        return with_content(make(Fragment, mask=bits(FRAGMENT)), (node,))
 
 
 def _opened(node: Node) -> Node:
     """Return a fragment of what a limit holds."""
-    empty = make(Fragment, mask=bits(FRAGMENT) | HOLLOW, at=node.at)
+    empty = make(Fragment, mask=HOLLOW, at=node.at)
     return with_content(empty, node.content)
 
 
@@ -103,7 +97,7 @@ class _Held:
         self.leaves: Leaves = leaves_of(limit)
 
     def tokens(self, node: Node) -> int:
-        """Return the tokens of the limit when this stands in its place."""
+        """Return the tokens of a node in the place of the limit."""
         alone = with_content(self.turn, (node,))
         return self.measure.turn(alone, {id(node)})[1].get(id(node), 0)
 

@@ -1,4 +1,4 @@
-"""What belongs together across units: calls and their results, and what the end of a prompt needs.
+"""Units that belong together, by their calls and results, and the last question of a prompt.
 
 A call and its results go together or stay together. The last user turn stays, and all after it.
 """
@@ -10,7 +10,7 @@ import attrs
 
 from promptdsl.budget.call_ids import alike, answered_by, left_open_by, turns_in
 from promptdsl.budget.scan import Entry
-from promptdsl.budget.units import Forms, Past, Unit
+from promptdsl.budget.units import LAST, Forms, Past, Unit
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import Conversation, FirstFit
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
@@ -20,10 +20,10 @@ from promptdsl.tree.turn_nodes import Recorded, Turn
 
 
 class Tied(NamedTuple):
-    """The numbers of the conversations that are tied to what stands beside them.
+    """The numbers of the conversations that share calls with the entries around them.
 
-    Of ``calling`` ones the end has to stay, because later turns answer it; of ``answering`` ones
-    the beginning, which answers earlier turns.
+    The end of ``calling`` ones has to stay, because later turns answer it; the beginning of
+    ``answering`` ones, which answers earlier turns.
     """
 
     calling: frozenset[int]
@@ -68,9 +68,9 @@ def _is_asked(said: Message) -> bool:
 
 @attrs.define(eq=False)
 class _Bound:
-    """Which entries answer calls of which: ``open`` are the calls by id and the entry they are in.
+    """The entries that answer each other's calls. ``open`` is the entry of each open call, by id.
 
-    ``parent`` is by entry another one it belongs to.
+    ``parent`` is another entry that an entry belongs to, by number.
     """
 
     entries: Sequence[Entry]
@@ -91,7 +91,7 @@ class _Bound:
                 self._answer(number, answered_by(turn))
                 self._ask(number, turn)
             return
-        # Each form answers what is open before; what any of them asks is open behind it.
+        # Each form answers what is open before; what any of them asks is open after it.
         before, left, asked = dict(self.open), dict(self.open), dict[str, int]()
         for form in node.content:
             self.open = dict(before)
@@ -169,7 +169,7 @@ def _tie(entries: list[Entry]) -> None:
 
 
 def _is_required(unit: Unit) -> bool:
-    return isinstance(unit, Past) or unit.priority == float("inf")
+    return isinstance(unit, Past) or unit.priority == LAST
 
 
 def _is_whole(unit: Unit) -> bool:

@@ -1,4 +1,4 @@
-"""Places in a tree that may change: what is taken out of them, and the tree without it."""
+"""Places in a tree, the changes that are decided there, and the tree with these changes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,30 +15,32 @@ from promptdsl.tree.turn_nodes import Recorded, ToolTurn
 
 @attrs.define(eq=False)
 class Place:
-    """A node where it stands: the ``index``-th part of what stands at ``parent``.
-
-    ``live`` is how many of its parts may go and are there, ``shell`` the tokens of what is around
-    them (a title, a frame), which goes with the last of them unless something else is ``fixed``.
-    """
+    """A node and where it is: the ``index``-th part of the node at ``parent``."""
 
     node: Any
     parent: "Place | None" = None
     index: int = 0
     depth: int = 0
+    """How many places are around it."""
     holds: bool = False
-    """Whether it is a turn or stands in one, and not only around turns."""
+    """Whether it is a turn or in one; outside of turns, nothing goes for being empty."""
     fixed: bool = False
+    """Whether something in it stays as long as it does itself: it never becomes empty."""
     live: int = 0
+    """How many of its parts may go; all of them are there at first."""
     shell: int = 0
+    """The tokens around its parts (a title, a frame), which go with the last of them."""
     changes: dict[int, Node | None] = attrs.field(factory=dict[int, Node | None])
+    """By index the parts that become others, ``None`` for nothing, while a tree is changed."""
     decided: bool = False
+    """Whether its own part in ``parent.changes`` was chosen, while a tree is changed."""
 
     def below(self, index: int, *, holds: bool) -> "Place":
         """Return the place of the ``index``-th part."""
         return Place(self.node.content[index], self, index, self.depth + 1, holds)
 
     def becomes(self, node: Node | None) -> None:
-        """Say what stands here instead, ``None`` for nothing."""
+        """Decide what is here instead, ``None`` for nothing."""
         self.decided = True
         self.put(node)
 
@@ -48,13 +50,16 @@ class Place:
             self.parent.changes[self.index] = node
 
     def clear(self) -> None:
-        """Forget what was said of this place."""
+        """Forget what was decided of this place and of its parts."""
         self.changes.clear()
         self.decided = False
 
 
 def changed(root: Place, decided: Iterable[Place]) -> Node:
-    """Return the tree at ``root`` with what was decided of places. A container left empty goes."""
+    """Return the tree at ``root`` with what was decided of places. A container left empty goes.
+
+    The decisions are written into the places, and cleared again: a plan serves several limits.
+    """
     touched: dict[int, dict[int, Place]] = {}
     seen = [*decided]
     for place in seen:
@@ -89,7 +94,7 @@ def _content(place: Place) -> tuple[Any, ...]:
     return tuple(part for part, is_changed in parts if part is not None or not is_changed)
 
 
-def settled(root: Node) -> Node:
+def first_forms(root: Node) -> Node:
     """Return a tree with the first form wherever there are several, and without reserves."""
     if not root.mask & HOLLOW:
         return root
@@ -117,8 +122,8 @@ def whole_units(root: Node) -> tuple[Node, dict[int, float | None]]:
         if id(node) not in found:
             return node
         if isinstance(node, FirstFit):
-            return with_content(node, tuple(map(settled, node.content)))
-        whole = settled(node)
+            return with_content(node, tuple(map(first_forms, node.content)))
+        whole = first_forms(node)
         priorities[id(whole)] = group_priority(node)
         return whole
 

@@ -8,9 +8,9 @@ import attrs
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
 from promptdsl.budget.histories import Cuts, cuts_of, heard
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure, frame_tokens
 from promptdsl.budget.pairs import last_question, pair_units
-from promptdsl.budget.places import Place, changed, settled
+from promptdsl.budget.places import Place, changed, first_forms
 from promptdsl.budget.scan import Entry, Scan, scan
 from promptdsl.budget.units import Past
 from promptdsl.messages.message import Message, spoken
@@ -49,14 +49,18 @@ class Plan:
         self._order = Order(self._scan.units)
         self.spare = self._order.all
 
+    def need(self, limit: int) -> int:
+        """Return how many tokens have to go for the rest to be within a limit, by the plan."""
+        return self.total + frame_tokens(self.root, self.measure) - limit
+
     def fit(self, need: int, step: int | None = None) -> Fitted:
         """Return the tree without at least ``need`` tokens, or all that may go if that is less.
 
-        ``step`` are the tokens by which the cut of a conversation moves that does not say.
+        The cut of a conversation moves by ``step`` tokens where it does not say by how many.
         """
         choice = self._order.choose(min(need, self.spare), step)
         tree = changed(self._scan.root, [*_decided(choice)])
-        return Fitted(settled(tree), choice.saved, choice, self._scan.entries)
+        return Fitted(first_forms(tree), choice.saved, choice, self._scan.entries)
 
     def saves(self, need: int, step: int | None = None) -> int:
         """Return how many tokens :meth:`fit` saves."""
@@ -88,7 +92,7 @@ def _cut_histories(found: Scan) -> None:
     for number, entry in enumerate(found.entries):
         unit = entry.unit
         if isinstance(unit, Past):
-            # What is behind the last question stays, but for the oldest rounds.
+            # What comes after the last question stays, but for the oldest rounds.
             required = 0 <= asked <= number or number in tied.calling
             answers = number in tied.answering
             unit.cuts = _cuts(entry, found.measure, required=required, answers=answers)
@@ -117,4 +121,4 @@ def _said(one: Node) -> Sequence[Message]:
 
 
 _ELSE = spoken("ephemeral", "")
-"""What stands for an event or a request-only turn: nobody speaks."""
+"""The message in the place of an event or a request-only turn: nobody speaks."""

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from promptdsl.budget.call_ids import alike
-from promptdsl.budget.measure import Measure
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.places import Place, group_priority, says, whole_units
 from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
 from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment, Group, Reserve
@@ -17,21 +17,18 @@ from promptdsl.tree.part_nodes import Checklist, Example, Item, List, Quote, Res
 from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Tool, ToolTurn
 
 HOLDERS = (Section, Fragment, Result, List, Checklist, Item, Quote, Example, Side)
-"""What in a turn may hold what may go."""
+"""The parts of a turn that may hold units."""
 NOTHING = (Reserve, CacheBreakpoint)
-"""What says nothing."""
+"""The nodes without any text."""
 BESIDE = (Tool, Output, *NOTHING)
-"""What stands among turns and is none."""
+"""The nodes among turns that are no turns."""
 PAIRED = (CALL | RESULT) << SHIFT
-"""What is said of a node that holds calls or results."""
+"""The mask bits of a node that holds calls or results."""
 
 
 @attrs.define(eq=False)
 class Entry:
-    """What stands in a timeline, fragments around it apart, with its tokens and its unit, if any.
-
-    ``tokens`` are those of all of it.
-    """
+    """An entry of a timeline (a turn, a group, a history...), all its tokens, its unit if any."""
 
     place: Place
     tokens: int
@@ -40,7 +37,7 @@ class Entry:
 
 @attrs.define(eq=False)
 class Scan:
-    """What was found: the entries of a timeline, its units, and the last mark of its author."""
+    """The entries of a timeline, its units, and the last cache mark of its author."""
 
     root: Place
     measure: Measure
@@ -51,17 +48,17 @@ class Scan:
     numbers: Iterator[int] = attrs.field(factory=count)
 
     def group_priority(self, group: Group) -> float | None:
-        """Return what a group goes by; one that has lost forms knows it from before."""
+        """Return the priority of a group, also of one that was reduced to its first forms."""
         known = self.priorities.get(id(group), group)
         return group_priority(group) if known is group else known  # type: ignore[return-value]
 
-    def place(self, node: Node) -> Spot:
-        """Return where what is found next in a node of the timeline stands."""
+    def next_spot(self, node: Node) -> Spot:
+        """Return the spot of what is found next in a node of the timeline: it takes a number."""
         return Spot(next(self.numbers), not node.mask & (SYSTEM | SECTION))
 
     def marked(self, node: Node) -> None:
-        """Note that a mark of the author stands here, in a node of the timeline."""
-        self.last_mark = max(self.last_mark, self.place(node).sent)
+        """Note a mark of the author in a node of the timeline: it takes a number, too."""
+        self.last_mark = max(self.last_mark, self.next_spot(node).sent)
 
 
 def scan(root: Node, measure: Measure) -> Scan:
@@ -76,7 +73,7 @@ def scan(root: Node, measure: Measure) -> Scan:
 
 
 def _entries(root: Place) -> Iterator[Place]:
-    """Yield the places of what stands in a timeline, also in fragments and components."""
+    """Yield the places of the entries of a timeline, also those in fragments and components."""
     waiting = [root.below(n, holds=False) for n in range(len(root.node.content) - 1, -1, -1)]
     while waiting:
         place = waiting.pop()
@@ -93,14 +90,14 @@ def _scanned(place: Place, found: Scan) -> Entry:
     if isinstance(node, Group):
         tokens, priority = weight(node, measure), found.group_priority(node)
         if priority is not None:
-            unit = Unit(place, priority, found.place(node), tokens=tokens)
+            unit = Unit(place, priority, found.next_spot(node), tokens=tokens)
     elif isinstance(node, FirstFit):
         sizes = [weight(form, measure) for form in node.content]
-        unit = _forms(place, found.place(node), sizes)
+        unit = _forms(place, found.next_spot(node), sizes)
         tokens = unit.tokens
     elif isinstance(node, Conversation):
         tokens = weight(node, measure)
-        unit = Past(place, node.priority, found.place(node), tokens=tokens)
+        unit = Past(place, node.priority, found.next_spot(node), tokens=tokens)
     else:
         return _turn(place, found)
     place.fixed = True
@@ -131,7 +128,7 @@ def _forms(place: Place, order: Spot, tokens: list[int]) -> Forms:
 
 
 def weight(node: Any, measure: Measure) -> int:
-    """Return the tokens of all that stands in a timeline in one place, in its first forms."""
+    """Return the tokens of one entry of a timeline, in its first forms."""
     total, waiting = 0, [node]
     while waiting:
         one: Any = waiting.pop()
@@ -151,7 +148,7 @@ def weight(node: Any, measure: Measure) -> int:
 
 @attrs.define(eq=False)
 class _Level:
-    """A part of a turn that is being looked through, and the unit what is in it belongs to."""
+    """A part of a turn while it is looked through, and the unit around what is found in it."""
 
     place: Place
     unit: Unit | None
@@ -168,7 +165,7 @@ class _Level:
 def _turn(place: Place, found: Scan) -> Entry:
     node = place.node
     priority = node.options.priority
-    unit = None if priority is None else Unit(place, priority, found.place(node))
+    unit = None if priority is None else Unit(place, priority, found.next_spot(node))
     place.holds, place.fixed = True, isinstance(node, ToolTurn)
     if unit is not None:
         found.units.append(unit)
@@ -183,7 +180,7 @@ def _turn(place: Place, found: Scan) -> Entry:
     if mark_of(node.options):
         found.marked(node)
     elif isinstance(node, CacheBreakpoint):
-        # It marks what stands before it.
+        # It marks the entry before it.
         found.marked(found.entries[-1].place.node if found.entries else node)
     return Entry(place, tokens, unit)
 
@@ -231,7 +228,7 @@ def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | No
             found.marked(turn)
         return None, None
     place = holder.below(level.next - 1, holds=True)
-    order = found.place(turn)
+    order = found.next_spot(turn)
     unit = _forms(place, order, []) if priority is None else Unit(place, priority, order)
     if isinstance(child, FirstFit):
         unit = _forms(place, order, [])
@@ -252,14 +249,14 @@ def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | No
 
 
 def _priority_in(child: Any, found: Scan) -> float | None:
-    """Return what a part of a turn goes by: what calls or answers goes only with its turn."""
+    """Return the priority of a part of a turn; calls and answers go only with their turn."""
     if child.mask & PAIRED:
         return None
     return found.group_priority(child) if isinstance(child, Group) else child.options.priority
 
 
 def _close(level: _Level, around: _Level | None) -> None:
-    """Tell what is around a level whether something in it may go, and whether it may be empty."""
+    """Note in the level around whether this one stays, or goes when nothing is left in it."""
     place = level.place
     if not level.direct:
         place.fixed = True
@@ -285,12 +282,12 @@ def _weighed(closed: list[_Level], units: list[Unit], measure: Measure) -> int:
             level.spare += _weigh_forms(forms, tokens)
         if level.around is not None:
             level.around.spare += level.spare
-    # What is around something is closed behind it, so what it holds is weighed by now.
+    # A level is closed after those in it, so these are weighed by now.
     for level in closed:
         whole = tokens.get(id(level.place.node), 0) - level.spare
         if level.unit is not None and level.unit.place is level.place:
             level.unit.tokens = whole
-        # One that stands in several places was measured in the last of them.
+        # A node that is in several places was measured in the last of them.
         level.place.shell = 0 if level.place.fixed else max(whole - _direct(level, tokens), 0)
     for unit in units:
         if not unit.tokens and not isinstance(unit, Forms):

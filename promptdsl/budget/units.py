@@ -1,6 +1,6 @@
 """Units: what a budget keeps or drops, and what each of them costs."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -8,52 +8,53 @@ from promptdsl.budget.histories import Cuts
 from promptdsl.budget.places import Place
 
 LAST = float("inf")
-"""The priority of forms without one: they step down behind what stands beside them."""
+"""The priority of forms without one: they shrink after all that has one."""
 
 
 class Spot(NamedTuple):
-    """Where something stands in the document; system content is sent before all else."""
+    """A position in the document; system content is sent before all else."""
 
     number: int
     later: bool = True
 
     @property
     def sent(self) -> tuple[bool, int]:
-        """Where it stands in what is sent."""
+        """The position in the order of sending."""
         return self.later, self.number
 
 
 @attrs.define(eq=False)
 class Unit:
-    """Something that goes whole. ``tokens`` are all of it, ``inner`` the units that go before it.
-
-    ``order`` is where it stands, ``covered`` whether a mark of its author is behind
-    it. ``beside`` are further
-    ones that go with it: calls and their results. ``turn`` is the turn it stands in.
-    """
+    """Something that goes whole, at its ``priority``; ``tokens`` are all of it."""
 
     place: Place
     priority: float
     order: Spot
+    """Its position in the document."""
     covered: bool = False
+    """Whether it stands before a cache mark of its author: of equal priority it goes last."""
     tokens: int = 0
     around: "Unit | None" = None
+    """The unit it is inside of, or goes with."""
     turn: Place | None = None
+    """The turn it stands in, ``None`` for what stands in the timeline itself."""
     inner: "list[Unit]" = attrs.field(factory=list["Unit"])
+    """The units inside it, which go before it."""
     beside: "list[Unit]" = attrs.field(factory=list["Unit"])
+    """The units elsewhere that go with it: calls and their results."""
     stays: bool = False
     """Whether it has to stay after all: something that stays depends on it."""
     follows: bool = False
-    """Whether it goes with another one."""
+    """Whether it goes with another unit, of which it is ``beside``."""
 
     @property
     def rank(self) -> tuple[float, bool, int]:
-        """What orders it among the units of its scope: the lowest goes first."""
+        """The rank among the units in the same one: the lowest goes first."""
         return self.priority, self.covered, self.order.number
 
     @property
     def home(self) -> Place:
-        """The place in the timeline of what it stands in, or of itself."""
+        """The place in the timeline: of its turn, or its own."""
         return self.turn or self.place
 
     @property
@@ -72,19 +73,37 @@ class Forms(Unit):
 
 @attrs.define(eq=False)
 class Past(Unit):
-    """A recorded conversation, which is cut."""
+    """The unit of a ``Conversation``, which a budget cuts; ``cuts`` says where it may."""
 
     cuts: Cuts | None = None
 
 
 @attrs.define(eq=False)
-class Step:
-    """One thing that is done to make room, and the tokens that saves by itself.
+class Shrink:
+    """The action that sends a smaller form of a part: its ``number`` among ``unit.sizes``."""
 
-    ``to`` is which of its forms a part steps down to, or the last place where a conversation is
-    cut; -1 where all that is left of the unit goes.
-    """
+    unit: Forms
+    number: int
+    saves: int
+
+
+@attrs.define(eq=False)
+class CutOff:
+    """The action that cuts a conversation, as far as it may be cut."""
+
+    unit: Past
+    cuts: Cuts
+    saves: int
+
+
+@attrs.define(eq=False)
+class Drop:
+    """The action that takes away all that is left of a unit, and of those beside it."""
 
     unit: Unit
-    to: int
-    own: int = 0
+    saves: int = 0
+    """The tokens it saves by itself: known, and set by ``Order``, after the actions inside it."""
+
+
+Action: TypeAlias = Shrink | CutOff | Drop
+"""Something that is done to make room, and the tokens that saves by itself."""

@@ -15,6 +15,7 @@ from promptdsl import Node, Rendered, arender, render
 from promptdsl.cli.arguments import Given, call
 from promptdsl.cli.errors import UsageError
 
+# Those of ``providers.registry``, which no command loads before it needs them (a test holds it).
 PROVIDERS = (
     "openai",
     "openai_responses",

@@ -241,16 +241,16 @@ def adopt(component: Any, busy: list[Any]) -> None:
 
 def check_finished(arg: Any, component: Any) -> None:
     """Raise when an argument is still open, failed, or was never given any content."""
+    if arg.mask & FAILED == FAILED:
+        raise ScopeError(
+            f"the block of this {label(arg)} raised, so it was never finished",
+            fix="write it again",
+            at=(component.source, arg.source),
+        )
     if arg.mask & OPEN and arg._node is not type(arg):
         raise ScopeError(
             f"this {label(arg)} is still open, it cannot be an argument yet",
             fix="close its block first",
-            at=(component.source, arg.source),
-        )
-    if arg.mask & FAILED:
-        raise ScopeError(
-            f"the block of this {label(arg)} raised, so it was never finished",
-            fix="write it again",
             at=(component.source, arg.source),
         )
     if arg.mask & BARE and arg._node is not type(arg):

@@ -27,8 +27,6 @@ from promptdsl.tree.masks import (
     CALL,
     CLOSED,
     DEEP,
-    FAILED,
-    FRAGMENT,
     HAPPENING,
     HOLLOW,
     ITEM,
@@ -38,6 +36,7 @@ from promptdsl.tree.masks import (
     RECORDED,
     REQUEST,
     RESULT,
+    ROOT,
     SECTION,
     SHIFT,
     SURFACE,
@@ -49,7 +48,7 @@ from promptdsl.tree.node import DEFAULTS, Node, label, make, named_label
 from promptdsl.tree.part_nodes import Text
 from promptdsl.tree.rewrite import unique_ids
 
-ROOTED = TURN | REQUEST | RECORDED | TOOL
+ROOTED = ROOT | TURN | REQUEST | RECORDED | TOOL
 """What stands directly in a timeline only, so never inside a turn or a part of one."""
 
 BESIDE = "write it beside the turns, directly in the Timeline"
@@ -62,9 +61,8 @@ TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
 """What stands in no part that is one text."""
 
 NOT_OPEN = ~OPEN
-UNFINISHED = OPEN | FAILED | BARE
+UNFINISHED = OPEN | BARE
 UNSETTLED = BUSY | BARE | TEXT
-SHOWN = SURFACE | DEEP
 
 
 class Written(Node):
@@ -116,6 +114,8 @@ class Block(Written):
     as until then it may still become an argument of another component."""
     _inspects: ClassVar[int] = NAMED
     """The bits of children that ``_inspect`` is called for; ids have to be unique."""
+    _shows: ClassVar[int] = DEEP
+    """The bits it takes over from its children: all but their states in a fragment."""
     _stops: ClassVar[int] = 0
     """All bits for which its children are looked at when it is sealed."""
 
@@ -133,6 +133,7 @@ class Block(Written):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls._shows = SURFACE | DEEP if issubclass(cls, Fragment) else DEEP
         cls._stops = cls._forbids | cls._inspects | BARE | OPEN
         for name in ("__enter__", "__exit__"):
             setattr(cls, name, with_own_code(getattr(cls, name)))
@@ -160,7 +161,7 @@ class Block(Written):
                 fail(self, top[1])
                 raise
         self.content = content
-        self.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
+        self.mask = own | mask & self._shows
 
     def _advice(self, node: Node) -> str:
         return "write it outside of this block"
@@ -217,7 +218,7 @@ def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
     if mask & component._stops:
         _check(component, content, mask)
     component.content = content
-    component.mask = own | mask & (SHOWN if own & FRAGMENT else DEEP)
+    component.mask = own | mask & component._shows
 
 
 def _freeze(content: tuple[Any, ...]) -> int:
@@ -315,7 +316,7 @@ def named(
 
 def advice_for(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not stand in a turn."""
-    if node.mask & (TURN | REQUEST | RECORDED):
+    if node.mask & (ROOT | TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
     if node.mask & TOOL:
         return BESIDE

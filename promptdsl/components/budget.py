@@ -11,7 +11,7 @@ from promptdsl.components.scope import misplaced, place
 from promptdsl.foundation.errors import OptionError, PromptError, nearest
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree import group_nodes, part_nodes, turn_nodes
-from promptdsl.tree.masks import BARE, BUSY, CACHE, FRAGMENT, HOLLOW, NAMED, SECTION, TEXT, bits
+from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT
 from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
 
 TTLS = ("5m", "1h")
@@ -30,7 +30,7 @@ class Group(Block, group_nodes.Group):
     """
 
     __slots__ = ()
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     if TYPE_CHECKING:
 
@@ -60,7 +60,7 @@ class FirstFit(Block, group_nodes.FirstFit):
     """
 
     __slots__ = ()
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     if TYPE_CHECKING:
 
@@ -121,7 +121,7 @@ class Limit(Block, group_nodes.Limit):
     """
 
     __slots__ = ()
-    _own = bits(FRAGMENT | TEXT)
+    _own = HOLLOW | TEXT
     _forbids = TEXT_FORBIDS
     _inspects = NAMED | HOLLOW
 

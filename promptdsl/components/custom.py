@@ -27,7 +27,7 @@ from promptdsl.components.scope import OPENED, enter, fail, leave, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree import group_nodes
-from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, PLACED, bits
+from promptdsl.tree.masks import BARE, BUSY, HOLLOW, PLACED
 from promptdsl.tree.node import Node, walk
 
 P = ParamSpec("P")
@@ -39,7 +39,7 @@ class ComponentBlock(Block, group_nodes.Component):
     """What a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     def __enter__(self) -> Any:
         if self.running is None:

@@ -14,7 +14,7 @@ from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
 from promptdsl.tree import turn_nodes
-from promptdsl.tree.masks import RECORDED, bits
+from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -86,7 +86,6 @@ class History(Written, turn_nodes.Recorded):
 
 
 H = TypeVar("H", bound=History)
-_RECORDED = bits(RECORDED)
 
 
 _KEYWORDS = tuple(Trimming.__annotations__)
@@ -108,7 +107,7 @@ def _keep(
         retract(found_in(messages, *said.values()))
         raise
     component.content = ()
-    component.mask = _RECORDED
+    component.mask = RECORDED
     component.options = DEFAULTS
     component.form = form
     component.start = 0

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from promptdsl.components.any_turn import TURNS
 from promptdsl.components.block import Block, culprit
 from promptdsl.components.budget import Limit, uncut
 from promptdsl.components.lists import Checklist, Example, Item, List, Quote, SideBlock
@@ -10,7 +11,6 @@ from promptdsl.components.request_only import RequestBlock
 from promptdsl.components.sections import Note, Section
 from promptdsl.components.timeline import Timeline
 from promptdsl.components.tool_calls import ToolMessage, ToolResult
-from promptdsl.components.turn import TURNS
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.tree import group_nodes, part_nodes, turn_nodes
 from promptdsl.tree.masks import DEEP

@@ -98,7 +98,7 @@ def enter(component: Any) -> Any:
     mask = component.mask
     top = OPENED.get()
     opened: OpenBlock
-    if mask & (OPEN | CLOSED | FAILED):
+    if mask & (OPEN | CLOSED):
         raise _twice(component)
     if top is not None and top[0] is not None:
         if mask & PLACED:
@@ -169,7 +169,7 @@ def _unwind(block: Any, top: OpenBlock | None) -> OpenBlock | None:
 def fail(component: Any, below: OpenBlock | None) -> None:
     """Take a block that raised out of its parent and leave it unusable."""
     component.content = tuple(component.content)
-    component.mask = component.mask & ~OPEN | FAILED
+    component.mask |= FAILED
     if component.mask & PLACED:
         take_out(component, below)
 
@@ -251,7 +251,7 @@ def _elsewhere(component: Any) -> ScopeError:
 
 
 def _twice(component: Any) -> ScopeError:
-    state = "open already" if component.mask & OPEN else "closed"
+    state = "closed" if component.mask & CLOSED else "open already"
     return ScopeError(
         f"this {label(component)} is {state}, a block is entered once",
         fix="write a new component for a second block",

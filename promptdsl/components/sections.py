@@ -23,7 +23,7 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree import group_nodes, part_nodes, turn_nodes
-from promptdsl.tree.masks import BARE, BUSY, FRAGMENT, NAMED, NOTE, SECTION, bits
+from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, HOLLOW, NAMED, SECTION, bits
 from promptdsl.tree.node import Node, Options, label, make
 from promptdsl.tree.part_nodes import Value
 
@@ -133,7 +133,7 @@ class Fragment(Block, group_nodes.Fragment):
     """Several parts that stand for themselves wherever the fragment is put."""
 
     __slots__ = ()
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     if TYPE_CHECKING:
 
@@ -155,7 +155,7 @@ class Format(Block, group_nodes.Format):
     """
 
     __slots__ = ()
-    _own = bits(FRAGMENT)
+    _own = HOLLOW
 
     if TYPE_CHECKING:
 
@@ -182,7 +182,7 @@ class Note(Block, group_nodes.Note):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
-    _own = NOTE
+    _own = HOLLOW | AUDIENCE
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
 

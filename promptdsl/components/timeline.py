@@ -11,9 +11,9 @@ from promptdsl.config.transformation import as_layer
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.source import Source
 from promptdsl.tree import part_nodes
+from promptdsl.tree.group_nodes import Fragment
 from promptdsl.tree.masks import (
     CALL,
-    FRAGMENT,
     HAPPENING,
     MEDIA,
     RESULT,
@@ -43,7 +43,7 @@ class Timeline(Block, Root):
 
     __slots__ = ()
     _own = ROOT
-    _forbids = TEXT | MEDIA | CALL | RESULT | HAPPENING
+    _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | HAPPENING
 
     if TYPE_CHECKING:
 
@@ -88,7 +88,7 @@ class Timeline(Block, Root):
         waiting = list(reversed(content))
         while waiting:
             child = waiting.pop()
-            if child.mask & FRAGMENT:
+            if isinstance(child, Fragment):
                 waiting.extend(reversed(child.content))
             elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
                 media = next(node for node, _ in walk(child) if isinstance(node, part_nodes.Media))

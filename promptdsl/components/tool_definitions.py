@@ -19,12 +19,11 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
 from promptdsl.tree import turn_nodes
-from promptdsl.tree.masks import TOOL, bits
+from promptdsl.tree.masks import TOOL
 from promptdsl.tree.node import DEFAULTS, found_in
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-_TOOL = bits(TOOL)
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
@@ -129,7 +128,7 @@ def _begin(component: Any, frame: FrameType) -> None:
     component.code = frame.f_code
     component.offset = frame.f_lasti
     component.content = ()
-    component.mask = _TOOL
+    component.mask = TOOL
     component.options = DEFAULTS
 
 

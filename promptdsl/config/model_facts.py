@@ -109,7 +109,10 @@ class ModelFacts:
     result_media: bool = False
     """Whether the result of a tool may hold attachments."""
     image_tokens: ImageFormula | None = None
-    """The formula of a picture's tokens; ``None`` where it is not known."""
+    """The formula of a picture's tokens; ``None`` where it is not known.
+
+    Its figures go by the model's name (``tokens.images``): a name that is not known there has the
+    usual ones, and no other formula can be added."""
     encoding: str | None = None
     """The model's encoding, as tiktoken calls it; ``None`` where it is not public or not known."""
     token_factors: TokenFactors | None = None

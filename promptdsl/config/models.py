@@ -206,18 +206,18 @@ def _put(pattern: str, entries: tuple[ModelEntry, ...]) -> None:
     _added = _Added({**others, pattern: entries[-1]} if entries else others)
 
 
-# Providers.
+# Providers: those of the data file, which are those of ``providers.registry`` (a test holds it).
 
 
 def check_provider(provider: object) -> None:
     """Raise :class:`TargetError` for a provider that has no adapter."""
     if not isinstance(provider, str) or provider not in _providers():
-        meant = _ALSO_CALLED.get(str(provider).lower().replace("-", "_"))
+        meant = _SUGGESTED.get(str(provider).lower().replace("-", "_"))
         fix = f"did you mean {meant!r}?" if meant else nearest(str(provider), _providers())
         raise TargetError(f"unknown provider {provider!r}", fix=fix)
 
 
-_ALSO_CALLED = {
+_SUGGESTED = {
     **dict.fromkeys(("google", "google_genai", "vertex", "vertexai", "vertex_ai"), "gemini"),
     **dict.fromkeys(("aws", "amazon", "bedrock_converse", "converse"), "bedrock"),
     **dict.fromkeys(("azure", "azure_openai", "openai_chat", "chat", "openai"), "openai"),
@@ -229,4 +229,4 @@ _ALSO_CALLED = {
         "openai_compatible",
     ),
 }
-"""Other names of providers, and names of services that are reached like one of them."""
+"""The provider an error suggests for another name of it, or of a service reached like it."""

@@ -1,4 +1,4 @@
-"""Bridges to other libraries: messages in their form, and back, with what was lost on the way.
+"""Integrations with other libraries: messages in their form, and back, with the losses.
 
 Each module is one library, named like the extra that installs it. ``to_x`` takes what
 :func:`promptdsl.render` returns, ``from_x`` what the other library holds; both return a
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Bridged(Generic[T]):
-    """What came over a bridge.
+    """The messages that an integration wrote or read.
 
-    ``messages`` are in the form of the side that was crossed to. ``losses`` are what that side
-    cannot say. ``tools`` are those it takes beside the messages, in its own form.
+    ``messages`` are in the form of the side they go to. ``losses`` name what that side cannot say.
+    ``tools`` are those it takes beside the messages, in its own form.
     """
 
     messages: T

@@ -10,7 +10,7 @@ from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.media.source import SHORTHANDS, SOURCE_KEYS, MediaSource
 
-MEDIA = ("image", "audio", "document", "video")
+MEDIA_KINDS = ("image", "audio", "document", "video")
 """The types of blocks that are attachments."""
 
 KEYS: Mapping[str, Mapping[str, str]] = {"state_change": {"old": "from", "new": "to"}}
@@ -33,7 +33,7 @@ SOURCE = frozenset({"type", "media_type", *SOURCE_KEYS.values()})
 def refuse_known(kind: str, fields: Collection[str], extra: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` for keys in ``extra`` that the type of block has itself."""
     known = known_keys(kind, fields)
-    source = extra.get("source") if kind in MEDIA else None
+    source = extra.get("source") if kind in MEDIA_KINDS else None
     if isinstance(source, Mapping) and source and SOURCE.isdisjoint(cast("Any", source)):
         known.discard("source")
     for key in extra:
@@ -48,7 +48,7 @@ def known_keys(kind: str, fields: Collection[str]) -> set[str]:
     """Return the keys that are read of a type of block with these fields."""
     names = KEYS.get(kind, {})
     known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
-    return known.union(*ALIASES.get(kind, {}).values(), SHORT if kind in MEDIA else ())
+    return known.union(*ALIASES.get(kind, {}).values(), SHORT if kind in MEDIA_KINDS else ())
 
 
 def written(block: Any) -> Iterator[tuple[str, Any]]:

@@ -17,8 +17,9 @@ NEWEST = 64
 
 
 class Recording:
-    """Messages as they were given and as they are sent, and what passes found out about them.
+    """The cache of reading a long history: its messages, and what passes found in them.
 
+    A ``Recorded`` node refers to it; the cache of writing is a ``Passage`` in ``providers/shared``.
     ``found`` is by key what ``remember()`` was given: it is replaced and never changed, so that two
     threads may work on one conversation.
     """

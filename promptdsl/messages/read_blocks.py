@@ -14,7 +14,7 @@ from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, canonical, read_any_depth, write_json
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages.block_keys import ALIASES, KEYS, MEDIA, SHORT, SOURCE
+from promptdsl.messages.block_keys import ALIASES, KEYS, MEDIA_KINDS, SHORT, SOURCE
 from promptdsl.messages.blocks import (
     CLASSES,
     AnyBlock,
@@ -127,7 +127,7 @@ def _checked(kind: str, entries: dict[str, Any], where: str) -> dict[str, Any]:
     """Take the fields out of a dictionary that need more than a look at one key."""
     if kind == "tool_use":
         return {"arguments": _arguments(entries, where)}
-    if kind in MEDIA:
+    if kind in MEDIA_KINDS:
         source, further = _source(kind, entries, where)
         if further:
             entries["source"] = further

@@ -1,12 +1,25 @@
-"""The targets there are: each adapter under the name of its provider.
+"""The table of targets: each adapter under the name of its provider.
 
-It is written here and nowhere else. What an adapter is made of, ``docs/design.md`` says.
+What an adapter is made of, ``docs/design.md`` says. The name of a new provider also goes into
+
+- facts: ``config/models.toml``, ``config.models._SUGGESTED``
+- the door: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
+- replies: ``providers.read_response._provider``
+- counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRIES``, ``SYSTEM``,
+  ``TOOLS``, ``_FORMS``), ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``), ``tokens.tools``
+  (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``, ``tokens.wire_json.SILENT``,
+  ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
+- its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
+  ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
+  ``providers.gemini.contents._LOOKS``
+- names in other libraries: ``integrations.langchain.reasoning``,
+  ``integrations.pydantic_ai.media``
 """
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
@@ -14,12 +27,7 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.shared.copy_payload import fresh
-from promptdsl.providers.shared.memory import Memory, Recall
-
-if TYPE_CHECKING:
-    from promptdsl.tokens.frames import TextTokens
-    from promptdsl.tokens.payloads import Tally
+from promptdsl.providers.shared.memory import Recall
 
 
 class Write(Protocol):
@@ -77,58 +85,6 @@ TARGETS: Mapping[str, Target] = {
     "bedrock": Target(Adapter("bedrock"), "to_bedrock"),
     "chat_template": Target(Adapter("chat_template"), "to_chat_template"),
 }
-
-
-MEMORY = Memory()
-"""What was written of the long conversations that were rendered last."""
-
-
-class Written:
-    """What an adapter wrote of a prompt: ``losses`` are what it could not say.
-
-    Of a long conversation only what is new is written. Every payload is made of fresh containers.
-    """
-
-    __slots__ = ("_passage", "_ready", "facts", "losses", "prompt")
-
-    def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
-        """Raise :class:`PromptError` for what cannot be written."""
-        recall = Recall(memory) if len(prompt.messages) >= memory.least else None
-        said, self.losses = _adapter(facts).write(prompt, facts, recall)
-        self.prompt, self.facts = prompt, facts
-        self._passage = None if recall is None else recall.passage
-        self._ready: list[dict[str, Any]] = [said]
-
-    @property
-    def said(self) -> dict[str, Any]:
-        """The payload to be read: it is another's, and must not be changed or given away."""
-        for ready in [*self._ready]:
-            return ready
-        said: dict[str, Any] = _adapter(self.facts).write(self.prompt, self.facts)[0]
-        return said
-
-    def payload(self) -> dict[str, Any]:
-        """Return the payload, to be given away."""
-        if self._passage is not None:
-            return fresh(self.said)
-        try:
-            return self._ready.pop()
-        except IndexError:
-            return self.said
-
-    def tally(self, tokens: "TextTokens") -> "Tally":
-        """Return the tokens of the payload; what ``tokens`` counted once of it is remembered."""
-        if self._passage is None:
-            from promptdsl.tokens.payloads import entry_tokens
-
-            return entry_tokens(self.said, tokens, self.facts)
-        from promptdsl.providers.tally import tally
-
-        return tally(self.said, self.facts, tokens, self._passage)
-
-
-def _adapter(facts: ModelFacts) -> Adapter:
-    return TARGETS[str(facts.provider)].adapter
 
 
 def _reader(adapter: Adapter) -> Callable[[object], tuple[Message, ...]]:

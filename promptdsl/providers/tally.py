@@ -9,19 +9,19 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.providers.shared.memory import Passage
-from promptdsl.tokens.frames import TextTokens
-from promptdsl.tokens.payloads import Tally, entry_tokens
+from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
 
-_ENTRIES = ("messages", "contents", "input")
-"""The keys of a payload that may hold its entries."""
 _NOTHING = Tally(0, [])
 
 
 def tally(
     payload: Mapping[str, Any], facts: ModelFacts, tokens: TextTokens, passage: Passage
 ) -> Tally:
-    """Return the tokens of a payload, of which a passage remembers what was counted before."""
-    key = next(key for key in _ENTRIES if key in payload)
+    """Return the tokens of a payload; a passage remembers those that were counted before."""
+    key = entries_key(payload)
+    if key is None:
+        raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRIES")
     entries, settled = payload[key], passage.settled
     # An entry with a mark is another one than it is remembered without.
     marked = [*compress(range(settled), map(is_not, passage.entries, entries))]

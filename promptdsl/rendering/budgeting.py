@@ -8,15 +8,13 @@ from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
 from promptdsl.budget.fit import fit
 from promptdsl.budget.lazy_shares import room_for
-from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
 from promptdsl.rendering.lazies import skip_lazies
-from promptdsl.rendering.measure import Measuring, total_tokens
+from promptdsl.rendering.measure import Measuring, messages_total
+from promptdsl.rendering.outgoing import Outgoing
 from promptdsl.rendering.pipeline import before_target
-from promptdsl.rendering.request import RenderRequest, settings_of
-from promptdsl.rendering.sent import Sent
+from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
 from promptdsl.tree.group_nodes import Lazy
@@ -28,28 +26,27 @@ from promptdsl.tree.turn_nodes import Root
 def fit_tree(
     tree: Node,
     request: RenderRequest,
-    settings: tuple[Resolved, ModelFacts],
-    send: Callable[[Node, bool], Sent],
-) -> tuple[Callable[[], tuple[Dropped, ...]], Sent]:
-    """Return a function that lists what was dropped, and what of the tree is sent.
+    settings: Settings,
+    prepare: Callable[[Node, bool], Outgoing],
+) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
+    """Return a function that lists what was dropped, and the rest of the tree, ready to be sent.
 
     Without a budget only its limits and alternatives are settled. Raises :class:`BudgetError` for
     what has to stay and is too much.
     """
-    config, facts = settings
+    facts, config = settings
     budget = request.budget or Budget()
     tokens = tokens_for(facts, budget.counter)
 
-    def count(sent: Sent) -> int:
-        """Return the tokens of what is sent."""
-        if sent.written is not None:
-            return sent.written.tally(tokens).total
-        tree = sent.stages[-1][1]
-        return total_tokens(sent.prompt, sent.written, tree, tokens=tokens, facts=facts)
+    def count(outgoing: Outgoing) -> int:
+        """Return the tokens of the payload, or without a target those of the messages."""
+        if outgoing.written is not None:
+            return outgoing.written.tally(tokens).total
+        return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
-    measuring = partial(Measuring, config, facts, tokens, request.roots)
+    measuring = partial(Measuring, facts, config, tokens, request.media_roots)
     try:
-        return fit(tree, budget, facts, measuring=measuring, send=send, tokens=count)
+        return fit(tree, budget, facts, measuring=measuring, prepare=prepare, tokens=count)
     except PromptError as error:
         raise error.located(budget.at or author()) from None
 
@@ -57,15 +54,16 @@ def fit_tree(
 def share_budget(tree: Node, request: RenderRequest) -> None:
     """Note how many tokens lazies have, before the first of them runs."""
     budget = request.budget
-    if budget is None or budget.tokens is None or request.rooms:
+    if budget is None or budget.tokens is None or request.tokens_per_weight is not None:
         return
     if not any(isinstance(node, Lazy) for node in hollow(tree)):
         return
     facts, config = settings_of(request, cast("Root", tree))
-    measure = Measuring(config, facts, tokens_for(facts, budget.counter), request.roots)
-    ready = partial(settle, roots=request.roots, lost=[])
-    read = before_target(audience=request.audience, ask=skip_lazies, settle=ready)[-1].run
+    measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
+    ready = partial(settle, media_roots=request.media_roots, lost=[])
+    passes = before_target(audience=request.audience, ask=skip_lazies, settle=ready)
+    read = next(one.run for one in passes if one.name == "read")
     try:
-        request.rooms["weight"] = room_for(tree, budget, measure, read)
+        request.tokens_per_weight = room_for(tree, budget, measure, read)
     except PromptError as error:
         raise error.located(budget.at or author()) from None

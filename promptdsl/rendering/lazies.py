@@ -10,7 +10,7 @@ from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
 from promptdsl.tree.group_nodes import Fragment
-from promptdsl.tree.masks import FRAGMENT, bits
+from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import with_content
 
@@ -28,13 +28,13 @@ def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node
 
 
 def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
-    """Return what a lazy is told."""
+    """Return the context that is handed to a lazy."""
     return LazyContext(request.model, facts_of(request).provider, _share(waiting, request))
 
 
 def _share(waiting: Waiting, request: RenderRequest) -> int | None:
     """Return how many tokens a lazy may fill, ``None`` without a budget."""
-    room = request.rooms.get("weight")
+    room = request.tokens_per_weight
     if room is None:
         return None
     facts, budget = facts_of(request), request.budget
@@ -43,7 +43,7 @@ def _share(waiting: Waiting, request: RenderRequest) -> int | None:
 
 
 def replay(answers: Iterable[list[Node | None]]) -> Ask:
-    """Return what gives the answers that are there, round by round."""
+    """Return a resolver that replays the recorded results of lazies, round by round."""
     rounds = iter(tuple(answers))
 
     def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
@@ -72,15 +72,15 @@ async def _answer(waiting: Waiting, request: RenderRequest) -> Node | None:
 
 
 def _part(waiting: Waiting, returned: object, request: RenderRequest) -> Node | None:
-    """Return what a lazy came to, without what another audience reads.
+    """Return the part a lazy wrote, without what another audience reads.
 
-    Lazies in that are not called, and a note is gone before it is dissolved.
+    Lazies in what is left out are not called, and a note goes before it is dissolved.
     """
     part = part_of(returned, waiting.lazy)
     if part is None:
         return None
     checked = check_place(part, waiting.holders, waiting.lazy)
-    whole = with_content(make(Fragment, mask=bits(FRAGMENT)), (checked,))
+    whole = with_content(make(Fragment, mask=HOLLOW), (checked,))
     said = next(iter(select(whole, audience=request.audience).content), None)
     return said if said is None else held(said, _share(waiting, request), waiting.lazy)
 

@@ -27,7 +27,7 @@ def located_losses(
 ) -> tuple[Loss, ...]:
     """Give the losses of recorded messages the line of their ``History``.
 
-    They are of the messages that were ``lowered``, not of those that were marked and ``sent``.
+    They are told of the messages that were ``lowered``, not of the marked ones that are ``sent``.
     """
     if not losses:
         return ()
@@ -39,7 +39,7 @@ def located_losses(
 
 
 def _places(tree: Node, wanted: Container[int]) -> dict[int, tuple[int, Source | None]]:
-    """Return where messages of these ids stand: which of its history it is, and its line."""
+    """Return, by id, the number of each wanted message in its history, and the history's line."""
     found: dict[int, tuple[int, Source | None]] = {}
     for node in tree.content:
         if isinstance(node, Recorded):

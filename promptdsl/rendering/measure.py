@@ -8,10 +8,10 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages import ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.registry import Written
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.pipeline import ANY, for_target
-from promptdsl.rendering.text.lower import Roots, lower
+from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.traced import lower_traced
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
@@ -30,19 +30,22 @@ SIGNING = ("anthropic", "bedrock")
 FORGETTING = ("openai", "openai_compatible")
 """The providers that take back none."""
 ALONE = ("consolidate", "narrate", "place")
-"""The passes a turn runs through that is measured: none of them looks at its neighbours then."""
+"""The passes, by name, that a turn runs through to be measured alone, without neighbours."""
 
 
 class Measuring:
-    """Counts parts of a prompt in the tokens of its budget, as :class:`Measure` says."""
+    """Counts parts of a prompt in the tokens of its budget, as a ``Measure`` does.
+
+    The protocol is in ``budget/measure_protocol.py``.
+    """
 
     def __init__(
-        self, config: Resolved, facts: ModelFacts, tokens: Tokens, roots: Roots = ()
+        self, facts: ModelFacts, config: Resolved, tokens: Tokens, media_roots: MediaRoots = ()
     ) -> None:
-        self.config = config
         self.facts = facts
+        self.config = config
         self.tokens = tokens
-        self.roots = roots
+        self.media_roots = media_roots
         self.frames: dict[str, int] = {}
         self.passes = [one for one in for_target(config) if one.name in ALONE]
 
@@ -55,7 +58,7 @@ class Measuring:
         return found
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of what stands in a timeline, and by id those of nodes in it."""
+        """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` in it."""
         if isinstance(node, Tool):
             return tool_tokens(node.definition, self.tokens), {}
         if isinstance(node, Output):
@@ -68,7 +71,7 @@ class Measuring:
         if not wanted:
             return self._lowered(node), {}
         tree = self._finished(node)
-        messages, entries = lower_traced(tree, config=self.config, roots=self.roots)
+        messages, entries = lower_traced(tree, config=self.config, media_roots=self.media_roots)
         missing = {*wanted}
         found: dict[int, int] = {}
         for turn in (turn for entry in entries for turn in entry.turns):
@@ -82,7 +85,7 @@ class Measuring:
 
     def _lowered(self, node: Node) -> int:
         tree = self._finished(node)
-        messages, _ = lower(tree, config=self.config, roots=self.roots)
+        messages, _ = lower(tree, config=self.config, media_roots=self.media_roots)
         return self._total(node, messages)
 
     def _finished(self, node: Node) -> Node:
@@ -136,9 +139,7 @@ class Measuring:
 
     def messages(self, run: Recorded) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        facts = self.facts
-        key = ("planned", self.tokens, facts.image_tokens, facts.provider, facts.binds_reasoning)
-        return _counts(run, key, self._message)
+        return _counts(run, ("planned", self.tokens, self.facts), self._message)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
@@ -163,8 +164,7 @@ def _whole(node: Node) -> Node:
 
 def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
-    key = ("sent", tokens, facts.image_tokens, facts.provider)
-    return _counts(run, key, lambda said: message_tokens(said, tokens, facts))
+    return _counts(run, ("sent", tokens, facts), lambda said: message_tokens(said, tokens, facts))
 
 
 def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
@@ -182,16 +182,11 @@ def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequ
     return remember(run, key, counted)[first : first + len(run.items)]
 
 
-def total_tokens(
-    prompt: Prompt, written: Written | None, tree: Node, *, tokens: Tokens, facts: ModelFacts
-) -> int:
-    """Return the tokens of what is sent: of the payload, or without a target of the messages.
+def messages_total(prompt: Prompt, tree: Node, tokens: Tokens, facts: ModelFacts) -> int:
+    """Return the tokens of the messages and tools of a prompt, as they are without a target.
 
-    ``written`` is what an adapter wrote of ``prompt``, ``tree`` what it was lowered from. Of a long
-    conversation only what is new is counted.
+    ``tree`` is what it was lowered from. Of a long conversation only what is new is counted.
     """
-    if written is not None:
-        return written.tally(tokens).total
     counts = message_counts(tree, prompt.messages, tokens, facts)
     return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 
@@ -215,7 +210,7 @@ def message_counts(
 
 
 def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
-    """Return where the messages of a run begin, ``None`` where other ones stand for them."""
+    """Return where the messages of a run begin, ``None`` where others have taken their place."""
     first, last, size = run.items[0], run.items[-1], len(run.items)
     for place in range(start, len(said) - size + 1):
         if said[place] is first:

@@ -1,4 +1,11 @@
-"""The passes in their order, as data: each with the bits of a mask that it works on."""
+"""The passes in their order, as data: each with the bits of a mask that it works on.
+
+The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
+``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. Of these ``fit`` is no
+pass but the tree that is tried: the one after ``read`` or, with a budget, what is chosen of it. The
+passes after it run and the tokens of the result are counted; when they are too many, a smaller tree
+is tried (``budget/fit.py``).
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -48,7 +55,7 @@ class Pass(NamedTuple):
 
 BEFORE_TARGET = ("select", "fill", "read")
 """The names of the passes that do not depend on the target, in order."""
-CHANGING = AUDIENCE | HOLLOW | RECORDED << SHIFT
+CHANGING = AUDIENCE | HOLLOW | RECORDED
 """The bits that one of them works on."""
 
 
@@ -58,8 +65,12 @@ def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...
     return (
         Pass("select", AUDIENCE, partial(select, audience=audience)),
         Pass("fill", HOLLOW, partial(fill, ask=ask)),
-        Pass("read", HOLLOW | RECORDED << SHIFT, reading),
+        Pass("read", HOLLOW | RECORDED, reading),
     )
+
+
+FIT = "fit"
+"""The name of the stage between both: the tree that the passes of the target work on."""
 
 
 def for_target(config: Resolved) -> tuple[Pass, ...]:
@@ -67,7 +78,7 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
     narrating = partial(narrate, config=config, event_text=event_text)
     return (
         Pass("expand", HOLLOW, expand),
-        Pass("equip", TOOL << SHIFT | CACHE, equip),
+        Pass("equip", TOOL | CACHE, equip),
         Pass("consolidate", ANY, consolidate),
         Pass("narrate", EVENT << SHIFT, narrating),
         Pass("place", (EVENT | DEVELOPER | REQUEST) << SHIFT, partial(place, config=config)),

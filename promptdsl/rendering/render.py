@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import attrs
 
 from promptdsl.components.block import finish
-from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.transformation import Resolved, Transformation
+from promptdsl.config.transformation import Transformation
 from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
-from promptdsl.providers.registry import Written
 from promptdsl.providers.shared.cache_marks import auto_marked
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.losses import located_losses, surrogate_loss
+from promptdsl.rendering.outgoing import Outgoing
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -25,13 +25,19 @@ from promptdsl.rendering.pipeline import (
     ANY,
     BEFORE_TARGET,
     CHANGING,
+    FIT,
     before_target,
     for_target,
 )
-from promptdsl.rendering.request import RenderRequest, checked_request, facts_of, settings_of
+from promptdsl.rendering.request import (
+    RenderRequest,
+    Settings,
+    checked_request,
+    facts_of,
+    settings_of,
+)
 from promptdsl.rendering.result import Rendered
-from promptdsl.rendering.root import root_of
-from promptdsl.rendering.sent import Sent
+from promptdsl.rendering.root import root_around
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tree.masks import HOLLOW
@@ -94,8 +100,7 @@ def render(
         media_roots=media_roots,
         chat_template=chat_template,
     )
-    root = cast("Root", finish(tree)) if isinstance(tree, Root) else root_of(tree)
-    return _rendered(root, request, partial(_call_lazies, request))
+    return _rendered(_root(tree), request, partial(_call_lazies, request))
 
 
 def arender(
@@ -139,7 +144,7 @@ def arender(
     if request.budget is not None:
         # When the prompt is awaited, nobody of its author's is on the stack.
         request.budget = attrs.evolve(request.budget, at=author())
-    return _awaited(root_of(tree), request)
+    return _awaited(_root(tree), request)
 
 
 def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
@@ -161,6 +166,11 @@ async def _awaited(root: Root, request: RenderRequest) -> Rendered:
         answers.append(await await_lazies(waiting, request))
 
 
+def _root(tree: Node | Prompt) -> Root:
+    """Return the finished root of what was given to render."""
+    return cast("Root", finish(tree)) if isinstance(tree, Root) else root_around(tree)
+
+
 def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
     """Run the passes that do not depend on the target, then those that do."""
     tree: Node = root
@@ -168,7 +178,7 @@ def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)), ())
     lost: list[tuple[Node, int]] = []
     stages: list[tuple[str, Node]] = [("written", tree)]
-    ready = partial(settle, roots=request.roots, lost=lost)
+    ready = partial(settle, media_roots=request.media_roots, lost=lost)
     for name, mask, run in before_target(audience=request.audience, ask=ask, settle=ready):
         if tree.mask & mask:
             if name == "fill" and request.budget is not None:
@@ -181,32 +191,36 @@ def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
 
 
 def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]) -> Rendered:
-    """Send the tree, fitted into the budget where there is one."""
+    """Return the result for the target of a request, fitted into the budget where there is one.
+
+    ``stages`` are the trees up to the one after ``read``, ``losses`` those of the recordings in it.
+    """
     tree = stages[-1][1]
-    facts, config = settings_of(request, cast("Root", stages[0][1]))
+    settings = settings_of(request, cast("Root", stages[0][1]))
+    facts = settings.facts
     if facts.binds_reasoning and facts.known:
-        check_bound(stages[1][1], config, facts.model)
+        check_bound(dict(stages)["select"], settings.config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
     if request.budget is None and (not tree.mask & HOLLOW or is_settled(tree)):
-        sent = _send(tree, False, request=request, config=config, facts=facts)
+        outgoing = _prepared(tree, False, request=request, settings=settings)
     else:
         from promptdsl.rendering.budgeting import fit_tree
 
-        send = partial(_send, request=request, config=config, facts=facts)
-        dropped, sent = fit_tree(tree, request, (config, facts), send)
+        prepare = partial(_prepared, request=request, settings=settings)
+        dropped, outgoing = fit_tree(tree, request, settings, prepare)
     rendered = Rendered(
-        sent.messages,
-        losses + sent.losses,
-        config,
-        facts,
-        dropped,
-        (*stages, *sent.stages),
-        sent.prompt,
-        sent.marked,
-        partial(_again, request, stages, losses),
-        sent.written,
-        None if request.budget is None else request.budget.counter,
-        request.roots,
+        messages=outgoing.prompt.messages,
+        losses=losses + outgoing.losses,
+        config=settings.config,
+        facts=facts,
+        dropped=dropped,
+        stages=(*stages, *outgoing.stages),
+        prompt=outgoing.prompt,
+        marked=outgoing.marked,
+        again=partial(_again, request, stages, losses),
+        written=outgoing.written,
+        counter=None if request.budget is None else request.budget.counter,
+        media_roots=request.media_roots,
     )
     if request.strict:
         fix = "write it another way for this target, or render without strict=True"
@@ -223,22 +237,19 @@ def _again(
     return _for_target(other, stages, losses)
 
 
-def _send(
-    tree: Node,
-    trimmed: bool,
-    *,
-    request: RenderRequest,
-    config: Resolved,
-    facts: ModelFacts,
-) -> Sent:
-    """Run the passes of the target, lower the tree to messages, and write the payload."""
-    stages = [("fit", tree)]
+def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Settings) -> Outgoing:
+    """Return a tree ready to be sent: after the passes of the target, as messages, and written.
+
+    ``trimmed`` is whether a budget took something out of it.
+    """
+    facts, config = settings
+    stages = [(FIT, tree)]
     for name, mask, run in for_target(config):
         if tree.mask & mask or mask == ANY:
             tree = run(tree)
         stages.append((name, tree))
     root = cast("Root", tree)
-    messages, losses = lower(root, config=config, roots=request.roots)
+    messages, losses = lower(root, config=config, media_roots=request.media_roots)
     if root.equipment:
         losses += tuple(lost_marks(root))
     prompt = marked = _prompt(messages, root, request, trimmed=trimmed)
@@ -246,12 +257,12 @@ def _send(
     if facts.provider is not None:
         if request.cache is not None:
             marked = auto_marked(prompt, facts)
-        written = Written(marked, facts)
+        written = WrittenPayload(marked, facts)
         lost = written.losses
         if marked is not prompt or any(loss.source is None for loss in lost):
             lost = located_losses(lost, tree, marked.messages, messages)
         losses += lost
-    return Sent(tuple(stages), messages, losses, prompt, marked, written)
+    return Outgoing(tuple(stages), losses, prompt, marked, written)
 
 
 def _prompt(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import attrs
 
@@ -19,6 +19,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
+from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class RenderRequest:
-    """The arguments of a render, checked. ``budget`` is ``None`` where nobody asked for one."""
+    """The arguments of a render, checked, and the share of a budget that lazies have.
+
+    ``budget`` is ``None`` where nobody asked for one.
+    """
 
     model: str | None
     provider: str | None
     layer: Transformation | None
-    roots: tuple[str | os.PathLike[str], ...]
+    media_roots: MediaRoots
     strict: bool
     audience: str
     cache: str | None
@@ -41,8 +45,8 @@ class RenderRequest:
     chosen_at: Source | None
     template: "ChatTemplate | None"
     budget: "Budget | None"
-    rooms: dict[str, float] = attrs.field(factory=dict[str, float])
-    """How many tokens a lazy of weight one has, once that is known."""
+    tokens_per_weight: float | None = None
+    """How many tokens a lazy of weight one has; noted before the first one runs."""
 
 
 def checked_request(
@@ -87,7 +91,7 @@ def checked_request(
     return RenderRequest(
         *names,
         layer=layer,
-        roots=roots,
+        media_roots=roots,
         strict=strict,
         audience=audience,
         cache=cache,
@@ -118,14 +122,14 @@ def _checked_name(name: str, given: object) -> str | None:
     raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
 
 
-def _folders(roots: object) -> tuple[str | os.PathLike[str], ...]:
+def _folders(media_roots: object) -> MediaRoots:
     """Return the folders that data may name files in; a string alone is one folder, not many."""
-    given: object = (roots,) if isinstance(roots, str | os.PathLike) else roots  # pyright: ignore[reportUnknownVariableType]
+    given: object = (media_roots,) if isinstance(media_roots, str | os.PathLike) else media_roots  # pyright: ignore[reportUnknownVariableType]
     if isinstance(given, Iterable):
         found = tuple(cast("Iterable[object]", given))
         if all(isinstance(root, str | os.PathLike) for root in found):
-            return cast("tuple[str | os.PathLike[str], ...]", found)
-    raise OptionError(f"media_roots={roots!r}", fix="write a list of folders", at=(author(),))
+            return cast("MediaRoots", found)
+    raise OptionError(f"media_roots={media_roots!r}", fix="write a list of folders", at=(author(),))
 
 
 def facts_of(request: RenderRequest) -> ModelFacts:
@@ -146,14 +150,21 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     return attrs.evolve(facts, template=template)
 
 
-def settings_of(request: RenderRequest, root: Root) -> tuple[ModelFacts, Resolved]:
+class Settings(NamedTuple):
+    """The facts of a target, and the configuration that holds for a tree there."""
+
+    facts: ModelFacts
+    config: Resolved
+
+
+def settings_of(request: RenderRequest, root: Root) -> Settings:
     """Return the facts of the target, and the configuration that holds for a tree there."""
     facts = facts_of(request)
     if root.transformation is None and request.layer is None:
-        return facts, _default_config(facts.role_layers)
+        return Settings(facts, _default_config(facts.role_layers))
     layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
     try:
-        return facts, resolve(layers, model=request.model, provider=facts.provider)
+        return Settings(facts, resolve(layers, model=request.model, provider=facts.provider))
     except ConfigError as error:
         raise error.located(root.source) from None
 

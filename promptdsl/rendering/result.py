@@ -1,6 +1,5 @@
 """What a prompt comes to: messages, losses, and each provider's payload."""
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -15,7 +14,8 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.registry import TARGETS, Written
+from promptdsl.providers.registry import TARGETS
+from promptdsl.providers.written import WrittenPayload
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import Root
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
     from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
+    from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.tokens import TokenCounter
 
 
@@ -43,21 +44,22 @@ class Rendered:
     """What a prompt comes to. Immutable: every payload is made of fresh containers.
 
     ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
-    configuration that held, ``facts`` what is known of the target.
+    configuration that held, ``facts`` what is known of the target. ``render`` has written the
+    payload already, for its losses; the methods for a provider give it away.
     """
 
     messages: tuple[Message, ...]
     losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
-    _dropped: "Callable[[], tuple[Dropped, ...]]"
-    _stages: tuple[tuple[str, Node], ...]
-    _prompt: Prompt
-    _sent: Prompt
-    _again: "Callable[[str], Rendered]"
-    _written: Written | None
-    _counter: "TokenCounter | Callable[[str], int] | None"
-    _roots: tuple[str | os.PathLike[str], ...]
+    _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
+    _stages: tuple[tuple[str, Node], ...] = attrs.field(alias="stages")
+    _prompt: Prompt = attrs.field(alias="prompt")
+    _marked: Prompt = attrs.field(alias="marked")
+    _again: "Callable[[str], Rendered]" = attrs.field(alias="again")
+    _written: WrittenPayload | None = attrs.field(alias="written")
+    _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
+    _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
     _gone: "list[tuple[Dropped, ...]]" = attrs.field(
         init=False, factory=list["tuple[Dropped, ...]"]
@@ -115,8 +117,9 @@ class Rendered:
     def payload(self) -> dict[str, Any]:
         """Return the request arguments for the target, content only.
 
-        Raises :class:`TargetError` when rendered for no target, :class:`PendingToolCalls` when the
-        last calls are not answered yet.
+        They were written by ``render``. The first call gives away what was written there, so that
+        another one may write it again. Raises :class:`TargetError` when rendered for no target,
+        :class:`PendingToolCalls` when the last calls are not answered yet.
         """
         if self._written is None:
             raise self._no_target()
@@ -174,8 +177,8 @@ class Rendered:
     def for_target(self, provider: str) -> "Rendered":
         """Return the same prompt rendered for a provider, with what is lost there in ``losses``.
 
-        It goes on from the expanded tree, with that provider's careful defaults where no model was
-        given. Raises :class:`TargetError` for an unknown provider.
+        It goes on from the tree after ``read``, with that provider's careful defaults where no
+        model was given. Raises :class:`TargetError` for an unknown provider.
         """
         return self._again(provider)
 
@@ -203,13 +206,13 @@ class Rendered:
         return Outcome(
             cast("Root", self._stages[-1][1]),
             self.messages,
-            self._sent,
+            self._marked,
             self._written,
             lambda: self.dropped,
             self.config,
             self.facts,
             tokens_for(self.facts, self._counter),
-            self._roots,
+            self._media_roots,
         )
 
     def _no_target(self) -> TargetError:

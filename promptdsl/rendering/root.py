@@ -1,4 +1,4 @@
-"""The root of what was given to render: a tree, or a prompt that was read."""
+"""The root of what was given to render and has none: a part alone, or a prompt that was read."""
 
 from typing import cast
 
@@ -8,13 +8,14 @@ from promptdsl.components.timeline import write_timeline
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author
 from promptdsl.messages.prompt import Prompt
-from promptdsl.tree.masks import FRAGMENT, REQUEST, SECTION, TOOL, TURN
+from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.masks import RECORDED, REQUEST, SECTION, TOOL, TURN
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Recorded, Root
+from promptdsl.tree.turn_nodes import CacheBreakpoint, Root
 
 
-def root_of(tree: object) -> Root:
-    """Return the root of a tree, of a part alone or of a prompt that was read."""
+def root_around(tree: object) -> Root:
+    """Return the root of a part alone, or of a prompt that was read."""
     if isinstance(tree, Prompt):
         return _written(tree)
     if not isinstance(tree, Node):
@@ -25,9 +26,7 @@ def root_of(tree: object) -> Root:
             at=(author(),),
         )
     node = finish(tree)
-    if isinstance(node, Root):
-        return node
-    if not node.mask & (TURN | REQUEST | SECTION | FRAGMENT) and not isinstance(node, Recorded):
+    if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, Fragment):
         beside = node.mask & TOOL or isinstance(node, CacheBreakpoint)
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment",

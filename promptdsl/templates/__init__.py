@@ -1,6 +1,6 @@
-"""The library: templates, where they are, and what rendering one comes to.
+"""Templates: where they are, and their text as pieces of author text and values.
 
-Jinja is imported by this package and by nothing else, and only once a template is rendered.
+Jinja is loaded with the first template that is rendered.
 """
 
 from promptdsl.templates.event_text import event_text

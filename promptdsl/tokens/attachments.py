@@ -14,7 +14,7 @@ import attrs
 from promptdsl.config.model_facts import MediaKind, ModelFacts
 from promptdsl.messages.media.image_size import HEADER, Size, image_size
 from promptdsl.messages.media.source import data_url
-from promptdsl.tokens.frames import TextTokens
+from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.images import image_tokens
 
 PAGE: Size = (1075, 1520)

@@ -1,4 +1,7 @@
-"""How many tokens a text is, and how sure that is: what a counter is."""
+"""The counting of texts: how many tokens one is, and how sure that is.
+
+To count in another way, implement :class:`TokenCounter`; the rest is ours.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias
@@ -39,8 +42,16 @@ class TokenCounter(Protocol):
 GivenCounter: TypeAlias = TokenCounter | Callable[[str], int]
 
 
+class TextTokens(Protocol):
+    """The one method of :class:`Tokens` that messages and payloads are counted with."""
+
+    def of(self, text: str, /) -> int:
+        """Return how many tokens a text is."""
+        ...
+
+
 class Tokens:
-    """What counts texts, and remembers for the whole process how many tokens each one is."""
+    """A counter of texts that remembers for the whole process how many tokens each one is."""
 
     __slots__ = ()
 

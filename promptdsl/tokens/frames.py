@@ -4,8 +4,6 @@ The frames are those OpenAI has published for its chat models (OpenAI Cookbook, 
 with tiktoken"). No other provider publishes any: theirs are assumed to be the same.
 """
 
-from typing import Protocol
-
 PER_MESSAGE = 3
 """Around each message, beside the tokens of its role."""
 
@@ -14,14 +12,6 @@ PER_NAME = 1
 
 REPLY = 3
 """What the answer begins with."""
-
-
-class TextTokens(Protocol):
-    """What knows how many tokens a text is."""
-
-    def of(self, text: str, /) -> int:
-        """Return how many tokens a text is."""
-        ...
 
 
 def label_of(

@@ -36,10 +36,13 @@ def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None
 
 
 def _formula(facts: ModelFacts) -> ImageFormula:
-    """Return the formula of a model. Tiles whose figures differ have no fact, but a table here."""
+    """Return the formula of a model: its own, or where a service has none, that of its name."""
     if facts.image_tokens is not None:
         return facts.image_tokens
-    if _found(_TILES, facts.model or "") is not None:
+    name = facts.model or ""
+    if _found(_PATCHES, name) is not None:
+        return "patches-32"
+    if _found(_TILES, name) is not None:
         return "tiles-512"
     return _COSTLIEST.get(facts.provider or "", "patches-28")
 

@@ -9,7 +9,8 @@ from promptdsl.foundation.escaping import json_text
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.message import Message
 from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens
-from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, TextTokens
+from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME
 from promptdsl.tokens.payload_parts import unknown_tokens
 
 
@@ -75,6 +76,7 @@ def _json(block: b.JsonBlock, tokens: TextTokens, _: ModelFacts) -> int:
 
 
 def _code(block: b.CodeBlock, tokens: TextTokens, _: ModelFacts) -> int:
+    # Recorded code is sent in these fences whatever the format of the prompt around it.
     return tokens.of(f"```{block.language or ''}\n{block.text}\n```")
 
 

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.config.model_facts import MediaKind, ModelFacts
 from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens
-from promptdsl.tokens.frames import TextTokens
+from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import compact, pruned
 
 
@@ -91,10 +91,10 @@ class Parts:
         return found
 
 
-Count: TypeAlias = Callable[[Parts, Part], int]
+PartCounter: TypeAlias = Callable[[Parts, Part], int]
 
 
-def _holding(*keys: str) -> Count:
+def _holding(*keys: str) -> PartCounter:
     """Return what counts the texts and parts under some keys."""
 
     def count(parts: Parts, part: Part) -> int:
@@ -104,7 +104,7 @@ def _holding(*keys: str) -> Count:
     return count
 
 
-def _saying(*keys: str) -> Count:
+def _saying(*keys: str) -> PartCounter:
     """Return what counts the texts under some keys, and other values there as JSON."""
 
     def count(parts: Parts, part: Part) -> int:
@@ -113,7 +113,7 @@ def _saying(*keys: str) -> Count:
     return count
 
 
-def _within(key: str, count: Count) -> Count:
+def _within(key: str, count: PartCounter) -> PartCounter:
     """Return what counts a part that stands under a key of another."""
 
     def inner(parts: Parts, part: Part) -> int:
@@ -147,7 +147,7 @@ def _input_audio(parts: Parts, part: Part) -> int:
     return parts.attached(Attachment("audio", _text(part.get("data"))))
 
 
-def _sourced(kind: MediaKind) -> Count:
+def _sourced(kind: MediaKind) -> PartCounter:
     """Return what counts an attachment of Anthropic, or one that a chat template shows."""
 
     def count(parts: Parts, part: Part) -> int:
@@ -185,7 +185,7 @@ def _inline(parts: Parts, part: Part) -> int:
 _TEXT_FORMATS = ("txt", "md", "csv", "html")
 
 
-def _formatted(kind: MediaKind) -> Count:
+def _formatted(kind: MediaKind) -> PartCounter:
     """Return what counts an attachment of Converse; documents have names."""
 
     def count(parts: Parts, part: Part) -> int:
@@ -214,7 +214,7 @@ def _responded(parts: Parts, part: Part) -> int:
 # By the type of a part, or for Gemini and Converse by its key: what counts it.
 
 _called = _saying("name", "arguments", "input", "args")
-_TYPED: Mapping[str, Count] = {
+_TYPED: Mapping[str, PartCounter] = {
     **dict.fromkeys(
         ("text", "input_text", "output_text", "summary_text", "reasoning_text"), _saying("text")
     ),
@@ -237,7 +237,7 @@ _TYPED: Mapping[str, Count] = {
     "audio": _sourced("audio"),
     "video": _sourced("video"),
 }
-_KEYED: Mapping[str, Count] = {
+_KEYED: Mapping[str, PartCounter] = {
     "text": _saying("text"),
     "json": _saying("json"),
     "function_call": _within("function_call", _called),

@@ -6,7 +6,8 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY, TextTokens
+from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY
 from promptdsl.tokens.payload_parts import Part, Parts
 from promptdsl.tokens.tools import definition_tokens, definitions, form_tokens, tools_frame
 
@@ -32,9 +33,24 @@ class Tally:
         return self.fixed + sum(self.entries)
 
 
-def payload_tokens(payload: Mapping[str, Any], tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return how many tokens a payload is, of any provider: :func:`entry_tokens` added up."""
-    return entry_tokens(payload, tokens, facts).total
+ENTRIES = ("messages", "input", "contents")
+"""The keys of a payload that may hold its entries: messages, items or turns."""
+SYSTEM = (("system",), ("instructions",), ("config", "system_instruction", "parts"))
+"""Where a payload may hold its system text, each a path of keys."""
+TOOLS = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
+"""Where it may hold its tools."""
+
+
+def entries_key(payload: Mapping[str, Any]) -> str | None:
+    """Return the key of a payload that holds its entries, ``None`` where none of ours does."""
+    return next((key for key in ENTRIES if isinstance(payload.get(key), list | tuple | str)), None)
+
+
+def value_at(value: Any, *keys: str) -> Any:
+    """Return the value under one key after the other, ``None`` where one is missing."""
+    for key in keys:
+        value = cast("Part", value).get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def entry_tokens(payload: Mapping[str, Any], tokens: TextTokens, facts: ModelFacts) -> Tally:
@@ -58,13 +74,9 @@ def entry_tokens(payload: Mapping[str, Any], tokens: TextTokens, facts: ModelFac
 
 
 def _entries(payload: Mapping[str, Any]) -> list[Any]:
-    for key in ("messages", "input", "contents"):
-        found = payload.get(key)
-        if isinstance(found, list | tuple):
-            return cast("list[Any]", found)
-        if isinstance(found, str):
-            return [{"role": "user", "content": found}]
-    return []
+    key = entries_key(payload)
+    found: Any = [] if key is None else payload[key]
+    return [{"role": "user", "content": found}] if isinstance(found, str) else found
 
 
 def _counted(parts: Parts, entries: list[Any]) -> list[int]:
@@ -141,24 +153,14 @@ def _is_text(part: Any) -> bool:
 # What stands beside the entries.
 
 
-def _at(value: Any, *keys: str) -> Any:
-    """Return what stands under one key after the other, ``None`` where one is missing."""
-    for key in keys:
-        value = cast("Part", value).get(key) if isinstance(value, Mapping) else None
-    return value
-
-
 def _system(parts: Parts, payload: Part) -> int:
     """Return the tokens of the system text: a message of its own, as far as frames go."""
-    found = [payload.get("system"), payload.get("instructions")]
-    found.append(_at(payload, "config", "system_instruction", "parts"))
-    said = [value for value in found if value]
+    said = [value for path in SYSTEM if (value := value_at(payload, *path))]
     return PER_MESSAGE + parts.tokens.of("system") + parts.content(*said) if said else 0
 
 
 def _tools(payload: Part, tokens: TextTokens, facts: ModelFacts) -> int:
-    paths = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
-    given = filter(None, (_at(payload, *path) for path in paths))
+    given = filter(None, (value_at(payload, *path) for path in TOOLS))
     said = [tool for tools in given for tool in definitions(tools)]
     if not said:
         return 0
@@ -179,7 +181,10 @@ def _form(payload: Part, tokens: TextTokens) -> int:
 
 
 def _forms(payload: Part) -> Iterator[Part]:
-    yield from (form for path in _FORMS if _at(form := _at(payload, *path), "schema") is not None)
-    schema = _at(payload, "config", "response_json_schema")
+    for path in _FORMS:
+        form = value_at(payload, *path)
+        if value_at(form, "schema") is not None:
+            yield form
+    schema = value_at(payload, "config", "response_json_schema")
     if schema is not None:
         yield {"schema": schema}

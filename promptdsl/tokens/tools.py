@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
-from promptdsl.tokens.frames import TextTokens
+from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import compact, pruned
 
 PER_TOOL = 7

@@ -1,4 +1,4 @@
-"""Which tool calls a turn makes and which it answers, of written turns and recorded messages."""
+"""The ids of the tool calls that turns and messages make and answer."""
 
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
@@ -25,7 +25,7 @@ def answers_of(turn: Node) -> tuple[str, ...]:
 
 
 def calls_in(message: Message) -> tuple[str, ...]:
-    """Return the ids of the calls a message makes, in order; only a model makes any."""
+    """Return the ids of the calls a message makes, in order; only an assistant makes any."""
     if message.role != "assistant":
         return ()
     return tuple(block.id for block in message.content if isinstance(block, ToolUseBlock))

@@ -1,4 +1,4 @@
-"""The nodes that hold others, or give way to them when the prompt is rendered."""
+"""Group nodes: they hold other nodes, or are replaced by some when the prompt is rendered."""
 
 from collections.abc import Callable
 from types import MappingProxyType
@@ -8,44 +8,41 @@ from promptdsl.tree.node import Node
 
 
 class Fragment(Node):
-    """Several parts that stand for themselves."""
+    """Several parts without anything around them."""
 
     __slots__ = ()
 
 
 class Group(Fragment):
-    """Parts that belong together: they are kept or dropped whole."""
+    """Parts that a budget keeps or drops together."""
 
     __slots__ = ("priority",)
     _fields = ("priority",)
-    _unsaid = MappingProxyType({"priority": None})
+    _defaults = MappingProxyType({"priority": None})
     priority: float | None
 
 
 class FirstFit(Fragment):
-    """Forms of one part, of which the first one is sent that a budget has room for.
-
-    Each form is one node of its content.
-    """
+    """Alternatives, one per child; the first that fits the budget is sent."""
 
     __slots__ = ("priority",)
     _fields = ("priority",)
-    _unsaid = MappingProxyType({"priority": None})
+    _defaults = MappingProxyType({"priority": None})
     priority: float | None
 
 
 class Limit(Fragment):
-    """Text that is cut to ``max_tokens``; ``keep`` is which end of it stays."""
+    """Text that is cut to ``max_tokens``; ``keep`` names the end that stays."""
 
     __slots__ = ("keep", "max_tokens")
     _fields = ("max_tokens", "keep")
-    _unsaid = MappingProxyType({"keep": "head"})
+    _defaults = MappingProxyType({"keep": "head"})
     max_tokens: int
     keep: Literal["head", "tail", "ends"]
 
 
 class Reserve(Node):
-    """Tokens of a budget that are left free."""
+    """Tokens of the budget that nothing is to use."""
 
     __slots__ = ("tokens",)
     _fields = ("tokens",)
@@ -53,15 +50,15 @@ class Reserve(Node):
 
 
 class Conversation(Fragment):
-    """What was read of one recorded conversation: runs of messages, events, request-only turns.
+    """One history that was read: runs of messages (``Recorded``), events, request-only turns.
 
-    A budget takes its oldest exchanges, at ``priority``, in steps of ``step`` tokens; the last
-    ``keep`` exchanges stay.
+    A budget drops its oldest exchanges, at ``priority``, in steps of ``step`` tokens, and never the
+    last ``keep`` exchanges.
     """
 
     __slots__ = ("keep", "priority", "step")
     _fields = ("keep", "step", "priority")
-    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
     keep: int
     step: int | None
     priority: float
@@ -71,9 +68,9 @@ class Conversation(Fragment):
 
 
 class Component(Fragment):
-    """What a component function wrote.
+    """The parts that a component function wrote.
 
-    ``name`` is the component's, ``by`` the name of the function that stood in for it, if one did.
+    ``name`` is the name of the component, ``by`` the name of the function that replaced it, if any.
     """
 
     __slots__ = ("by", "name", "running")
@@ -81,14 +78,14 @@ class Component(Fragment):
     name: str
     by: str | None
     running: Any
-    """What has yet to write the rest, while it is being written."""
+    """The rest of its function, while its block is being written."""
 
     def _name(self) -> str:
         return self.name
 
 
 class Format(Fragment):
-    """Parts that are written in a format of their own."""
+    """Parts in a text format of their own."""
 
     __slots__ = ("format",)
     _fields = ("format",)
@@ -96,9 +93,10 @@ class Format(Fragment):
 
 
 class Lazy(Node):
-    """What is written when the prompt is rendered: what ``function`` returns.
+    """A part that ``function`` returns when the prompt is rendered.
 
-    ``overrides`` are the components that others stood in for where this was written.
+    ``weight`` is its share of the budget among lazies. ``overrides`` are the replaced components at
+    the place where it was written.
     """
 
     __slots__ = ("function", "overrides", "weight")
@@ -109,6 +107,6 @@ class Lazy(Node):
 
 
 class Note(Node):
-    """What only people read."""
+    """Text for people, which is never sent to a model."""
 
     __slots__ = ()

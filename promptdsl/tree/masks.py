@@ -1,59 +1,83 @@
-"""Masks: bits that say what a node is and what is below it."""
+"""Masks: one integer per node that says what the node is and what it holds.
 
-# The functions below are what the methods of a node would be, if methods could not recurse.
-# pyright: reportPrivateUsage=false
+A mask has two halves. The **surface** bits say what the node itself is: a turn, a section, text.
+The **deep** bits say what can be found at the node or anywhere below it: media, tool calls, cache
+marks. So one ``&`` tells whether a child is allowed, and whether a pass has anything to do:
 
-# A mask has 30 bits, because whole numbers of up to 30 bits are the fast ones.
-# What a node is, at its own level; the first eight are also looked for below a node.
+>>> from promptdsl import Assistant, Timeline, ToolUse
+>>> call = ToolUse("look", {}, id="a")
+>>> prompt = Timeline(Assistant(call))
+>>> bool(call.mask & CALL), bool(call.mask & CALL << SHIFT)
+(True, True)
+>>> bool(prompt.mask & CALL), bool(prompt.mask & CALL << SHIFT)
+(False, True)
+
+The bits that are left say how far a component is written, before it is a node. A mask has 30 bits
+and no more: integers of up to 30 bits are the fast ones in CPython.
+"""
+
+# The surface: what a node is. The first six have a deep bit as well: the same, shifted by SHIFT.
 MEDIA = 1 << 0
 CALL = 1 << 1
-"""What only a model says: a call, and reasoning."""
+"""A tool call or reasoning, which only an assistant turn holds."""
 RESULT = 1 << 2
 EVENT = 1 << 3
+"""An event turn."""
 REQUEST = 1 << 4
-RECORDED = 1 << 5
-FRAGMENT = 1 << 6
-DEVELOPER = 1 << 7
-TURN = 1 << 8
-SECTION = 1 << 9
-TEXT = 1 << 10
-HAPPENING = 1 << 11
-SYSTEM = 1 << 12
-NAMED = 1 << 13
-SPOKEN = 1 << 14
-SURFACE = (1 << 15) - 1
-ROOT = TURN | HAPPENING
-"""No place takes both, so a root stands nowhere."""
+"""A request-only turn."""
+DEVELOPER = 1 << 5
+"""A developer turn, or a recording that is one instruction."""
+TURN = 1 << 6
+SECTION = 1 << 7
+TEXT = 1 << 8
+"""Text, or a part that is written as text."""
+ITEM = 1 << 9
+"""An item of a list or a checklist."""
+HAPPENING = 1 << 10
+"""An event block, which only an event turn holds."""
+SYSTEM = 1 << 11
+"""A system turn."""
+NAMED = 1 << 12
+"""A node with an id."""
+SPOKEN = 1 << 13
+"""A user or assistant turn without options."""
+ROOT = 1 << 14
+"""A whole prompt, which nothing holds."""
 
-# What stands at a node or anywhere below it.
 SHIFT = 15
-LIFTED = (1 << 8) - 1
-AUDIENCE = 1 << 23
-CACHE = 1 << 24
-DEEP = LIFTED << SHIFT | AUDIENCE | CACHE
+SURFACE = (1 << SHIFT) - 1
+LIFTED = (1 << 6) - 1
+"""The surface bits that have a deep bit as well."""
 
-# What state a component is in, before it is a node.
-PLACED = 1 << 25
-OPEN = 1 << 26
-CLOSED = 1 << 27
-FAILED = 1 << 28
+# The deep bits without a surface bit: something at this node or below it is...
+RECORDED = 1 << 21
+"""... a recorded conversation."""
+TOOL = 1 << 22
+"""... a tool or an output schema."""
+HOLLOW = 1 << 23
+"""... a fragment, a note, a lazy, a template or empty: passes replace it."""
+AUDIENCE = 1 << 24
+"""... for one audience."""
+CACHE = 1 << 25
+"""... marked for caching."""
+
+DEEP = LIFTED << SHIFT | RECORDED | TOOL | HOLLOW | AUDIENCE | CACHE
+
+# How far a component is written.
+PLACED = 1 << 26
+"""It was put into an open block."""
+OPEN = 1 << 27
+"""Its own block was opened, and not yet closed without an error."""
+CLOSED = 1 << 28
+"""Its own block was left."""
 BARE = 1 << 29
-BUSY = PLACED | OPEN | FAILED
+"""It has no arguments and had no block yet."""
+
+FAILED = OPEN | CLOSED
+"""Both: its own block was left by an error."""
+BUSY = PLACED | OPEN
 
 
 def bits(surface: int, below: int = 0) -> int:
-    """Return the mask of a node that is ``surface`` and holds what ``below`` (a mask) tells."""
+    """Return the mask of a node from its surface bits and the masks below it, joined by ``|``."""
     return surface | (surface & LIFTED) << SHIFT | below & DEEP
-
-
-HOLLOW = FRAGMENT << SHIFT
-"""Something in here stands for others or is empty: it has to be dissolved before passes look."""
-
-ITEM = EVENT
-"""Of what is no turn: an item, which stands in a list only."""
-
-TOOL = DEVELOPER
-"""Of what is no turn: a tool or an output, which is sent beside the messages."""
-
-NOTE = HOLLOW | AUDIENCE
-"""A note is nothing at its own level, and is dissolved like a fragment."""

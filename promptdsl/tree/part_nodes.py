@@ -1,9 +1,9 @@
-"""The nodes that turns are made of: texts, attachments, calls, results and events."""
+"""Part nodes, which turns are made of: texts, attachments, calls, results and event blocks."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.messages import EventBlock, MediaBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.node import Node
 
@@ -18,13 +18,13 @@ class Section(Node):
 
 
 class Text(Node):
-    """One text of author strings and values."""
+    """One text: author strings and values."""
 
     __slots__ = ()
 
 
 class Value(Node):
-    """Text from elsewhere, as it was when written. ``label`` says what it is, if that is known."""
+    """Text from elsewhere, as it was when it was written. ``label`` is its name, if it has one."""
 
     __slots__ = ("label", "text")
     _fields = ("text", "label")
@@ -33,13 +33,13 @@ class Value(Node):
 
 
 class Volatile(Value):
-    """A value that differs from one rendering to the next; ``label`` says what it is."""
+    """A value that differs from one rendering to the next, such as the time."""
 
     __slots__ = ()
 
 
 class TrustedText(Node):
-    """Author text in a place where a string is a value."""
+    """Author text in a place where a string would be a value."""
 
     __slots__ = ("text",)
     _fields = ("text",)
@@ -64,7 +64,7 @@ class Paragraph(Node):
 
 
 class List(Node):
-    """A list; what stands in it and is no item is one of its own."""
+    """A list; each child that is no item becomes one."""
 
     __slots__ = ("ordered",)
     _fields = ("ordered",)
@@ -72,13 +72,13 @@ class List(Node):
 
 
 class Checklist(Node):
-    """A list of what is done and what is not."""
+    """A list of tasks that are done or not."""
 
     __slots__ = ()
 
 
 class Item(Node):
-    """An item of a list or a checklist, where ``done`` is said or ``None``."""
+    """An item of a list or a checklist; ``done`` is ``None`` where nobody set it."""
 
     __slots__ = ("done",)
     _fields = ("done",)
@@ -86,19 +86,19 @@ class Item(Node):
 
 
 class Quote(Node):
-    """Parts that are quoted."""
+    """A quotation."""
 
     __slots__ = ()
 
 
 class Example(Node):
-    """An example; its content are two sides, what goes in and what comes out."""
+    """An example: two sides, the input and the output."""
 
     __slots__ = ()
 
 
 class Side(Node):
-    """What goes into an example, or what comes out: ``name`` is ``input`` or ``output``."""
+    """One side of an example; ``name`` is ``input`` or ``output``."""
 
     __slots__ = ("name",)
     _fields = ("name",)
@@ -106,7 +106,7 @@ class Side(Node):
 
 
 class Table(Node):
-    """A table of plain data. ``format`` is one of its own, ``None`` that of the text around it."""
+    """A table of plain data; with ``format=None`` in the format of the text around it."""
 
     __slots__ = ("columns", "format", "rows")
     _fields = ("columns", "rows", "format")
@@ -116,7 +116,7 @@ class Table(Node):
 
 
 class Code(Node):
-    """Source code: strings and values, with nothing between them."""
+    """Source code: strings and values that are joined without a space."""
 
     __slots__ = ("language",)
     _fields = ("language",)
@@ -124,7 +124,7 @@ class Code(Node):
 
 
 class Json(Node):
-    """A value as JSON: ``text``, in which no tag can stand."""
+    """A value as JSON ``text``, in which ``<``, ``>`` and ``&`` are escaped."""
 
     __slots__ = ("text",)
     _fields = ("text",)
@@ -132,7 +132,7 @@ class Json(Node):
 
 
 class Untrusted(Node):
-    """Text of a stranger, fenced wherever it stands. ``origin`` says where it is from."""
+    """Text of a stranger, between delimiters everywhere. ``origin`` names where it is from."""
 
     __slots__ = ("origin", "text")
     _fields = ("text", "origin")
@@ -141,7 +141,7 @@ class Untrusted(Node):
 
 
 class Template(Node):
-    """Text made from a template when the prompt is rendered; ``template`` says which."""
+    """Text that ``template`` makes of ``variables`` when the prompt is rendered."""
 
     __slots__ = ("template", "variables")
     _fields = ("template", "variables")
@@ -150,21 +150,21 @@ class Template(Node):
 
 
 class Verbatim(Node):
-    """Finished text: nothing works on it any more, but that it cannot leave its fence."""
+    """Finished text: it is sent as it is, guarded against closing the fence around it."""
 
     __slots__ = ("cache", "said", "text")
     _fields = ("text", "cache", "said")
     text: str
     cache: Cache | None
     said: tuple[str, ...]
-    """The values it was made of, before they were encoded."""
+    """The values in it, before they were encoded."""
 
 
 class Fence(Node):
     """Content between two delimiters that nothing inside can close.
 
-    ``names`` are the tags the delimiters are, ``literals`` the delimiters that are no tags;
-    ``values`` is whether all strings in it are values.
+    ``names`` are the tag names of delimiters that are tags, ``literals`` the other delimiters. With
+    ``values`` all strings in it are values.
     """
 
     __slots__ = ("close", "literals", "names", "open", "said", "values")
@@ -175,15 +175,15 @@ class Fence(Node):
     literals: tuple[str, ...]
     values: bool
     said: tuple[str, ...]
-    """The values in its opening, before they were encoded."""
+    """The values in its opening delimiter, before they were encoded."""
 
 
 class Media(Node):
-    """An attachment."""
+    """A block that is sent as it is: an attachment, or another one of a recorded system message."""
 
     __slots__ = ("block",)
     _fields = ("block",)
-    block: MediaBlock
+    block: Block
 
     def _name(self) -> str:
         cls = type(self)
@@ -215,7 +215,7 @@ class Result(Node):
 
 
 class Reasoning(Node):
-    """What a model thought."""
+    """The reasoning of a model."""
 
     __slots__ = ("block",)
     _fields = ("block",)
@@ -223,7 +223,7 @@ class Reasoning(Node):
 
 
 class Happening(Node):
-    """One event block of an event turn; ``trusted`` are its fields that hold author text."""
+    """An event block of an event turn; ``trusted`` names its fields that hold author text."""
 
     __slots__ = ("block", "trusted")
     _fields = ("block", "trusted")

@@ -1,4 +1,4 @@
-"""Runs of recorded messages: parts of them, and what was found in them before."""
+"""Runs of recorded messages: how they are cut, and what is remembered about them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ _set = object.__setattr__
 
 
 def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None = None) -> Recorded:
-    """Return a part of a run, which knows where in its history it begins."""
+    """Return the messages of a run from ``start`` to ``stop`` as a run."""
     part = copied(run, run.content, run.mask if mask is None else mask)
     _set(part, "items", run.items[start:stop])
     _set(part, "start", run.start + start)
@@ -22,11 +22,11 @@ def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None 
 
 
 def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any], T]) -> T:
-    """Return what ``fold`` finds in a recording, from its beginning to the end of a run.
+    """Return the result of ``fold`` over a recording, from its first message to the end of a run.
 
-    ``fold`` takes these messages, and what it found the last time: in the first of them, or in more
-    (``None`` at first). When a long conversation has grown, only what is new is looked at. What is
-    kept under a ``key`` is replaced and never changed, so two threads may work on one conversation.
+    ``fold`` takes these messages and its last result, ``None`` at first, which may be about fewer
+    messages or more. So only the new messages of a conversation that grows are looked at. A result
+    is replaced under its ``key`` and never changed: two threads may work on one conversation.
     """
     known = recording(run)
     stop = run.start - known.start + len(run.items)
@@ -38,12 +38,12 @@ def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any]
 
 
 def first_of(run: Recorded) -> int:
-    """Return which message of its recording is the first one of a run."""
+    """Return the index of the first message of a run in its recording."""
     return run.start - recording(run).start
 
 
 def recording(run: Any) -> Recording:
-    """Return the recording a run is a part of; a run that was made by itself is its own."""
+    """Return the recording of a run; a run without one becomes its own."""
     known: Recording | None = getattr(run, "known", None)
     if known is None:
         known = Recording((), run.items, run.mask, run.start)

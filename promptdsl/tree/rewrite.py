@@ -1,4 +1,4 @@
-"""Making a tree from a tree. Where nothing changed, the node stays the same object."""
+"""Trees made from trees. A node in which nothing changed stays the same object."""
 
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
@@ -7,12 +7,11 @@ from typing import Any
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.tree.group_nodes import FirstFit, Fragment, Lazy, Limit, Note, Reserve
 from promptdsl.tree.masks import (
+    AUDIENCE,
     DEEP,
-    FRAGMENT,
     HOLLOW,
     LIFTED,
     NAMED,
-    NOTE,
     RESULT,
     SHIFT,
     SURFACE,
@@ -35,7 +34,7 @@ def replace(node: N, **changes: Any) -> N:
 
 
 def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
-    """Return a copy of a node with another content and mask."""
+    """Return a copy of a node with another content and mask; faster than :func:`replace`."""
     cls = node._node  # pyright: ignore[reportPrivateUsage]
     copy: Any = object.__new__(cls)
     _set(copy, "content", content)
@@ -49,7 +48,7 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
 
 
 def covering(content: Iterable[Child]) -> int:
-    """Return the deep bits of what stands in a content."""
+    """Return the deep bits of all nodes in a content."""
     mask = 0
     for child in content:
         if not isinstance(child, str):
@@ -58,26 +57,26 @@ def covering(content: Iterable[Child]) -> int:
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:
-    """Return the node with another content, its mask set accordingly; the same one if unchanged."""
+    """Return a node with another content and the mask for it; the same node if unchanged."""
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
     surface = node.mask & SURFACE
     own = surface | (surface & LIFTED) << SHIFT
     if isinstance(node, Note):
-        own = NOTE
+        own = HOLLOW | AUDIENCE
     elif isinstance(node, Fragment):
-        own = FRAGMENT | HOLLOW | _shown(content)
+        own = HOLLOW | _shown(content)
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
     if isinstance(node, ToolTurn):
-        own |= RESULT << SHIFT  # it is one, whatever it holds
+        own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
 
 
 def _shown(content: tuple[Child, ...]) -> int:
-    """Return what the parts of a fragment are, which it shows as its own."""
+    """Return the surface bits of the parts of a fragment, which are also its own."""
     surface = 0
     for child in content:
         surface |= TEXT if isinstance(child, str) else child.mask & SURFACE
@@ -85,12 +84,12 @@ def _shown(content: tuple[Child, ...]) -> int:
 
 
 def says_something(turn: Node) -> bool:
-    """Return whether a turn holds anything but tool results and what is empty."""
+    """Return whether a turn holds anything besides tool results and empty parts."""
     return any_said(turn.content)
 
 
 def any_said(content: Iterable[Child]) -> bool:
-    """Return whether a content holds anything but tool results and what is empty."""
+    """Return whether a content holds anything besides tool results and empty parts."""
     waiting: list[Child] = list(content)
     while waiting:
         part = waiting.pop()
@@ -106,7 +105,7 @@ def any_said(content: Iterable[Child]) -> bool:
 
 
 def _speaks(part: Node) -> bool:
-    """Return whether a part without parts of its own says something."""
+    """Return whether a part without content of its own is not empty."""
     if isinstance(part, Table):
         return bool(part.rows)
     if isinstance(part, Media | Call | Reasoning | Happening | Lazy | Template):
@@ -115,7 +114,7 @@ def _speaks(part: Node) -> bool:
 
 
 def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
-    """Return the tree with ``change`` applied bottom-up where the mask ``within`` says so.
+    """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
     ``change`` returns the node itself, another one, or ``None`` to leave it out. Where nothing
     below a node changed, the node stays the same object.
@@ -140,11 +139,11 @@ def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -
 def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
     """Raise :class:`PlacementError` when two siblings have one id.
 
-    What fragments hold counts where they end up: a fragment does not look into those inside it.
-    Forms of one part may share ids: only one of them is sent.
+    The parts of a fragment are siblings of its siblings, so they are compared where the outermost
+    fragment is put. The alternatives of a ``FirstFit`` may share ids: only one of them is sent.
     """
     inside = not isinstance(component, Fragment)
-    levels = [_Ids(content, forms=isinstance(component, FirstFit))]
+    levels = [_Ids(content, alternatives=isinstance(component, FirstFit))]
     while True:
         level = levels[-1]
         waiting = level.waiting
@@ -157,7 +156,7 @@ def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
         child = waiting.pop()
         if type(child) is str or not child.mask & NAMED:
             continue
-        if level.forms:
+        if level.alternatives:
             levels += [_Ids((child,))] if inside else []
         elif not isinstance(child, Fragment):
             id = child.options.id
@@ -165,25 +164,25 @@ def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
                 raise twice(id, level.found[id], child, component)
             level.found[id] = child
         elif inside and isinstance(child, FirstFit):
-            levels.append(_Ids(child.content, forms=True))
+            levels.append(_Ids(child.content, alternatives=True))
         elif inside:
             waiting.extend(reversed(child.content))
 
 
 class _Ids:
-    """The ids of parts beside each other, or of ``forms`` of one part."""
+    """The ids of siblings, or of alternatives, which may share them."""
 
-    __slots__ = ("forms", "found", "waiting")
+    __slots__ = ("alternatives", "found", "waiting")
 
-    def __init__(self, parts: tuple[Any, ...], *, forms: bool = False) -> None:
+    def __init__(self, parts: tuple[Any, ...], *, alternatives: bool = False) -> None:
         self.waiting = list(reversed(parts))
         self.found: dict[str, Node] = {}
-        self.forms = forms
+        self.alternatives = alternatives
 
     def take(self, later: dict[str, Node], around: Node) -> None:
-        """Add the ids of what stands behind, the fewer to the more: forms nest deep."""
+        """Add the ids of later siblings, the fewer to the more, because alternatives nest deep."""
         earlier = self.found
-        if not self.forms and not earlier.keys().isdisjoint(later.keys()):
+        if not self.alternatives and not earlier.keys().isdisjoint(later.keys()):
             id = next(id for id in later if id in earlier)
             raise twice(id, earlier[id], later[id], around)
         few, self.found = sorted((earlier, later), key=len)
@@ -200,7 +199,7 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
 
 
 def hollow(root: Node) -> list[Node]:
-    """Return the nodes of a tree that may hold something written late, chosen or left free."""
+    """Return ``root`` and all hollow nodes below it."""
     found: list[Node] = []
     waiting = [root]
     while waiting:
@@ -211,5 +210,5 @@ def hollow(root: Node) -> list[Node]:
 
 
 def is_settled(root: Node) -> bool:
-    """Return whether nothing in a tree has to be chosen, cut or left free."""
+    """Return whether a tree has no ``FirstFit``, ``Limit`` or ``Reserve``."""
     return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))

@@ -1,4 +1,4 @@
-"""The nodes that stand directly in a timeline: turns, recordings, and what is sent beside them."""
+"""Turn nodes, the children of a timeline: turns, recordings, tools and cache breakpoints."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -13,8 +13,8 @@ from promptdsl.tree.node import Node
 class Root(Node):
     """A whole prompt. ``transformation`` is the configuration its author gave it.
 
-    ``equipment`` is what was written among the turns and is none: tools, the output, and cache
-    breakpoints that found nothing to mark.
+    ``equipment`` are nodes that were taken out of its content: tools, the output schema, and cache
+    breakpoints without a message to mark.
     """
 
     __slots__ = ("equipment", "transformation")
@@ -27,7 +27,7 @@ class Root(Node):
 
 
 class Turn(Node):
-    """What becomes a message. ``kind`` tells what it was before roles were mapped."""
+    """A turn, which becomes a message. ``kind`` is its origin, whatever role it is mapped to."""
 
     __slots__ = ("kind", "role")
     _fields: ClassVar[tuple[str, ...]] = ("role", "kind")
@@ -40,7 +40,7 @@ class Turn(Node):
 
 
 class ToolTurn(Turn):
-    """A tool's answer as a turn of its own; its content is the content of the result."""
+    """A tool result as a turn of its own; its content is the content of the result."""
 
     __slots__ = ("error_type", "is_error", "tool_use_id")
     _fields = ("role", "kind", "tool_use_id", "is_error", "error_type")
@@ -55,8 +55,8 @@ class ToolTurn(Turn):
 class Request(Node):
     """A request-only turn.
 
-    ``type`` and ``title`` stand in its fence, ``position`` says where it goes, ``grounding`` is
-    whether every string in it is a value.
+    ``type`` and ``title`` are written in its fence, ``position`` is its place in the conversation.
+    With ``grounding`` every string in it is a value.
     """
 
     __slots__ = ("grounding", "order", "position", "title", "type")
@@ -74,34 +74,40 @@ class Request(Node):
 
 
 class Merged(Turn):
-    """Neighbouring turns of one role that become one message; its content are the turns."""
+    """Neighbouring turns of one role, which become one message."""
 
     __slots__ = ()
 
 
 class Consolidated(Turn):
-    """The one system message; its content are the system turns and loose sections it is made of."""
+    """The system turns and loose sections of a prompt, which become its one system message."""
 
     __slots__ = ()
 
 
 class Recorded(Node):
-    """Recorded messages. ``items`` is what was given, ``form`` the wire form it is in.
+    """Recorded messages: a whole history as it was given, or a run of messages that were read.
 
-    Once read, ``items`` is a tuple of messages and ``form`` is ``"messages"``. What a budget may
-    take of it is said as in :class:`Conversation`.
+    As given, ``items`` are in the wire form that ``form`` names. The pass ``read`` makes a
+    :class:`Conversation` of it, in which each run of messages is one of these again: ``items`` is
+    a tuple of messages then, and ``form`` is ``"messages"``. What a budget may take of it is said
+    as in :class:`Conversation`.
     """
 
     __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
     _fields = ("items", "form", "start", "keep", "step", "priority")
-    _unsaid = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
     head = "history"
     items: Any
     form: str
     start: int
-    """Which message of its history the first one is."""
+    """The index of its first message in the history."""
     known: Any
-    """What is known of its history: a ``Recording``, once read."""
+    """What was found out about its history: a ``Recording``, or ``None``.
+
+    No field of the content, so it may be set after the node is frozen: by the component when its
+    messages continue a known conversation, by ``read`` and by ``tree/recorded.py`` for a run.
+    """
     keep: int
     step: int | None
     priority: float
@@ -111,7 +117,7 @@ class Recorded(Node):
 
 
 class Tool(Node):
-    """A tool a model may call. The definition does not know its line, the node does."""
+    """A tool that a model may call."""
 
     __slots__ = ("definition",)
     _fields = ("definition",)
@@ -119,7 +125,7 @@ class Tool(Node):
 
 
 class Output(Node):
-    """The form an answer has to have. The schema does not know its line, the node does."""
+    """The schema that an answer has to fit."""
 
     __slots__ = ("schema",)
     _fields = ("schema",)
@@ -127,7 +133,7 @@ class Output(Node):
 
 
 class CacheBreakpoint(Node):
-    """The end of a part that stays the same; ``ttl`` is how long it is kept, if that is said."""
+    """The end of a part to cache; ``ttl`` is the lifetime, ``None`` the provider's default."""
 
     __slots__ = ("ttl",)
     _fields = ("ttl",)
@@ -135,7 +141,7 @@ class CacheBreakpoint(Node):
 
 
 def among_turns(root: Node) -> Iterator[Any]:
-    """Yield what stands directly in a timeline, and in its fragments, in document order."""
+    """Yield the children of a timeline, those in its fragments too, in document order."""
     waiting = [*reversed(root.content)]
     while waiting:
         part = waiting.pop()

@@ -291,6 +291,15 @@ def test_turns_that_merge_may_fit() -> None:
     assert [whole.messages, ()] == [found.messages, found.dropped]
 
 
+def test_turns_of_long_words_that_merge_may_fit() -> None:
+    """That holds where a token is many characters, which is too long at first sight."""
+    prompt = timeline_of(*[User("x" * 30, priority=1) for _ in range(30)])
+    count = {"counter": lambda text: len(text.split())}
+    whole = render(prompt, **count)
+    found = render(prompt, **count, budget=whole.tokens.total)
+    assert [whole.messages, ()] == [found.messages, found.dropped]
+
+
 def test_notes_are_fitted() -> None:
     """What people read is fitted like everything else."""
     note = Note("NOTE", Section("s", "MORE", priority=1))

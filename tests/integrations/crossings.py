@@ -1,4 +1,4 @@
-"""What the tests of all bridges share: rendered conversations, and any messages at all."""
+"""What the tests of all integrations share: rendered conversations, and any messages at all."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -32,9 +32,9 @@ from tests.providers.conversations import LONG_ID, PNG
 def rendered(messages: Iterable[Message], provider: str | None = None) -> Rendered:
     """Return a render of exactly these messages, also those no pass would let through."""
     some = render(User("Hi."), provider=provider)
-    sent = attrs.evolve(some._sent, messages=tuple(messages))
-    written = Written(sent, some.facts) if provider else None
-    return attrs.evolve(some, messages=sent.messages, sent=sent, written=written, losses=())
+    marked = attrs.evolve(some._marked, messages=tuple(messages))
+    written = Written(marked, some.facts) if provider else None
+    return attrs.evolve(some, messages=marked.messages, marked=marked, written=written, losses=())
 
 
 def as_rendered(messages: Any) -> Rendered:

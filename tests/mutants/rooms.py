@@ -24,14 +24,14 @@ ROOMS: Mapping[str, Room] = {
         "tests/passes tests/components tests/views tests/test_rendering.py tests/test_growth.py"
         " tests/test_feeding_back.py tests/test_recordings.py",
     ),
-    "fitting": Room("budget/*.py", "tests/budget tests/reports tests/components/test_budget.py"),
-    "wire": Room("providers/shared/*.py", ADAPTERS),
+    "budget": Room("budget/*.py", "tests/budget tests/reports tests/components/test_budget.py"),
+    "shared": Room("providers/shared/*.py", ADAPTERS),
     "anthropic": Room("providers/anthropic/*.py", ADAPTERS),
     "config": Room(
         "config/*.py",
         "tests/test_config.py tests/test_models.py tests/test_rendering.py tests/passes",
     ),
-    "encoding": Room("foundation/escaping.py", "tests/test_encoding.py", wanted=0.95),
+    "escaping": Room("foundation/escaping.py", "tests/test_encoding.py", wanted=0.95),
 }
 
 

@@ -38,7 +38,6 @@ from promptdsl import (
 )
 from tests.errors import lines_of, raised
 from tests.internals import (
-    SHIFT,
     SPOKEN,
     TOOL,
     Recorded,
@@ -105,7 +104,7 @@ def test_what_leaves() -> None:
         Tool(name="a"), Output(SCHEMA), Tool(name="b"), content=(System("s"), User("u"))
     )
     found = equipped(Tool(name="a"), System("s"), Output(SCHEMA), User("u"), Tool(name="b"))
-    assert (expected, 0) == (found, found.mask & TOOL << SHIFT)
+    assert (expected, 0) == (found, found.mask & TOOL)
 
 
 def test_what_they_are() -> None:

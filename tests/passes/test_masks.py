@@ -67,6 +67,14 @@ TREE = Timeline(
 )
 
 
+def test_no_bit_has_two_names() -> None:
+    """Each bit of a mask has one name, and the highest is the thirtieth."""
+    values = [value for value in vars(tree_module).values() if type(value) is int]
+    single = [value for value in values if value.bit_count() == 1]
+    deep = [bit << tree_module.SHIFT for bit in single if bit & tree_module.LIFTED]
+    assert [1 << place for place in range(30)] == sorted(single + deep)
+
+
 def hidden(tree: Node) -> list[str]:
     """Return what the nodes are called in which something stands that their masks do not tell."""
     return [

@@ -779,6 +779,25 @@ def test_own_tools(tool: dict[str, Any]) -> None:
     assert [tool] == payload["tools"]
 
 
+TAGS = ChatTemplate(
+    "{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}"
+    "{% for message in messages %}{{ message.content }}{% for call in message.tool_calls or [] %}"
+    "<function={{ call.function.name }}>{{ call.function.arguments | tojson }}"
+    "{% endfor %} {% endfor %}"
+)
+"""A template that prints the names of tools in tags."""
+
+
+@pytest.mark.parametrize("tool", ["a_b", "a/b"])
+def test_a_tool_takes_its_name_before_a_call(tool: str) -> None:
+    """A call whose name has to be mended does not get the name of another tool."""
+    turns = (ASK, say("assistant", call("1", "a b")), answer("1", "x"))
+    prompt = Prompt(turns, (ToolDefinition(tool, "Says it."),))
+    payload = write(prompt, attrs.evolve(CAREFUL, template=TAGS))[0]
+    functions = [payload["tools"][0], payload["messages"][1]["tool_calls"][0]]
+    assert ["a_b", "a_b_2"] == [one["function"]["name"] for one in functions]
+
+
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [

@@ -35,7 +35,7 @@ from promptdsl import (
 )
 from promptdsl.tokens import Count
 from tests.internals import Recorded as RecordedNode
-from tests.internals import payload_tokens, tokens_for
+from tests.internals import entry_tokens, tokens_for
 from tests.reports.prompts import (
     PROVIDERS,
     everything,
@@ -71,7 +71,7 @@ def test_the_total_is_that_of_the_payload(provider: str) -> None:
     """What is counted is the payload, whatever the provider."""
     rendered = render(everything(), provider=provider, counter=words)
     counter = tokens_for(rendered.facts, words)
-    total = payload_tokens(rendered.payload(), counter, rendered.facts)
+    total = entry_tokens(rendered.payload(), counter, rendered.facts).total
     assert total == rendered.tokens.total
 
 

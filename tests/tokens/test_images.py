@@ -53,6 +53,15 @@ def test_tiles_of_other_models(model: str, tokens: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "tokens"), [("gpt-4o", 765), ("gpt-4.1-mini", 2_465), ("claude-opus-4-5", 1_521)]
+)
+def test_a_picture_is_as_many_tokens_elsewhere(model: str, tokens: int) -> None:
+    """A model that another service offers in OpenAI's form counts pictures as it does at home."""
+    facts = facts_for(model, "openai_compatible")
+    assert (tokens, tokens) == (image_tokens(ASSUMED, of(model)), image_tokens(ASSUMED, facts))
+
+
+@pytest.mark.parametrize(
     ("size", "automatic", "high", "older"),
     [
         ((256, 256), 77, 77, 77),

@@ -12,11 +12,12 @@ from promptdsl import ChatTemplate, Message, Prompt
 from tests.internals import (
     CLAUDE_TOOLS,
     Tally,
+    entries_key,
     entry_tokens,
     facts_for,
     message_tokens,
     output_tokens,
-    payload_tokens,
+    tally,
     tokens_for,
     tool_tokens,
 )
@@ -83,13 +84,26 @@ def test_a_payload_is_the_sum_of_its_parts(target: str) -> None:
     """What is fixed and all entries are the whole, one for each entry."""
     payloads = payloads_of(target, PROMPTS)
     expected = {
-        name: (payload_tokens(payload, FREE, FACTS[target]), len(entries_of(payload)))
+        name: (entry_tokens(payload, FREE, FACTS[target]).total, len(entries_of(payload)))
         for name, payload in payloads.items()
     }
     assert expected == {
         name: (tally.fixed + sum(tally.entries), len(tally.entries))
         for name, tally in tallies_of(target, PROMPTS).items()
     }
+
+
+@pytest.mark.parametrize("target", FACTS)
+def test_entries_are_found(target: str) -> None:
+    """The payload of every target holds its entries under a key that is counted."""
+    assert None not in {entries_key(payload) for payload in payloads_of(target, PROMPTS).values()}
+
+
+def test_entries_that_are_not_found_are_refused() -> None:
+    """A payload whose entries are under a key nobody counts is an error that says where it goes."""
+    passage: Any = None
+    with pytest.raises(KeyError, match=r"tools, turns .* promptdsl\.tokens\.payloads\.ENTRIES"):
+        tally({"tools": [], "turns": []}, NO_MODEL, FREE, passage)
 
 
 @pytest.mark.parametrize("target", TEMPLATED)
@@ -191,7 +205,7 @@ def test_the_example_of_openai(model: str, tokens: int) -> None:
         {"role": role, "content": text, **({"name": name} if name else {})}
         for role, name, text in EXAMPLE
     ]
-    assert tokens == payload_tokens({"messages": named}, tokens_for(facts, None), facts)
+    assert tokens == entry_tokens({"messages": named}, tokens_for(facts, None), facts).total
 
 
 LETTERS = st.text(string.ascii_letters, min_size=1, max_size=20)
@@ -207,7 +221,7 @@ def test_plain_turns_of_chat_are_the_sum_of_their_messages(
     messages = (*([say("system", system)] if system else []), *turns)
     payload, _ = write(Prompt(messages), facts)
     expected = sum(message_tokens(one, FREE, facts) for one in messages) + 3
-    assert expected == payload_tokens(payload, FREE, facts)
+    assert expected == entry_tokens(payload, FREE, facts).total
 
 
 @given(st.sampled_from(FRAMED), st.lists(LETTERS, min_size=1, max_size=9), st.none() | LETTERS)
@@ -220,7 +234,7 @@ def test_texts_of_every_target_count_in_their_frames(
     payload, _ = write(Prompt(messages), FACTS[target])
     least = sum(len(one.text) for one in messages)
     most = least + (3 + len("assistant")) * len(messages) + 3
-    assert least <= payload_tokens(payload, FREE, FACTS[target]) <= most
+    assert least <= entry_tokens(payload, FREE, FACTS[target]).total <= most
 
 
 CALLS = (say("user", "Hi"), say("assistant", "So:", call("a")), answer("a", "rain"))
@@ -449,4 +463,4 @@ def test_a_template_that_is_known_counts_its_text() -> None:
     payload, _ = write(
         Prompt((say("user", "Hi"),)), type(facts)(provider="chat_template", template=template)
     )
-    assert len("<Hi>") == payload_tokens(payload, FREE, facts)
+    assert len("<Hi>") == entry_tokens(payload, FREE, facts).total

@@ -8,7 +8,7 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.cache_marks import places_of, settle_marks
 from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.request import Mark, Param
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 
 def write_marks(request: Turns, tools: list[Param]) -> None:

@@ -8,7 +8,7 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 THINKING: Mapping[str, str] = {"thinking": "thinking", "redacted_thinking": "data"}
 """The block types of reasoning, each with the key it cannot be without."""

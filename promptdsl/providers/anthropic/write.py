@@ -14,14 +14,13 @@ from promptdsl.providers.anthropic.media import source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.reasoning import reasoning_param
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import block_to_write, lose_mark
+from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.other_providers import ITEM
 from promptdsl.providers.shared.reasoning import stale_before
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from anthropic.types import (
@@ -214,6 +213,7 @@ def write(
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        # Messages of one text are written by unwritten() itself: it yields only the others.
         for place in unwritten(request, start, stop):
             add(request, place, _params(request, place))
     finish(request)

@@ -13,10 +13,10 @@ from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.bedrock.binary import without_bytes
 from promptdsl.providers.bedrock.marks import POINT, marked_items
 from promptdsl.providers.bedrock.media import FORMATS, read_source
 from promptdsl.providers.bedrock.reasoning import read_reasoning
-from promptdsl.providers.bedrock.request import without_bytes
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.read_turns import read_turn

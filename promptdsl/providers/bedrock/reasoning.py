@@ -5,7 +5,8 @@ from typing import Any
 
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.field_checks import optional
-from promptdsl.providers.bedrock.request import Converse, decoded, encoded
+from promptdsl.providers.bedrock.binary import decoded, encoded
+from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param, Place

@@ -14,7 +14,7 @@ from promptdsl.providers.bedrock.tools import settings_of, tools_of
 from promptdsl.providers.bedrock.write_blocks import params_of
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.reasoning import stale_before
-from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, add, finish, unwritten
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime.type_defs import (

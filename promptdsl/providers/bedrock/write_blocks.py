@@ -9,18 +9,18 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.json import read_json
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.providers.bedrock.binary import put_bytes
 from promptdsl.providers.bedrock.marks import POINT, read_mark
 from promptdsl.providers.bedrock.media import media_param
 from promptdsl.providers.bedrock.read import NOTHING, read_block
 from promptdsl.providers.bedrock.reasoning import reasoning_param
-from promptdsl.providers.bedrock.request import Converse, document_name, put_bytes
+from promptdsl.providers.bedrock.request import Converse, document_name
 from promptdsl.providers.bedrock.tools import LONGEST_NAME
-from promptdsl.providers.shared.blocks import block_to_write, lose_mark
+from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
-from promptdsl.providers.shared.other_providers import ITEM
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import OPENING
+from promptdsl.providers.shared.two_sided import OPENING
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "image": ("error",),

@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.providers.chat_template.names import Ids
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.turns import OPENING
+from promptdsl.providers.shared.two_sided import OPENING
 
 NO_FORM = "the template has no form for it here: sent as text"
 

@@ -1,4 +1,4 @@
-"""Ids as a template takes them: any, or nine letters and digits as those of Mistral ask for."""
+"""The ids of calls and the names of tools and arguments, as a template takes them."""
 
 import re
 from collections import Counter
@@ -17,6 +17,7 @@ _NINE = re.compile("[a-zA-Z0-9]{9}")
 class Ids:
     """The ids of a request: those that were given, or short ones, no two of them the same.
 
+    Short ones are nine letters and digits, as the templates of Mistral ask for.
     ``given`` tells what an id of the request was before, ``harmless`` breaks the tokens in it.
     """
 

@@ -7,7 +7,7 @@ import attrs
 from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
 from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
 from promptdsl.providers.shared.clean import utf8
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 ORIGIN = "chat_template"
 

@@ -1,4 +1,4 @@
-"""What time it is, as a template asks: in English whatever the locale of the machine."""
+"""The rendering of a chat template: its text, its clock, and the errors that name its lines."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -10,6 +10,7 @@ from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import title
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.block_keys import MEDIA_KINDS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.abilities import CAREFUL
@@ -22,12 +23,12 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
+from promptdsl.providers.shared.blocks import lose_keys
 from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.other_providers import lose_keys
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Dialect, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, add, finish, unwritten
 
 _SPEAKERS = ("user", "assistant")
 
@@ -37,7 +38,7 @@ def _params(request: Templated, place: Place) -> list[Param]:
     message = place.message
     params: list[Param] = []
     for block in message.content:
-        param = _WRITERS.get(type(block), _unsaid)(request, place, block)
+        param = _WRITERS.get(block.type, _unsaid)(request, place, block)
         params += [] if param is None else [param]
     name = message.details.name
     if name is not None and message.role != "tool":
@@ -52,7 +53,7 @@ def _params(request: Templated, place: Place) -> list[Param]:
 
 
 def _unsaid(request: Templated, place: Place, block: Any) -> None:
-    kind: LossKind = "hint" if type(block) is b.ReasoningBlock else "content"
+    kind: LossKind = "hint" if block.type == "reasoning" else "content"
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     why = f"the template has no form for it in a {place.role} turn"
     request.lose(place, kind, f"{what} block", why)
@@ -164,14 +165,15 @@ def _fenced(request: Templated, place: Place, tag: str, *, name: str, text: str)
     return fenced(tag, name, text)
 
 
-_WRITERS: Mapping[type, Callable[[Templated, Place, Any], Param | None]] = {
-    TextBlock: _text,
-    ToolUseBlock: _call,
-    ToolResultBlock: _result,
-    b.ReasoningBlock: _reasoning,
-    b.UnknownBlock: _unknown,
-    **dict.fromkeys((b.ImageBlock, b.AudioBlock, b.VideoBlock, b.DocumentBlock), _media),
+_WRITERS: Mapping[str, Callable[[Templated, Place, Any], Param | None]] = {
+    "text": _text,
+    "tool_use": _call,
+    "tool_result": _result,
+    "reasoning": _reasoning,
+    "unknown": _unknown,
+    **dict.fromkeys(MEDIA_KINDS, _media),
 }
+"""What writes each type of block; any other is a loss."""
 
 
 class Payload(TypedDict):
@@ -203,10 +205,10 @@ def write(
         template = template.with_tools()
         facts = attrs.evolve(facts, template=template)
     request = _request(prompt, facts)
+    tools = tools_of(request)
     for place in unwritten(request, 0, len(prompt.messages)):
         add(request, place, _params(request, place))
     finish(request)
-    tools = tools_of(request)
     messages = folded(request)
     lose_settings(request)
     break_tokens(request, messages, tools)

@@ -1,4 +1,4 @@
-"""Results that are objects, both ways: as text, JSON that is marked, which is what Bedrock does."""
+"""The reading of parts, and of the objects that are results here: marked JSON in our blocks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

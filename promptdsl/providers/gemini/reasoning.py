@@ -10,7 +10,7 @@ from promptdsl.messages.message import Message
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.request import Param, Place, loss_about
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 SIGNATURE = "thought_signature"
 

@@ -28,13 +28,12 @@ from promptdsl.providers.gemini.reasoning import (
     thought_param,
 )
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
-from promptdsl.providers.shared.blocks import block_to_write, lose_mark
+from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.other_providers import ITEM
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.turns import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from google.genai.types import ContentDict, GenerateContentConfigDict

@@ -1,14 +1,10 @@
-"""What only other providers have, told from what Chat has: keys, parts, messages and payloads."""
+"""The keys, parts and messages of Chat, told from those that only other providers have."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.unicode import is_whole
-from promptdsl.providers.shared.ids import digested
+from promptdsl.providers.shared.blocks import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.other_providers import (
     ANTHROPIC,
     RESPONSES,
@@ -16,7 +12,6 @@ from promptdsl.providers.shared.other_providers import (
     looks_like,
     owner_of,
 )
-from promptdsl.providers.shared.other_providers import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.request import Place, Request
 
 ORIGIN = "openai"
@@ -64,24 +59,3 @@ _PAYLOADS = {"system": "anthropic", "contents": "gemini", "input": "openai_respo
 def lose_keys(request: Request, place: Place, block: Any, known: Iterable[str] = ()) -> None:
     """Record the further keys of a block that Chat has not."""
     lose_foreign_keys(request, place, block, service="Chat", known=known)
-
-
-LONGEST_ID = 40
-_SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
-
-
-def fitting_id(id: str) -> str:
-    """Return an id of at most 40 characters; a longer one ends in a digest, so it stays unique."""
-    return id if len(id) <= LONGEST_ID and is_whole(id) else digested(id, LONGEST_ID)
-
-
-def is_speaker(name: str) -> bool:
-    """Return whether a message may carry this speaker's name."""
-    return _SPEAKER.fullmatch(name) is not None
-
-
-@attrs.define(eq=False)
-class Chat(Request):
-    """What has been written so far: ``spoken`` is the last message that has its recording."""
-
-    spoken: int = -1

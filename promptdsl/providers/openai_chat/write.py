@@ -1,7 +1,6 @@
 """Writing: a prompt becomes the arguments of a request."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from promptdsl import messages as b
@@ -12,32 +11,22 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.openai_chat.marks import write_marks
 from promptdsl.providers.openai_chat.media import media_part
-from promptdsl.providers.openai_chat.rules import (
-    AUDIO,
-    LONGEST_ID,
-    ORIGIN,
-    Chat,
-    fitting_id,
-    is_own_part,
-    is_speaker,
-    lose_keys,
-)
+from promptdsl.providers.openai_chat.request import LONGEST_ID, Chat, fitting_id, is_speaker
+from promptdsl.providers.openai_chat.rules import AUDIO, ORIGIN, is_own_part, lose_keys
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_mark
-from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
-    is_marked,
     joined,
     marked,
-    settled,
     tell_error,
 )
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -48,25 +37,14 @@ if TYPE_CHECKING:
     from openai.types.shared_params import ResponseFormatJSONSchema
 
 
-def write_marks(request: Request) -> None:
-    """Keep the four marks that cover most, none behind unanswered requests."""
-    entries = request.entries
-    marked = [place for place, entry in enumerate(entries) if is_marked(entry["content"])]
-    parts = chain.from_iterable(entries[place]["content"] for place in marked)
-    kept = settle_marks(request, parts, ordered=False)
-    for place in marked:
-        entry = entries[place]
-        entries[place] = {**entry, "content": settled(entry["content"], kept)}
-
-
 def _parts(request: Chat, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    written = [_WRITERS.get(type(block), _unsaid)(request, place, block) for block in blocks]
+    written = [_WRITERS.get(block.type, _unsaid)(request, place, block) for block in blocks]
     return [part for part in written if part is not None]
 
 
 def _unsaid(request: Chat, place: Place, block: Block, why: str = "") -> None:
-    kind: LossKind = "hint" if type(block) is b.ReasoningBlock else "content"
+    kind: LossKind = "hint" if block.type == "reasoning" else "content"
     what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     why = why or f"a Chat {place.role} message has no word for it"
     request.lose(place, kind, f"a block of type {what!r}", why)
@@ -167,13 +145,14 @@ def _media(request: Chat, place: Place, block: b.MediaBlock) -> Param | None:
     return marked(request, place, block.cache, part)
 
 
-_WRITERS: dict[type, Callable[[Chat, Place, Any], Param | None]] = {
-    TextBlock: _text,
-    ToolUseBlock: _call,
-    ToolResultBlock: _result,
-    b.UnknownBlock: _unknown,
-    **dict.fromkeys((b.ImageBlock, b.AudioBlock, b.DocumentBlock), _media),
+_WRITERS: Mapping[str, Callable[[Chat, Place, Any], Param | None]] = {
+    "text": _text,
+    "tool_use": _call,
+    "tool_result": _result,
+    "unknown": _unknown,
+    **dict.fromkeys(("image", "audio", "document"), _media),
 }
+"""What writes each type of block; any other is a loss."""
 
 _CALLS = frozenset({"function", "custom"})
 _BESIDE = _CALLS | {AUDIO}

@@ -17,10 +17,9 @@ from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.reasoning import read_reasoning
+from promptdsl.providers.openai_responses.request import origin_of, read_origin
 from promptdsl.providers.openai_responses.rules import (
     ORIGIN,
-    origin_of,
-    read_origin,
     refuse_message,
     refuse_part,
     refuse_payload,

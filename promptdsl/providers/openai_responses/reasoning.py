@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.field_checks import optional
-from promptdsl.providers.openai_responses.rules import ORIGIN, Draft, Items, is_new_id, lose_keys
+from promptdsl.providers.openai_responses.request import Draft, Items, is_new_id
+from promptdsl.providers.openai_responses.rules import ORIGIN, lose_keys
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.reasoning import is_sendable

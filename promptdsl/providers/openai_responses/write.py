@@ -1,46 +1,21 @@
 """Writing: a prompt becomes the arguments of a request."""
 
-from itertools import chain
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_responses.rules import Items
+from promptdsl.providers.openai_responses.marks import write_marks
+from promptdsl.providers.openai_responses.request import Items
 from promptdsl.providers.openai_responses.tools import settings_of, tools_of
 from promptdsl.providers.openai_responses.write_blocks import write_message
-from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.openai_parts import is_marked, settled
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Place
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
     from openai.types.responses.response_create_params import ToolChoice
-
-
-def write_marks(request: Items) -> None:
-    """Keep the four marks that cover most, none behind unanswered requests."""
-    entries = request.entries
-    places = [
-        (place, key)
-        for place, item in enumerate(entries)
-        if (key := _markable(item)) and is_marked(item.get(key))
-    ]
-    parts = chain.from_iterable(entries[place][key] for place, key in places)
-    kept = settle_marks(request, parts, ordered=False)
-    for place, key in places:
-        item = entries[place]
-        entries[place] = {**item, key: settled(item[key], kept)}
-
-
-def _markable(item: Param) -> str:
-    """Return the key of the parts that may be marked, empty for an answer and what is unknown."""
-    if "type" not in item:
-        return "" if item["role"] == "assistant" else "content"
-    results = ("function_call_output", "custom_tool_call_output")
-    return "output" if item["type"] in results else ""
 
 
 _ROLES = frozenset({"system", "user", "assistant"})

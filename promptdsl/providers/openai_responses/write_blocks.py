@@ -9,17 +9,19 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import LossKind
 from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.reasoning import forget, produce, reasoning_param
-from promptdsl.providers.openai_responses.rules import (
-    KNOWN_ITEMS,
-    ORIGIN,
+from promptdsl.providers.openai_responses.request import (
     Draft,
     Items,
     fitting_id,
     identity,
+    origin_of,
+)
+from promptdsl.providers.openai_responses.rules import (
+    KNOWN_ITEMS,
+    ORIGIN,
     is_own_item,
     is_own_part,
     lose_keys,
-    origin_of,
 )
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME
 from promptdsl.providers.shared.blocks import lose_mark

@@ -1,10 +1,14 @@
-"""The blocks of a message that a provider has a word for; each other one is a loss."""
+"""The blocks and their keys that a provider has a word for; each other one is a loss."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
+from typing import Any
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages import Block, UnknownBlock
 from promptdsl.providers.shared.request import Place, Request
+
+ITEM = "item"
+"""The key of a block's extra that holds the ids it was recorded with, which are no loss."""
 
 
 def block_to_write(
@@ -43,3 +47,13 @@ def lose_mark(request: Request, place: Place, block: Block) -> None:
     """Lose the cache mark of a block that is not sent, if it has one."""
     if getattr(block, "cache", None):
         request.lose(place, "hint", "cache mark", "what it stands behind is not sent")
+
+
+def lose_keys(
+    request: Request, place: Place, block: Any, *, service: str, known: Iterable[str] = ()
+) -> None:
+    """Record the further keys of a block that are not sent; ids are none of them."""
+    for key, value in block.extra.items():
+        if value and key != ITEM and key not in known:
+            why = f"{service} has none on a {block.type} block"
+            request.lose(place, "hint", f"key {key!r}", why)

@@ -7,6 +7,7 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages import Block
+from promptdsl.messages.block_keys import MEDIA_KINDS
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
@@ -39,9 +40,6 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     if tools and free and able and tools[-1].cache is None:
         tools[-1] = attrs.evolve(tools[-1], cache="default")
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
-
-
-MEDIA = ("image", "audio", "document", "video")
 
 
 def _marked_in(message: Message) -> list[Any]:
@@ -92,7 +90,7 @@ def _markable(message: Message, facts: ModelFacts) -> int:
 def _carries(block: Any, facts: ModelFacts) -> bool:
     if not hasattr(block, "cache") or (block.type == "tool_result" and not block.content):
         return False
-    if block.type in MEDIA:
+    if block.type in MEDIA_KINDS:
         return block.type in facts.media
     return block.type != "text" or bool(block.text and not block.text.isspace())
 

@@ -6,7 +6,7 @@ from collections import deque
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.request import Place, Request
-from promptdsl.providers.shared.turns import Turns
+from promptdsl.providers.shared.two_sided import Turns
 
 _MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 

@@ -50,8 +50,9 @@ class Counted:
 
 @attrs.frozen(eq=False)
 class Passage:
-    """The entries of the first messages of a conversation, and the state after them.
+    """The cache of writing a conversation: the entries of its first messages, and the state after.
 
+    The cache of reading one is a ``Recording`` in ``messages/conversation_cache.py``.
     ``anchor`` is the message after them. ``opening`` is the state before the first of them,
     ``state`` the state after the last. No later message changes one of the first ``settled``
     entries; ``counted`` are the tokens of these, or of the first of them.
@@ -178,7 +179,7 @@ def _is_same(one: Any, other: Any) -> bool:
         return True
     kind = type(one)
     # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-    if kind is not type(other) or kind not in _STRINGS or one.extra is not other.extra:
+    if kind is not type(other) or kind not in _COMPARABLE or one.extra is not other.extra:
         return False
     if kind is not ToolResultBlock:
         return bool(one == other)
@@ -188,8 +189,11 @@ def _is_same(one: Any, other: Any) -> bool:
     return len(inner) == len(others) and all(map(_is_same, inner, others))
 
 
-_STRINGS = frozenset({TextBlock, ToolUseBlock, ToolResultBlock, *get_args(MediaBlock)})
-"""The blocks that are made of strings, and of further keys."""
+_COMPARABLE = frozenset({TextBlock, ToolUseBlock, ToolResultBlock, *get_args(MediaBlock)})
+"""The blocks that are made of strings alone, and so are the same bytes when they are equal.
+
+An equal message with another block costs the memory: all from that message on is written anew.
+"""
 _ANSWERED = ("tool_use_id", "name", "is_error", "error_type", "cache")
 
 

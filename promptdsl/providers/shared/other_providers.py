@@ -1,13 +1,9 @@
-"""Keys and parts of other providers: told from a target's own, and refused or lost."""
+"""Keys and parts of other providers: told from a target's own, and refused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.providers.shared.request import Place, Request
-
-ITEM = "item"
-"""The key of a block's extra that holds the ids it was recorded with, which are no loss."""
 
 Owners = Mapping[object, tuple[str, str]]
 """By type of a part that a provider does not have, a key it has and whose it is."""
@@ -34,7 +30,7 @@ RESPONSES: Owners = {
     "function_call_output": ("call_id", "openai_responses"),
     "reasoning": ("summary", "openai_responses"),
 }
-_KEYS = {
+MESSAGE_KEYS = {
     **dict.fromkeys(("tool_calls", "tool_call_id", "function_call"), "openai"),
     "parts": "gemini",
 }
@@ -43,7 +39,7 @@ _KEYS = {
 
 def refuse_keys(entries: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` for a message with a key that says something elsewhere."""
-    for key, owner in _KEYS.items():
+    for key, owner in MESSAGE_KEYS.items():
         if entries.get(key):
             raise DataError(f"{key!r} is no key of a message here", fix=looks_like(owner))
 
@@ -64,13 +60,3 @@ def owner_of(part: Mapping[str, Any], owners: Owners) -> str | None:
 def looks_like(owner: str) -> str:
     """Return what to do with what another provider has."""
     return f"this looks like {owner}: History.from_{owner}"
-
-
-def lose_keys(
-    request: Request, place: Place, block: Any, *, service: str, known: Iterable[str] = ()
-) -> None:
-    """Record the further keys of a block that are not sent; ids are none of them."""
-    for key, value in block.extra.items():
-        if value and key != ITEM and key not in known:
-            why = f"{service} has none on a {block.type} block"
-            request.lose(place, "hint", f"key {key!r}", why)

@@ -7,7 +7,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Place, Request
-from promptdsl.providers.shared.turns import SPOKEN
+from promptdsl.providers.shared.two_sided import SPOKEN_KINDS
 
 
 def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
@@ -31,7 +31,7 @@ def stale_before(prompt: Prompt) -> int:
         return 0
     requests = [n for n, m in enumerate(messages) if m.kind in FLEETING]
     # The last question: a user's turn of the conversation that answers no calls.
-    users = (n for n, m in enumerate(messages) if m.role == "user" and m.kind in SPOKEN)
+    users = (n for n, m in enumerate(messages) if m.role == "user" and m.kind in SPOKEN_KINDS)
     asked = max((n for n in users if not _holds_result(messages[n])), default=-1)
     behind = requests[-1] > asked or messages[asked].kind == "trailed"
     return len(messages) if behind else asked

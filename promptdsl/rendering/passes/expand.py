@@ -8,7 +8,6 @@ from promptdsl.tree.group_nodes import Component, Format, Fragment, Note
 from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
-    FRAGMENT,
     HOLLOW,
     RESULT,
     SHIFT,
@@ -52,7 +51,11 @@ def _is_noticed(part: Node) -> bool:
 
 
 def _spoken(note: Note) -> Turn:
-    """Return the turn of a note that stands among turns."""
+    """Return the turn of a note that stands among turns.
+
+    Its kind is not ``written``: between a call and its result ``place`` refuses a ``Developer``
+    turn that was written there, and moves a note.
+    """
     mask = bits(TURN | DEVELOPER, note.mask)
     return make(
         Turn,
@@ -150,5 +153,5 @@ def _formatted(child: Child, format: str | None) -> Child:
 
 def _grouped(content: tuple[Child, ...], child: Child, format: str) -> Format:
     at = None if isinstance(child, str) else child.at
-    empty = make(Format, mask=bits(FRAGMENT), at=at, format=format)
+    empty = make(Format, mask=HOLLOW, at=at, format=format)
     return with_content(empty, content)

@@ -7,7 +7,7 @@ from typing import Any
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION, FLEETING
-from promptdsl.tree.masks import RECORDED, SHIFT, TURN
+from promptdsl.tree.masks import RECORDED, TURN
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import covering, with_content
@@ -29,7 +29,7 @@ def merge(root: Node, *, enabled: bool) -> Node:
 
 def _has_neighbours(root: Node) -> bool:
     before = None
-    if not root.mask & RECORDED << SHIFT:
+    if not root.mask & RECORDED:
         for child in root.content:
             role = child.role
             if role == before and role != "tool":

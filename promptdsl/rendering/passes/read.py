@@ -26,7 +26,6 @@ from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
     EVENT,
-    FRAGMENT,
     HAPPENING,
     HOLLOW,
     MEDIA,
@@ -53,7 +52,7 @@ Settle = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns it, and whether JSON or code in it has to become text yet."""
 Pieces = Callable[[Any, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
 """Renders a template with its variables: strings, and values each with what it is called."""
-WITHIN = HOLLOW | RECORDED << SHIFT
+WITHIN = HOLLOW | RECORDED
 
 
 def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces) -> Node:
@@ -85,7 +84,7 @@ def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle)
     """Return what a History stands for: runs of messages, its events and request-only turns."""
     empty = make(
         Conversation,
-        mask=FRAGMENT | HOLLOW,
+        mask=HOLLOW,
         at=node,
         keep=node.keep,
         step=node.step,
@@ -234,10 +233,9 @@ def mask_of(messages: list[Message]) -> int:
     for message in messages:
         if message.plain is None or message.role not in _SPEAKERS:
             surface |= _ROLE_BITS[message.role]
-    return _RECORDED | surface << SHIFT
+    return RECORDED | surface << SHIFT
 
 
-_RECORDED = bits(RECORDED)
 _SPEAKERS = ("user", "assistant")
 """Who says nothing but text in a message that is plain."""
 _ROLE_BITS = {

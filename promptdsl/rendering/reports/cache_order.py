@@ -10,8 +10,16 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.tokens.frames import REPLY, TextTokens
-from promptdsl.tokens.payloads import entry_tokens
+from promptdsl.tokens.count import TextTokens
+from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.payloads import (
+    ENTRIES,
+    SYSTEM,
+    TOOLS,
+    entries_key,
+    entry_tokens,
+    value_at,
+)
 from promptdsl.tokens.safe_cuts import last_cut
 from promptdsl.tokens.tools import definitions
 from promptdsl.tokens.wire_json import compact, pruned
@@ -57,27 +65,23 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     """Return a payload of any provider in the order in which a cache sees it."""
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = {k: v for k, v in _mapping(payload.get("config")).items() if k not in _ELSEWHERE}
-    tools = (payload.get("tools"), _at(payload, "config", "tools"), _at(payload, *_BEDROCK))
-    system = (payload.get("system"), payload.get("instructions"), _at(payload, *_GEMINI))
-    choices = [payload.get("tool_choice"), _at(payload, "toolConfig", "toolChoice")]
-    said = (payload.get(key) for key in ("messages", "input", "contents"))
-    prompt = payload.get("prompt")
+    tools, system = ([value_at(payload, *path) for path in paths] for paths in (TOOLS, SYSTEM))
+    choices = [payload.get("tool_choice"), value_at(payload, "toolConfig", "toolChoice")]
+    key, prompt = entries_key(payload), payload.get("prompt")
     return CacheOrder(
         [tool for found in tools for tool in definitions(found)],
         {**rest, "config": config} if config else rest,
         [part for found in system for part in _items(found)],
         choices if facts.provider in _CHOOSING else None,
-        next((_items(found) for found in said if found), list[Any]()),
+        [] if key is None else _items(payload[key]),
         prompt if isinstance(prompt, str) else None,
     )
 
 
-_BEDROCK = ("toolConfig", "tools")
-_GEMINI = ("config", "system_instruction", "parts")
 _ELSEWHERE = frozenset(
     {
         *("tools", "tool_choice", "tool_config", "toolConfig", "config", "prompt"),
-        *("system", "instructions", "system_instruction", "messages", "input", "contents"),
+        *("system", "instructions", "system_instruction", *ENTRIES),
     }
 )
 
@@ -90,12 +94,6 @@ def _items(found: object) -> list[Any]:
 
 def _mapping(value: object) -> Payload:
     return cast("Payload", value) if isinstance(value, Mapping) else {}
-
-
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = _mapping(value).get(key)
-    return value
 
 
 def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:

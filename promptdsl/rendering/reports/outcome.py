@@ -1,6 +1,5 @@
 """The outcome of a render, as reports need it: its tree, its messages and its payload."""
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,8 +10,9 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.registry import Written
-from promptdsl.rendering.measure import message_counts, total_tokens
+from promptdsl.providers.written import WrittenPayload
+from promptdsl.rendering.measure import message_counts, messages_total
+from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import Root
@@ -30,12 +30,12 @@ class Outcome:
     tree: Root
     messages: tuple[Message, ...]
     sent: Prompt
-    written_payload: Written | None
+    written_payload: WrittenPayload | None
     dropped: Callable[[], tuple[Dropped, ...]]
     config: Resolved
     facts: ModelFacts
     tokens: Tokens
-    roots: tuple[str | os.PathLike[str], ...]
+    media_roots: MediaRoots
 
     @property
     def payload(self) -> Mapping[str, Any] | None:
@@ -49,8 +49,10 @@ class Outcome:
     def total(self) -> int:
         """Return the tokens that are sent; of a long conversation only new messages are counted."""
         written = self.written_payload
-        return total_tokens(self.sent, written, self.tree, tokens=self.tokens, facts=self.facts)
+        if written is not None:
+            return written.tally(self.tokens).total
+        return messages_total(self.sent, self.tree, self.tokens, self.facts)
 
     def traced(self) -> list[TracedEntry]:
         """Return which part of the tree came to which text; the tree is lowered once more."""
-        return lower_traced(self.tree, config=self.config, roots=self.roots)[1]
+        return lower_traced(self.tree, config=self.config, media_roots=self.media_roots)[1]

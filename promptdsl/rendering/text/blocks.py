@@ -1,10 +1,10 @@
 """Blocks that can be sent: files are read, and lone surrogates are replaced."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from operator import is_
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -21,13 +21,19 @@ from promptdsl.messages.message import Message
 from promptdsl.rendering.text.data import is_text
 from promptdsl.tree.node import Node
 
-Roots = Iterable[str | os.PathLike[str]]
+MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
+"""The folders that data may name files in."""
 Replaced = Callable[[], object]
 """Called when a lone surrogate of a text was replaced."""
 
 
 def settle(
-    message: Message, node: Node, number: int, *, roots: Roots, lost: list[tuple[Node, int]]
+    message: Message,
+    node: Node,
+    number: int,
+    *,
+    media_roots: MediaRoots,
+    lost: list[tuple[Node, int]],
 ) -> tuple[Message, bool]:
     """Return a recorded message whose blocks can be sent, and whether some are JSON or code.
 
@@ -44,7 +50,9 @@ def settle(
     else:
         return message, False
     replaced = partial(lost.append, (node, number))
-    settled = tuple(settle_block(block, roots=roots, replaced=replaced) for block in content)
+    settled = tuple(
+        settle_block(block, media_roots=media_roots, replaced=replaced) for block in content
+    )
     if not all(map(is_, settled, content)):
         message = message.replace(content=settled)
     return message, not is_text(message)
@@ -59,7 +67,7 @@ def _is_settled(block: Any) -> bool:
     return kind is ToolUseBlock or (kind is TextBlock and is_whole(block.text))
 
 
-def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
+def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -> Block:
     """Return a block that can be sent; the same one where it could already."""
     if isinstance(block, TextBlock | CodeBlock):
         text, changed = whole(block.text)
@@ -70,9 +78,11 @@ def settle_block(block: Block, *, roots: Roots, replaced: Replaced) -> Block:
     if isinstance(block, MediaBlock) and block.source.kind == "path":
         from promptdsl.messages.media.attachment import read_path
 
-        return attrs.evolve(block, source=read_path(block.source, roots, block.type))
+        return attrs.evolve(block, source=read_path(block.source, media_roots, block.type))
     if isinstance(block, ToolResultBlock):
-        content = tuple(settle_block(b, roots=roots, replaced=replaced) for b in block.content)
+        content = tuple(
+            settle_block(b, media_roots=media_roots, replaced=replaced) for b in block.content
+        )
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)
     return block

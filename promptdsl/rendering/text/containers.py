@@ -19,7 +19,7 @@ from promptdsl.rendering.text.page import (
     deeper,
 )
 from promptdsl.rendering.text.strings import guarded, notice, value, written
-from promptdsl.tree.group_nodes import Format, Fragment, Note
+from promptdsl.tree.group_nodes import Format, Fragment, Note, Reserve
 from promptdsl.tree.node import Child, Node, make, mark_of
 from promptdsl.tree.part_nodes import (
     Checklist,
@@ -37,7 +37,7 @@ from promptdsl.tree.part_nodes import (
     Value,
 )
 from promptdsl.tree.rewrite import any_said
-from promptdsl.tree.turn_nodes import Turn
+from promptdsl.tree.turn_nodes import Request, Turn
 
 
 def open_part(
@@ -59,6 +59,9 @@ def open_part(
     )
     make_frame = _FRAMES.get(node._node)
     if make_frame is None:
+        if not isinstance(node, _HOLDERS):
+            name = node._node.__name__
+            raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
         if isinstance(node, Format):
             part.form = state.setting.forms[node.format]
         state.open.append(part)
@@ -242,6 +245,8 @@ def _begins_plain(item: Node) -> bool:
     return True
 
 
+_HOLDERS = Fragment | Note | Turn | Request | Reserve
+"""The nodes without a frame, which write nothing but their children."""
 _PROSE = Text | Value | TrustedText | Paragraph | Json
 
 _FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], Frame]] = {

@@ -102,5 +102,6 @@ def _as_text(block: Block, reword: Rewording) -> Block:
         return text_block(text)
     if isinstance(block, JsonBlock):
         return text_block(json_text(block.value))
+    # What was said has no format: it stays the same text when that of the prompt is another.
     frame = MARKDOWN.code(block.text, block.language)
     return text_block(f"{frame.open}{block.text}{frame.close}")

@@ -38,8 +38,9 @@ def lower_plain(
     """
     for index in range(start, len(turns)):
         turn = turns[index]
-        role: Role = turn.role if turn.mask & SPOKEN else "system"
-        if role == "system":
+        is_speech = turn.mask & SPOKEN
+        role: Role = turn.role if is_speech else "system"
+        if not is_speech:
             child: Any = _plain_system(turn, form)
             if not child:
                 return index
@@ -52,7 +53,8 @@ def lower_plain(
         kind = type(child)
         if kind is str and child and role != "tool":
             try:
-                # Text without a UTF-8 form holds a lone surrogate, which is not sent.
+                # Text without a UTF-8 form holds a lone surrogate, which is not sent. This is
+                # is_whole() without a call: most turns come by here.
                 child.isascii() or child.encode()  # pyright: ignore[reportUnusedExpression]
             except UnicodeEncodeError:
                 return index

@@ -177,7 +177,7 @@ def _cell(state: TextState, cell: Any, rules: StringRules, note: NoteLoss) -> An
 
 def _write_media(state: TextState, node: Media, _around: OpenPart) -> None:
     try:
-        block = settle_block(node.block, roots=state.setting.roots, replaced=_nothing)
+        block = settle_block(node.block, media_roots=state.setting.media_roots, replaced=_nothing)
     except MediaError as error:
         raise error.located(node.source) from None
     state.page.block(block)

@@ -1,6 +1,5 @@
-"""Lower: the finished tree becomes messages. The only bridge between the two."""
+"""Lower: the finished tree becomes messages. Nothing else leads from one to the other."""
 
-import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.unchecked import text_block
+from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.data import as_text, formatted
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import Form
@@ -32,18 +32,16 @@ from promptdsl.tree.turn_nodes import Consolidated, Merged, Recorded, ToolTurn, 
 
 FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
-Roots = Iterable[str | os.PathLike[str]]
-
 
 def lower(
-    root: Node, *, config: Resolved, roots: Roots = ()
+    root: Node, *, config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
     """Return the messages of a finished tree, and the losses: what of it could not be said.
 
     A turn without content makes no message. Raises :class:`MediaError` for an attachment that
     cannot be read.
     """
-    lowering = Lowering(config, roots)
+    lowering = Lowering(config, media_roots)
     messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
     turns, index = root.content, 0
     # Conversation goes out as it is, unless it is guarded.
@@ -60,9 +58,9 @@ def lower(
 class Lowering:
     """The messages and losses so far, and the number of turns by the head of their address."""
 
-    def __init__(self, config: Resolved, roots: Roots) -> None:
+    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
         form = FORMATS[config.format]
-        self.setting = Setting(FORMATS, form, tuple(roots), config.format_block)
+        self.setting = Setting(FORMATS, form, media_roots, config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)

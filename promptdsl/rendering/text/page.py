@@ -1,6 +1,5 @@
 """The page a turn is written on: pieces of text, joined to blocks, and the parts that are open."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -13,6 +12,7 @@ from promptdsl.messages import Block
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.unchecked import text_block
+from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, Frame
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Child, Node
@@ -191,7 +191,7 @@ class Setting(NamedTuple):
 
     forms: Mapping[str, Form]
     form: Form
-    roots: tuple[str | os.PathLike[str], ...] = ()
+    media_roots: MediaRoots = ()
     format_block: FormatBlock | None = None
 
 

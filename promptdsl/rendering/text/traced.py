@@ -16,7 +16,8 @@ from promptdsl.messages.details import RawOrigin
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
-from promptdsl.rendering.text.lower import Lowering, Roots
+from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.text.lower import Lowering
 from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
@@ -163,8 +164,8 @@ class TracedWriter(TextWriter):
 class TracedLowering(Lowering):
     """Lowers turns, and notes which part of each came to which text."""
 
-    def __init__(self, config: Resolved, roots: Roots) -> None:
-        super().__init__(config, roots)
+    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
+        super().__init__(config, media_roots)
         self.turns: list[TracedTurn] = []
 
     def said(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
@@ -190,10 +191,10 @@ class TracedLowering(Lowering):
 
 
 def lower_traced(
-    root: Node, *, config: Resolved, roots: Roots = ()
+    root: Node, *, config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], list[TracedEntry]]:
     """Return the messages of a finished tree, and which part of it came to which text."""
-    lowering = TracedLowering(config, roots)
+    lowering = TracedLowering(config, media_roots)
     entries: list[TracedEntry] = []
     for turn in root.content:
         lowering.turns = []

@@ -24,7 +24,7 @@ SIDES: Mapping[str, str | None] = {
 }
 """The side of the wire, by the role of a message; ``None`` for an instruction."""
 
-SPOKEN = frozenset({"written", "recorded", "recorded_system", "mixed", "trailed"})
+SPOKEN_KINDS = frozenset({"written", "recorded", "recorded_system", "mixed", "trailed"})
 """The kinds of messages that are part of what was said: neither events nor request-only."""
 
 OPENING = "."
@@ -88,7 +88,9 @@ class Turns(Request):
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
-        spoken = (n for n, m in enumerate(self.messages) if SIDES[m.role] and m.kind in SPOKEN)
+        spoken = (
+            n for n, m in enumerate(self.messages) if SIDES[m.role] and m.kind in SPOKEN_KINDS
+        )
         self.head = next(spoken, len(self.messages))
 
     def depends(self, stop: int) -> tuple[Any, ...]:
@@ -114,14 +116,15 @@ class Turns(Request):
 
 
 def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
-    """Yield the messages from ``start`` to ``stop`` that an adapter has to write and to add.
+    """Write the plain messages from ``start`` to ``stop``; yield the others for an adapter.
 
-    A message of one text, as most are, is added here.
+    A message of one text, as most are, is added to the request here and not yielded. Of a message
+    that is yielded the adapter writes the params, and gives them back with ``add``.
     """
     text_keys = request.dialect.text
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
-        is_leading = role is None and index < request.head and message.kind in SPOKEN
+        is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
         forgotten = None
         if request.calls and role == "assistant" != request.role:
             # A new turn of the model: no result will come for the calls before it.
@@ -245,7 +248,7 @@ def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
     message = place.message
     why = _MISPLACED if request.facts.instructions else "this model takes none here"
     why = f"{why}: sent in the user turn"
-    if message.kind not in SPOKEN:
+    if message.kind not in SPOKEN_KINDS:
         request.lose(message, "hint", f"{message.kind} turn as an instruction", why)
         return params
     request.lose(message, "role", f"{message.role} message", why)

@@ -1,4 +1,4 @@
-"""What holds for every bridge: the law, the losses, the other library's own classes."""
+"""What holds for every integration: the law, the losses, the other library's own classes."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -40,7 +40,7 @@ PYDANTIC = (to_pydantic_ai, from_pydantic_ai, "openai")
 MCP = (to_mcp, from_mcp, None)
 LITELLM = (to_litellm, from_litellm, "openai_compatible")
 AGENTS = (to_openai_agents, from_openai_agents, "openai_responses")
-BRIDGES = {
+INTEGRATIONS = {
     "langchain": LANGCHAIN,
     "pydantic-ai": PYDANTIC,
     "mcp": MCP,
@@ -57,14 +57,14 @@ pydantic_ai = pytest.mark.sdk("pydantic_ai")
 mcp = pytest.mark.sdk("mcp")
 
 
-def bridges(*names: str) -> Any:
-    """Return the parameters of bridges, each marked with the library it needs."""
+def integrations(*names: str) -> Any:
+    """Return the parameters of integrations, each marked with the library it needs."""
     marks = {name: [pytest.mark.sdk(NEEDED[name])] if name in NEEDED else [] for name in names}
-    given = [pytest.param(BRIDGES[name], id=name, marks=marks[name]) for name in names]
-    return pytest.mark.parametrize("bridge", given)
+    given = [pytest.param(INTEGRATIONS[name], id=name, marks=marks[name]) for name in names]
+    return pytest.mark.parametrize("integration", given)
 
 
-every_bridge = bridges(*BRIDGES)
+every_integration = integrations(*INTEGRATIONS)
 
 
 def plain(messages: Any) -> Any:
@@ -82,31 +82,33 @@ def plain(messages: Any) -> Any:
     return messages_to_dict(messages)
 
 
-def crossed(messages: Any, bridge: Any) -> Bridged[Any]:
+def crossed(messages: Any, integration: Any) -> Bridged[Any]:
     """Return messages on the other side."""
-    return bridge[0](rendered(messages, bridge[2]))
+    return integration[0](rendered(messages, integration[2]))
 
 
-def back(bridged: Bridged[Any], bridge: Any) -> tuple[Message, ...]:
+def back(bridged: Bridged[Any], integration: Any) -> tuple[Message, ...]:
     """Return messages from the other side."""
-    return bridge[1](bridged.messages).messages
+    return integration[1](bridged.messages).messages
 
 
-def changed(messages: Any, bridge: Any) -> str:
+def changed(messages: Any, integration: Any) -> str:
     """Return where what crosses, comes back and crosses again is not the same."""
-    there = crossed(messages, bridge)
-    return unequal(plain(there.messages), plain(crossed(back(there, bridge), bridge).messages))
+    there = crossed(messages, integration)
+    return unequal(
+        plain(there.messages), plain(crossed(back(there, integration), integration).messages)
+    )
 
 
-def unlawful(conversations: Mapping[str, Any], bridge: Any) -> list[str]:
+def unlawful(conversations: Mapping[str, Any], integration: Any) -> list[str]:
     """Return which conversations do not keep the law."""
-    return failures(conversations, lambda name: changed(conversations[name], bridge))
+    return failures(conversations, lambda name: changed(conversations[name], integration))
 
 
-@every_bridge
-def test_law(bridge: Any) -> None:
+@every_integration
+def test_law(integration: Any) -> None:
     """What crosses, comes back and crosses again is the same."""
-    assert [] == unlawful(CONVERSATIONS, bridge)
+    assert [] == unlawful(CONVERSATIONS, integration)
 
 
 def ended(messages: list[Message]) -> list[Message]:
@@ -115,34 +117,34 @@ def ended(messages: list[Message]) -> list[Message]:
 
 
 @examples(200)
-@given(bridge=st.sampled_from([LITELLM, AGENTS]), messages=any_messages)
-def test_law_for_any_messages(bridge: Any, messages: list[Message]) -> None:
+@given(integration=st.sampled_from([LITELLM, AGENTS]), messages=any_messages)
+def test_law_for_any_messages(integration: Any, messages: list[Message]) -> None:
     """The law holds for any messages, also those no pass would let through."""
-    assert not changed(ended(messages), bridge)
+    assert not changed(ended(messages), integration)
 
 
 @pytest.mark.sdk(*NEEDED.values())
 @examples(300)
-@given(bridge=st.sampled_from([LANGCHAIN, PYDANTIC, MCP]), messages=any_messages)
-def test_law_for_any_messages_as_objects(bridge: Any, messages: list[Message]) -> None:
+@given(integration=st.sampled_from([LANGCHAIN, PYDANTIC, MCP]), messages=any_messages)
+def test_law_for_any_messages_as_objects(integration: Any, messages: list[Message]) -> None:
     """So it does where messages are objects of the other library."""
-    assert not changed(ended(messages), bridge)
+    assert not changed(ended(messages), integration)
 
 
-def not_arrived(bridge: Any) -> list[str]:
+def not_arrived(integration: Any) -> list[str]:
     """Return the texts that are not on the other side."""
 
     def wrong(name: str) -> set[str]:
-        arrived = dumped(plain(crossed(CONVERSATIONS[name], bridge).messages))
+        arrived = dumped(plain(crossed(CONVERSATIONS[name], integration).messages))
         return {t for t in texts(CONVERSATIONS[name]) if dumped(t)[1:-1] not in arrived}
 
     return failures(CONVERSATIONS, wrong)
 
 
-@bridges("langchain", "pydantic-ai", "litellm", "openai-agents")
-def test_texts_arrive(bridge: Any) -> None:
+@integrations("langchain", "pydantic-ai", "litellm", "openai-agents")
+def test_texts_arrive(integration: Any) -> None:
     """Every text, also of a result, is on the other side."""
-    assert [] == not_arrived(bridge)
+    assert [] == not_arrived(integration)
 
 
 def not_named(name: str) -> str:
@@ -168,20 +170,20 @@ def test_texts_arrive_or_are_named() -> None:
     assert [] == failures(CONVERSATIONS, not_named)
 
 
-def differing(bridge: Any) -> list[str]:
+def differing(integration: Any) -> list[str]:
     """Return which messages cross as other data the second time."""
 
     def wrong(name: str) -> str:
-        once, twice = (crossed(CONVERSATIONS[name], bridge) for _ in range(2))
+        once, twice = (crossed(CONVERSATIONS[name], integration) for _ in range(2))
         return unequal((plain(once.messages), once.losses), (plain(twice.messages), twice.losses))
 
     return failures(CONVERSATIONS, wrong)
 
 
-@every_bridge
-def test_the_same_twice(bridge: Any) -> None:
+@every_integration
+def test_the_same_twice(integration: Any) -> None:
     """The same messages cross as the same data, with no clock and no chance in it."""
-    assert [] == differing(bridge)
+    assert [] == differing(integration)
 
 
 Conversations = Mapping[str, tuple[Message, ...]]
@@ -193,33 +195,33 @@ def conversations(recorded: dict[str, list[dict[str, Any]]]) -> Conversations:
     return {name: as_rendered(messages).messages for name, messages in recorded.items()}
 
 
-@every_bridge
-def test_some_recorded(bridge: Any, conversations: Conversations) -> None:
+@every_integration
+def test_some_recorded(integration: Any, conversations: Conversations) -> None:
     """A real conversation crosses, comes back and crosses again as the same."""
     some = dict(islice(conversations.items(), 3))
-    assert [] == unlawful(some, bridge)
+    assert [] == unlawful(some, integration)
 
 
 @pytest.mark.slow
-@every_bridge
-def test_recorded(bridge: Any, conversations: Conversations) -> None:
+@every_integration
+def test_recorded(integration: Any, conversations: Conversations) -> None:
     """So does every real conversation."""
-    assert [] == unlawful(conversations, bridge)
+    assert [] == unlawful(conversations, integration)
 
 
-def lost(conversations: Conversations, bridge: Any) -> list[str]:
+def lost(conversations: Conversations, integration: Any) -> list[str]:
     """Return what is lost of conversations."""
 
     def wrong(name: str) -> set[str]:
-        return {loss.what for loss in crossed(conversations[name], bridge).losses}
+        return {loss.what for loss in crossed(conversations[name], integration).losses}
 
     return failures(conversations, wrong)
 
 
-@bridges("langchain", "pydantic-ai", "litellm")
-def test_recorded_without_a_loss(bridge: Any, conversations: Conversations) -> None:
+@integrations("langchain", "pydantic-ai", "litellm")
+def test_recorded_without_a_loss(integration: Any, conversations: Conversations) -> None:
     """A real conversation loses nothing, the names of tools on results aside."""
-    assert [] == lost(conversations, bridge)
+    assert [] == lost(conversations, integration)
 
 
 # The classes of the others.
@@ -272,13 +274,13 @@ def test_mcp_sends_it() -> None:
 # Losses.
 
 
-@bridges("pydantic-ai", "mcp", "litellm")
-def test_strict(bridge: Any) -> None:
+@integrations("pydantic-ai", "mcp", "litellm")
+def test_strict(integration: Any) -> None:
     """With ``strict=True`` what has no word there is an error that says which library."""
     picture = ImageBlock(MediaSource("file_id", "f"))
     prompt = render(History([Message("user", ("Look.", picture))]))
     with pytest.raises(LossError, match="cannot be said to"):
-        bridge[0](prompt, strict=True)
+        integration[0](prompt, strict=True)
 
 
 @langchain_core
@@ -290,14 +292,14 @@ def test_strict_lets_hints_pass() -> None:
 
 @langchain_core
 def test_losses_of_rendering() -> None:
-    """What rendering lost without a target stands before what the bridge loses."""
+    """What rendering lost without a target stands before what the integration loses."""
     lost = render(Timeline(User("\ud800")))
     assert lost.losses == to_langchain(lost).losses
 
 
 @langchain_core
 def test_losses_of_another_target() -> None:
-    """What another target loses is nothing the bridge loses."""
+    """What another target loses is nothing the integration loses."""
     named = render(Timeline(User("Hi.", name="ada")), provider="anthropic")
     assert (1, ()) == (len(named.losses), to_langchain(named).losses)
 
@@ -339,7 +341,7 @@ def test_lone_surrogates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bridge", "module", "extra"),
+    ("integration", "module", "extra"),
     [
         (LANGCHAIN, "langchain_core.messages", "langchain"),
         (PYDANTIC, "pydantic_ai.messages", "pydantic-ai"),
@@ -347,12 +349,12 @@ def test_lone_surrogates() -> None:
     ],
 )
 def test_not_installed(
-    bridge: Any, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+    integration: Any, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the other library the error names the extra that brings it."""
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(PromptError, match=rf"pip install 'promptdsl\[{extra}\]'"):
-        bridge[0](rendered([]))
+        integration[0](rendered([]))
 
 
 @langchain_core
@@ -365,24 +367,26 @@ def test_deep_arguments(depth: int) -> None:
     assert deep == message.content[0].arguments.replace(" ", "")
 
 
-@bridges("langchain", "pydantic-ai")
-def test_open_calls_cross(bridge: Any) -> None:
+@integrations("langchain", "pydantic-ai")
+def test_open_calls_cross(integration: Any) -> None:
     """A conversation that waits for its tools may be handed over."""
     call = ToolUseBlock("a", "f", "{}")
     open_calls = [Message("user", "Hi."), Message("assistant", (call,))]
-    assert (call,) == back(crossed(open_calls, bridge), bridge)[-1].content
+    assert (call,) == back(crossed(open_calls, integration), integration)[-1].content
 
 
-@bridges("langchain", "pydantic-ai")
-def test_reasoning_crosses(bridge: Any) -> None:
+@integrations("langchain", "pydantic-ai")
+def test_reasoning_crosses(integration: Any) -> None:
     """What a model thought keeps its signature and where it came from."""
     thought = ReasoningBlock("Hm.", "c2ln", origin="anthropic")
     said = [Message("assistant", (thought, TextBlock("So.")))]
-    assert (thought, TextBlock("So.")) == back(crossed(said, bridge), bridge)[0].content
+    assert (thought, TextBlock("So.")) == back(crossed(said, integration), integration)[0].content
 
 
-@bridges("langchain", "pydantic-ai", "mcp", "litellm")
-def test_a_picture_crosses(bridge: Any) -> None:
+@integrations("langchain", "pydantic-ai", "mcp", "litellm")
+def test_a_picture_crosses(integration: Any) -> None:
     """A picture keeps its bytes and its type."""
     picture = ImageBlock(MediaSource("base64", PNG, "image/png"))
-    assert (picture,) == back(crossed([Message("user", (picture,))], bridge), bridge)[0].content
+    assert (picture,) == back(crossed([Message("user", (picture,))], integration), integration)[
+        0
+    ].content

@@ -27,7 +27,7 @@ from tests.internals import Crossing
 from tests.renders import named_losses
 
 NEEDED = {"langchain": "langchain_core", "mcp": "mcp", "pydantic_ai": "pydantic_ai"}
-"""By the name of a bridge, the module it needs; the others need none."""
+"""By the name of an integration, the module it needs; the others need none."""
 
 FIND = ToolDefinition("find")
 SEARCH = ToolDefinition("search", raw={"type": "web_search"}, origin="openai_responses")
@@ -47,8 +47,8 @@ def needing(library: str, *values: Any) -> Any:
 
 def crossed(library: str, given: Rendered) -> list[tuple[str, str]]:
     """Return the losses of a render on its way to a library."""
-    bridge = import_module(f"promptdsl.integrations.{library}")
-    return named_losses(getattr(bridge, f"to_{library}")(given).losses)
+    integration = import_module(f"promptdsl.integrations.{library}")
+    return named_losses(getattr(integration, f"to_{library}")(given).losses)
 
 
 def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()) -> list[Any]:
@@ -59,8 +59,8 @@ def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()
 
 def read(library: str, *messages: Any) -> list[Any]:
     """Return the losses of messages of a library on their way back."""
-    bridge = import_module(f"promptdsl.integrations.{library}")
-    return named_losses(getattr(bridge, f"from_{library}")(messages).losses)
+    integration = import_module(f"promptdsl.integrations.{library}")
+    return named_losses(getattr(integration, f"from_{library}")(messages).losses)
 
 
 both_libraries = pytest.mark.parametrize("library", [needing("langchain"), needing("pydantic_ai")])

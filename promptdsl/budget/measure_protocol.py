@@ -1,4 +1,7 @@
-"""The token counts that a budget asks for, as a protocol: rendering hands in who counts."""
+"""The token counts that a budget asks for, as a protocol.
+
+Its one implementation is ``Measuring`` in ``rendering/measure.py``, a floor above.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -11,7 +14,7 @@ from promptdsl.tree.turn_nodes import Recorded, Tool, among_turns
 
 
 class Measure(Protocol):
-    """Counts parts of a prompt in the tokens of its budget."""
+    """Counts parts of a prompt in the tokens of its budget, as ``Measuring`` does."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -28,7 +31,7 @@ class Measure(Protocol):
         ...
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of what stands in a timeline, and by id those of nodes in it.
+        """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
 
         Each with the gap before it; a turn with the frame around its message.
         """
