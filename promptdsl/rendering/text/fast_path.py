@@ -17,6 +17,7 @@ from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block, tool_result_block
 from promptdsl.rendering.text.format import Form
+from promptdsl.rendering.text.markdown import title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child
 from promptdsl.tree.part_nodes import Call, Media, Section, Text, Value
@@ -127,7 +128,7 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
             if title is not None:
                 if not title.isascii() and not is_whole(title):
                     return None
-                head = form.section("", one_line(title), 2).open
+                head = title_line(one_line(title), 2)
         if type(text) is Text and len(text.content) == 1:
             text = text.content[0]
         if type(text) is not str or not text or text[0] in "\r\n":

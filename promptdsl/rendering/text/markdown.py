@@ -9,6 +9,11 @@ DEEPEST = 6
 _SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
 
 
+def title_line(title: str, level: int) -> str:
+    """Return the heading of a section, which is all of its frame."""
+    return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
+
+
 @attrs.frozen
 class Markdown:
     """Sections as headings, ``## Title``, nested ones a level deeper, down to six."""
@@ -18,7 +23,7 @@ class Markdown:
 
     def section(self, id: str, title: str | None, level: int) -> Frame:
         """Return a heading before the section, nothing without a title."""
-        return BARE if title is None else Frame(f"{_SIGNS[min(level, DEEPEST)]}{title}\n")
+        return BARE if title is None else Frame(title_line(title, level))
 
     def heading(self, level: int) -> Frame:
         """Return the number signs of a heading."""
