@@ -27,7 +27,7 @@ def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     return _look_up(model, provider, _added)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ModelEntry:
     """The facts of the models of one name; ``on`` are those that hold on another provider only."""
 
@@ -174,7 +174,7 @@ def _owner(name: str, entries: tuple[ModelEntry, ...]) -> str | None:
 # What users registered.
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Added:
     """The entries that users have added, by pattern. A change puts another one in its place."""
 

@@ -1,11 +1,13 @@
 """A tree ready to be sent: what the passes of a target and its adapter made of it."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.written import WrittenPayload
 from promptdsl.tree.node import Node
+
+if TYPE_CHECKING:
+    from promptdsl.providers.written import WrittenPayload
 
 
 class Outgoing(NamedTuple):
@@ -19,4 +21,4 @@ class Outgoing(NamedTuple):
     losses: tuple[Loss, ...]
     prompt: Prompt
     marked: Prompt
-    written: WrittenPayload | None
+    written: "WrittenPayload | None"

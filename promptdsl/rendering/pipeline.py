@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptdsl.config.transformation import Resolved
-from promptdsl.providers.registry import READERS
 from promptdsl.rendering.passes.consolidate import consolidate
 from promptdsl.rendering.passes.equip import equip
 from promptdsl.rendering.passes.expand import expand
@@ -61,6 +60,8 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target, each with what it is handed."""
+    from promptdsl.providers.registry import READERS
+
     reading = partial(read, readers=READERS, settle=settle, pieces=template_pieces)
     return (
         Pass("select", AUDIENCE, partial(select, audience=audience)),

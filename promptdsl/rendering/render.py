@@ -14,8 +14,6 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
-from promptdsl.providers.shared.cache_marks import auto_marked
-from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.losses import located_losses, surrogate_loss
 from promptdsl.rendering.outgoing import Outgoing
 from promptdsl.rendering.passes.bound_reasoning import check_bound
@@ -255,7 +253,11 @@ def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Se
     prompt = marked = _prompt(messages, root, request, trimmed=trimmed)
     written = None
     if facts.provider is not None:
+        from promptdsl.providers.written import WrittenPayload
+
         if request.cache is not None:
+            from promptdsl.providers.shared.cache_marks import auto_marked
+
             marked = auto_marked(prompt, facts)
         written = WrittenPayload(marked, facts)
         lost = written.losses

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class RenderRequest:
     """The arguments of a render, checked, and the share of a budget that lazies have.
 

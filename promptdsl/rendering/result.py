@@ -14,8 +14,6 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.written import WrittenPayload
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import Root
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.gemini.write import Payload as GeminiPayload
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
     from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
+    from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.tokens import TokenCounter
@@ -57,7 +56,7 @@ class Rendered:
     _prompt: Prompt = attrs.field(alias="prompt")
     _marked: Prompt = attrs.field(alias="marked")
     _again: "Callable[[str], Rendered]" = attrs.field(alias="again")
-    _written: WrittenPayload | None = attrs.field(alias="written")
+    _written: "WrittenPayload | None" = attrs.field(alias="written")
     _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
@@ -186,6 +185,8 @@ class Rendered:
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
+        from promptdsl.providers.registry import TARGETS
+
         method = TARGETS[target].method
         if TARGETS[provider].method != method:
             model = self.facts.model

@@ -201,7 +201,7 @@ def _units(root: Node) -> Iterator[_Unit]:
             yield _recorded(message, part)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Batch:
     """The calls of one turn: where it stands in the output, what is open, where results end."""
 

@@ -1,7 +1,5 @@
 """The components of text as Markdown."""
 
-import attrs
-
 from promptdsl.foundation.escaping import code_fences
 from promptdsl.rendering.text.format import BARE, Frame
 
@@ -14,7 +12,6 @@ def title_line(title: str, level: int) -> str:
     return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
 
 
-@attrs.frozen
 class Markdown:
     """Sections as headings, ``## Title``, nested ones a level deeper, down to six."""
 

@@ -195,7 +195,7 @@ class Setting(NamedTuple):
     format_block: FormatBlock | None = None
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class OpenPart:
     """A part whose children are being written. Its children inherit what it holds."""
 

@@ -1,7 +1,5 @@
 """The components of text as XML elements."""
 
-import attrs
-
 from promptdsl.foundation.escaping import attribute
 from promptdsl.rendering.text.format import Frame
 
@@ -14,7 +12,6 @@ def _element(
     return Frame(f"<{name}{attributes}>{end}", f"{end}</{name}>", (name,), between)
 
 
-@attrs.frozen
 class Xml:
     """Sections as ``<id title="...">``, other components as tags of their own names."""
 
