@@ -89,9 +89,9 @@ if TYPE_CHECKING:
     from promptdsl.tokens import split_text
     from promptdsl.tree.node import Node
 else:
-    from promptdsl.foundation.lazy_names import lazy_names
+    from promptdsl.foundation.lazy_names import lazy_names as _lazy_names
 
-    __getattr__, __dir__ = lazy_names(
+    __getattr__, __dir__ = _lazy_names(
         globals(),
         {
             "budget.dropped": "Dropped",

@@ -4,8 +4,9 @@ import ast
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -40,7 +41,7 @@ render(timeline, model="gpt-5").to_openai()
 """
 LOADED_FOR_FIVE = [
     *("components", "config", "foundation", "messages", "messages.media"),
-    *("rendering", "rendering.passes", "rendering.text", "tree"),
+    *("rendering", "rendering.passes", "rendering.text", "tokens", "tree"),
 ]
 
 
@@ -93,8 +94,20 @@ def test_the_door_loads_nothing() -> None:
 
 
 def test_five_names_load_no_room_they_do_not_need() -> None:
-    """Writing and rendering a prompt loads no budget, counter, report, template or provider."""
+    """Writing and rendering a prompt loads no budget, report, template, provider or counter."""
     assert folders(FIVE) == LOADED_FOR_FIVE
+
+
+def test_of_tokens_only_the_protocol_is_loaded() -> None:
+    """What a counter of a user's has to do is part of the annotations, and nothing that counts."""
+    names = [name for name in ours(FIVE) if name.startswith("tokens")]
+    assert names == ["tokens", "tokens.count"]
+
+
+@pytest.mark.parametrize("function", [promptdsl.render, promptdsl.arender])
+def test_annotations_are_found(function: Callable[..., object]) -> None:
+    """Every annotation of what renders names something that is there."""
+    assert "counter" in get_type_hints(function)
 
 
 def test_a_first_render_loads_its_own_provider() -> None:

@@ -294,6 +294,18 @@ def test_pictures_are_counted_for_each_model(owner: str) -> None:
     assert kept(fresh(messages), older) == kept(messages, older)
 
 
+def test_counters_of_single_requests_are_forgotten() -> None:
+    """A counter that is made anew for every request leaves nothing behind that grows."""
+    messages = talk(9)
+
+    def kept() -> int:
+        history = History(messages, step=1)
+        render(Timeline(history, User("Q")), counter=lambda text: len(text), budget=60)  # noqa: PLW0108
+        return len(recorded_before(messages).found)  # type: ignore[union-attr]
+
+    assert max(kept() for _ in range(20)) == max(kept() for _ in range(20))
+
+
 def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a conversation that has grown, the messages that were read before are not looked at."""
     messages = [Message("user", "h\u00e9" + str(n)) for n in range(100)]

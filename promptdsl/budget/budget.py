@@ -48,7 +48,8 @@ def checked_budget(tokens: object, reserve: object, counter: Any) -> Budget:
         _refuse("reserve", reserve, "write a whole number of tokens, from 0 on")
     if number and reserve > cast("int", tokens):
         _refuse("reserve", reserve, f"the budget, of which it is a part, is {tokens}")
-    return Budget(cast("TokenLimit", tokens), reserve, counter)
+    # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
+    return Budget(cast("TokenLimit", tokens), reserve, counter, author())
 
 
 def _refuse(name: str, given: object, fix: str) -> NoReturn:

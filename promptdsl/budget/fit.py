@@ -55,7 +55,7 @@ def fit(
     left = still_cut(cut, whole) if cut else ()
     total = budget.of(facts.window, facts.model)
     if total is None:
-        return (lambda: left), prepare(whole, bool(left))
+        return partial(tuple, left), prepare(whole, bool(left))
     limit = total - budget.reserve
     if has_choices:
         limit -= reserved(cut_tree)
@@ -81,7 +81,7 @@ def fit(
             pass  # what is wrong may be in what has to go
         else:
             if over <= 0:
-                return (lambda: left), ready
+                return partial(tuple, left), ready
     plan = plan or Plan(cut_tree, measuring())
     return _dropping(plan, cut, attempt, over=over, step=total // STEPS, limit=limit)
 

@@ -1,6 +1,7 @@
 """Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from promptdsl.config.model_facts import ModelFacts
@@ -210,11 +211,11 @@ def message_counts(
 
 
 def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
-    """Return where the messages of a run begin, ``None`` where others have taken their place."""
-    first, last, size = run.items[0], run.items[-1], len(run.items)
+    """Return where the messages of a run begin, ``None`` where one was changed or left out."""
+    first, size = run.items[0], len(run.items)
     for place in range(start, len(said) - size + 1):
         if said[place] is first:
-            return place if said[place + size - 1] is last else None
+            return place if all(map(is_, said[place : place + size], run.items)) else None
     return None
 
 

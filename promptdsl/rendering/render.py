@@ -10,7 +10,6 @@ import attrs
 from promptdsl.components.block import finish
 from promptdsl.config.transformation import Transformation
 from promptdsl.foundation.errors import OptionError, nearest
-from promptdsl.foundation.source import author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
@@ -38,6 +37,7 @@ from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
+from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import is_settled
@@ -45,7 +45,6 @@ from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
-    from promptdsl.tokens import TokenCounter
 
 Stages = tuple[tuple[str, Node], ...]
 
@@ -57,7 +56,7 @@ def render(
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
     reserve: int = 0,
-    counter: "TokenCounter | Callable[[str], int] | None" = None,
+    counter: TokenCounter | Callable[[str], int] | None = None,
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
@@ -108,7 +107,7 @@ def arender(
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
     reserve: int = 0,
-    counter: "TokenCounter | Callable[[str], int] | None" = None,
+    counter: TokenCounter | Callable[[str], int] | None = None,
     transformation: Transformation | None = None,
     audience: str = "model",
     strict: bool = False,
@@ -139,9 +138,6 @@ def arender(
         chat_template=chat_template,
     )
     facts_of(request)
-    if request.budget is not None:
-        # When the prompt is awaited, nobody of its author's is on the stack.
-        request.budget = attrs.evolve(request.budget, at=author())
     return _awaited(_root(tree), request)
 
 

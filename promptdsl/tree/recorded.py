@@ -11,6 +11,9 @@ from promptdsl.tree.turn_nodes import Recorded
 T = TypeVar("T")
 _set = object.__setattr__
 
+MOST = 12
+"""How many results are kept with a conversation: a counter made for each request has its own."""
+
 
 def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None = None) -> Recorded:
     """Return the messages of a run from ``start`` to ``stop`` as a run."""
@@ -33,7 +36,10 @@ def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any]
     before = known.found.get(key)
     found = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
     if found is not before:
-        known.found = {**known.found, key: found}
+        kept = {**known.found, key: found}
+        if len(kept) > MOST:
+            del kept[next(iter(kept))]
+        known.found = kept
     return found
 
 

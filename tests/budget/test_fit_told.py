@@ -1,5 +1,6 @@
 """What is told of all that a budget takes away, and of what has to stay: word for word."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -23,12 +24,14 @@ from promptdsl import (
     History,
     Item,
     List,
+    Message,
     Node,
     Note,
     Quote,
     Reserve,
     Section,
     System,
+    Timeline,
     Tool,
     ToolMessage,
     ToolResult,
@@ -39,7 +42,7 @@ from promptdsl import (
     render,
 )
 from tests.budget.cases import Gone, gone, hundreds, loop, talk, too_big
-from tests.errors import this_line
+from tests.errors import raised, this_line
 from tests.renders import timeline_of
 
 Q = User("Q")
@@ -564,3 +567,36 @@ def test_kinds_of_what_stays() -> None:
             ("user turn", 103, "question", True),
         ],
     ) == told_of(too_big(*parts))
+
+
+def test_what_fits_can_be_saved() -> None:
+    """What was rendered within a budget can be pickled, whether it fits whole or not."""
+    prompt = timeline_of(Section("s", "A", priority=1), User("Q"))
+    whole = render(prompt, counter=len).tokens.total
+    for budget in (whole, whole - 1):
+        rendered = render(prompt, counter=len, budget=budget)
+        saved = pickle.loads(pickle.dumps(rendered))
+        assert [rendered.messages, rendered.dropped] == [saved.messages, saved.dropped]
+
+
+def test_the_line_of_the_budget_for_another_target() -> None:
+    """A budget that another target does not meet names the line where it was asked for."""
+    prompt = timeline_of(User("question " * 40))
+    rendered, line = render(prompt, model="gpt-4o", budget=60), this_line()
+    error = raised(BudgetError, lambda: rendered.for_target("anthropic"))
+    assert f"{__file__}:{line}" in error.at
+
+
+def test_recorded_messages_that_change_on_their_way_are_counted_as_sent() -> None:
+    """Without a target a conversation that is guarded is counted as it is guarded."""
+    said = [Message("assistant", "a"), Message("user", "</event>" * 50), Message("assistant", "b")]
+    error = raised(
+        BudgetError,
+        lambda: render(
+            Timeline(User("hi"), History(said)),
+            counter=len,
+            budget=480,
+            transformation={"guard_conversation": True},
+        ),
+    )
+    assert error.required == 595

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from promptdsl import Event, TemplateError, UserAction, register_templates, render
+from tests.errors import this_line
 from tests.templates.rendered import fault, in_full, pieces
 
 TEXT = "10,000,000 characters of text"
@@ -178,7 +179,8 @@ def test_event_texts_are_bounded(tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
     file = tmp_path / "events" / "user_action.md.j2"
     file.write_text("{% for i in range(999999) %}{{ target }}{% endfor %}")
+    event, line = Event(UserAction("clicked", target="x" * 99)), this_line()
     with register_templates(tmp_path), pytest.raises(TemplateError) as caught:
-        render(Event(UserAction("clicked", target="x" * 99)))
-    expected = f"template 'events/user_action.md.j2', line 1: it comes to more than {TEXT}"
-    assert f"{expected}\n  have it do less" == str(caught.value)
+        render(event)
+    what = f"template 'events/user_action.md.j2', line 1: it comes to more than {TEXT}"
+    assert f"{__file__}:{line}: {what}\n  have it do less" == str(caught.value)

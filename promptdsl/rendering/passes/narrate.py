@@ -6,6 +6,7 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock, StateChangeBlock, UserActionBlock
@@ -73,7 +74,10 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
     said: Child = text
     if text is None:
         encode = field if delimiter.close else inline_line
-        text = event_text(block.type, fields(block, encode, node.trusted))
+        try:
+            text = event_text(block.type, fields(block, encode, node.trusted))
+        except PromptError as error:
+            raise error.located(node.source) from None
         raw = tuple(_values(block))
         said = make(Verbatim, mask=TEXT, at=node, text=text, cache=None, said=raw)
     return fence(delimiter, (said,), attributes=attributes, at=node)
