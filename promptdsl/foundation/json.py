@@ -2,12 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import PLAIN, plain
+
+JsonValue: TypeAlias = (
+    "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+)
+"""JSON data: what :func:`json.loads` returns, and frozen forms of it."""
+
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+"""A JSON object."""
 
 
 class _Absent:
