@@ -189,17 +189,12 @@ from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_c
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import masks as tree_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree.group_nodes import Conversation
-from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
-from promptdsl.tree.group_nodes import Limit as LimitNode
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, LimitNode
 from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
-from promptdsl.tree.part_nodes import Happening
-from promptdsl.tree.part_nodes import Json as JsonNode
-from promptdsl.tree.part_nodes import Section as SectionNode
-from promptdsl.tree.part_nodes import Volatile as VolatileNode
+from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
 from promptdsl.tree.rewrite import covering, replace
-from promptdsl.tree.turn_nodes import Recorded, Root
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
     "ABSENT",
@@ -246,15 +241,15 @@ __all__ = [
     "AnyBlock",
     "Attachment",
     "Cache",
-    "Conversation",
+    "ConversationNode",
     "Crossing",
     "Delimiter",
     "Delimiters",
+    "EventBlockNode",
     "Facts",
     "FirstFitNode",
     "FrozenDict",
     "FrozenList",
-    "Happening",
     "ImageFormula",
     "Inserted",
     "JsonNode",
@@ -267,13 +262,13 @@ __all__ = [
     "Payload",
     "Piece",
     "Recall",
-    "Recorded",
+    "RecordedNode",
     "Recording",
     "Remembered",
     "Request",
     "Resolved",
     "Role",
-    "Root",
+    "RootNode",
     "Rope",
     "SectionNode",
     "Signature",

@@ -10,7 +10,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import Recorded, Tool, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode, ToolNode, among_turns
 
 
 class Measure(Protocol):
@@ -37,7 +37,7 @@ class Measure(Protocol):
         """
         ...
 
-    def messages(self, run: Recorded) -> Sequence[int]:
+    def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         ...
 
@@ -50,5 +50,5 @@ def frame_tokens(tree: Node, measure: Measure) -> int:
 
 def tools_frame_of(tree: Node, measure: Measure) -> int:
     """Return the tokens a target has for having tools, beside these."""
-    equipped = any(isinstance(node, Tool) for node in among_turns(tree))
+    equipped = any(isinstance(node, ToolNode) for node in among_turns(tree))
     return tools_frame(measure.facts) if equipped else 0

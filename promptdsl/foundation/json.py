@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import PLAIN, plain
 
 JsonValue: TypeAlias = (
-    "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
 """JSON data: what :func:`json.loads` returns, and frozen forms of it."""
 

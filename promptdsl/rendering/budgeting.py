@@ -17,10 +17,10 @@ from promptdsl.rendering.pipeline import before_target
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
-from promptdsl.tree.group_nodes import Lazy
+from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 
 def fit_tree(
@@ -56,9 +56,9 @@ def share_budget(tree: Node, request: RenderRequest) -> None:
     budget = request.budget
     if budget is None or budget.tokens is None or request.tokens_per_weight is not None:
         return
-    if not any(isinstance(node, Lazy) for node in hollow(tree)):
+    if not any(isinstance(node, LazyNode) for node in hollow(tree)):
         return
-    facts, config = settings_of(request, cast("Root", tree))
+    facts, config = settings_of(request, cast("RootNode", tree))
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
     passes = before_target(audience=request.audience, ask=skip_lazies, settle=ready)

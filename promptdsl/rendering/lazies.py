@@ -9,7 +9,7 @@ from promptdsl.components.lazy_results import check_place
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
-from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import with_content
@@ -80,7 +80,7 @@ def _part(waiting: Waiting, returned: object, request: RenderRequest) -> Node | 
     if part is None:
         return None
     checked = check_place(part, waiting.holders, waiting.lazy)
-    whole = with_content(make(Fragment, mask=HOLLOW), (checked,))
+    whole = with_content(make(FragmentNode, mask=HOLLOW), (checked,))
     said = next(iter(select(whole, audience=request.audience).content), None)
     return said if said is None else held(said, _share(waiting, request), waiting.lazy)
 

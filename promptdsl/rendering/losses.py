@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import RecordedNode
 
 
 def surrogate_loss(node: Node, number: int) -> Loss:
@@ -42,7 +42,7 @@ def _places(tree: Node, wanted: Container[int]) -> dict[int, tuple[int, Source |
     """Return, by id, the number of each wanted message in its history, and the history's line."""
     found: dict[int, tuple[int, Source | None]] = {}
     for node in tree.content:
-        if isinstance(node, Recorded):
+        if isinstance(node, RecordedNode):
             source = node.source
             for index in compress(count(), map(wanted.__contains__, map(id, node.items))):
                 found[id(node.items[index])] = (node.start + index, source)

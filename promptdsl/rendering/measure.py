@@ -18,13 +18,19 @@ from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
-from promptdsl.tree.group_nodes import Note, Reserve
+from promptdsl.tree.group_nodes import NoteNode, ReserveNode
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.part_nodes import Happening
+from promptdsl.tree.part_nodes import EventBlockNode
 from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Root, Tool
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    OutputNode,
+    RecordedNode,
+    RootNode,
+    ToolNode,
+)
 
 SIGNING = ("anthropic", "bedrock")
 """The providers that take back only reasoning they have signed."""
@@ -60,11 +66,11 @@ class Measuring:
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` in it."""
-        if isinstance(node, Tool):
+        if isinstance(node, ToolNode):
             return tool_tokens(node.definition, self.tokens), {}
-        if isinstance(node, Output):
+        if isinstance(node, OutputNode):
             return output_tokens(node.schema, self.tokens), {}
-        if isinstance(node, CacheBreakpoint | Reserve):
+        if isinstance(node, CacheBreakpointNode | ReserveNode):
             return 0, {}
         if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
             turn: Any = node
@@ -91,9 +97,9 @@ class Measuring:
 
     def _finished(self, node: Node) -> Node:
         """Return a tree of one turn after the passes it runs through alone."""
-        root: Node = make(Root, transformation=None, equipment=())
+        root: Node = make(RootNode, transformation=None, equipment=())
         tree = with_content(root, (_whole(node),))
-        if isinstance(node, Note):
+        if isinstance(node, NoteNode):
             tree = expand(tree)
         for _, mask, run in self.passes:
             if tree.mask & mask or mask == ANY:
@@ -138,7 +144,7 @@ class Measuring:
                 found[id(one)] = max(self._lowered(alone) - self.frame("user"), 0)
         return dict.fromkeys(missing, 0) | found
 
-    def messages(self, run: Recorded) -> Sequence[int]:
+    def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         return _counts(run, ("planned", self.tokens, self.facts), self._message)
 
@@ -158,17 +164,17 @@ def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
 
 def _whole(node: Node) -> Node:
     """Return an event whose blocks stand directly in it; other turns as they are."""
-    if node.mask & EVENT and not isinstance(node, Happening):
+    if node.mask & EVENT and not isinstance(node, EventBlockNode):
         return with_content(node, dissolved_in_turn(node))
     return node
 
 
-def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
+def run_tokens(run: RecordedNode, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
     """Return the tokens of each message of a run, remembered with its conversation."""
     return _counts(run, ("sent", tokens, facts), lambda said: message_tokens(said, tokens, facts))
 
 
-def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+def _counts(run: RecordedNode, key: object, count: Callable[[Message], int]) -> Sequence[int]:
     """Return the count of each message of a run; ``key`` says what is counted, and by whom."""
     if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
@@ -201,7 +207,7 @@ def message_counts(
     """
     counts: list[int] = []
     for run in tree.content:
-        if isinstance(run, Recorded):
+        if isinstance(run, RecordedNode):
             place = _begin(run, said, len(counts))
             if place is not None:
                 before = said[len(counts) : place]
@@ -210,7 +216,7 @@ def message_counts(
     return counts + [message_tokens(one, tokens, facts) for one in said[len(counts) :]]
 
 
-def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
+def _begin(run: RecordedNode, said: Sequence[Message], start: int) -> int | None:
     """Return where the messages of a run begin, ``None`` where one was changed or left out."""
     first, size = run.items[0], len(run.items)
     for place in range(start, len(said) - size + 1):

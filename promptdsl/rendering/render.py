@@ -41,7 +41,7 @@ from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import is_settled
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -147,7 +147,7 @@ def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Nod
     return call_lazies(request, waiting)
 
 
-async def _awaited(root: Root, request: RenderRequest) -> Rendered:
+async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
     """Render again and again, each time with the answers of one more round of lazies."""
     from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
 
@@ -160,12 +160,12 @@ async def _awaited(root: Root, request: RenderRequest) -> Rendered:
         answers.append(await await_lazies(waiting, request))
 
 
-def _root(tree: Node | Prompt) -> Root:
+def _root(tree: Node | Prompt) -> RootNode:
     """Return the finished root of what was given to render."""
-    return cast("Root", finish(tree)) if isinstance(tree, Root) else root_around(tree)
+    return cast("RootNode", finish(tree)) if isinstance(tree, RootNode) else root_around(tree)
 
 
-def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
+def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     """Run the passes that do not depend on the target, then those that do."""
     tree: Node = root
     if not tree.mask & CHANGING:
@@ -190,7 +190,7 @@ def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]
     ``stages`` are the trees up to the one after ``read``, ``losses`` those of the recordings in it.
     """
     tree = stages[-1][1]
-    settings = settings_of(request, cast("Root", stages[0][1]))
+    settings = settings_of(request, cast("RootNode", stages[0][1]))
     facts = settings.facts
     if facts.binds_reasoning and facts.known:
         check_bound(dict(stages)["select"], settings.config, facts.model)
@@ -242,7 +242,7 @@ def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Se
         if tree.mask & mask or mask == ANY:
             tree = run(tree)
         stages.append((name, tree))
-    root = cast("Root", tree)
+    root = cast("RootNode", tree)
     messages, losses = lower(root, config=config, media_roots=request.media_roots)
     if root.equipment:
         losses += tuple(lost_marks(root))
@@ -264,7 +264,7 @@ def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Se
 
 
 def _prompt(
-    messages: tuple[Message, ...], tree: Root, request: RenderRequest, *, trimmed: bool
+    messages: tuple[Message, ...], tree: RootNode, request: RenderRequest, *, trimmed: bool
 ) -> Prompt:
     """Return what is sent; :class:`OptionError` for a choice of a tool that is not there."""
     choice = request.tool_choice

@@ -20,7 +20,7 @@ from promptdsl.foundation.errors import (
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.budget import Budget
@@ -157,7 +157,7 @@ class Settings(NamedTuple):
     config: Resolved
 
 
-def settings_of(request: RenderRequest, root: Root) -> Settings:
+def settings_of(request: RenderRequest, root: RootNode) -> Settings:
     """Return the facts of the target, and the configuration that holds for a tree there."""
     facts = facts_of(request)
     if root.transformation is None and request.layer is None:

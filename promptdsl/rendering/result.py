@@ -15,7 +15,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -205,7 +205,7 @@ class Rendered:
         from promptdsl.tokens import tokens_for
 
         return Outcome(
-            cast("Root", self._stages[-1][1]),
+            cast("RootNode", self._stages[-1][1]),
             self.messages,
             self._marked,
             self._written,

@@ -8,7 +8,7 @@ recurses, so a tree may be ten thousand levels deep.
 # pyright: reportPrivateUsage=false
 from collections.abc import Iterator, Mapping
 from types import CodeType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -55,22 +55,56 @@ def implied(options: Options) -> int:
     return mask | CACHE if options.cache else mask
 
 
-Child = Any
-"""A child: an exact ``str`` or a :class:`Node`. ``Any``: a caller knows which it reads."""
+class NodeType(type):
+    """The class of node classes: annotated names become slots and fields, values their defaults.
+
+    The modules of node classes import ``annotations`` from ``__future__``, so that a class body
+    has its annotations in every version of Python. A class with ``__slots__`` of its own, which is
+    a component, adds no fields.
+    """
+
+    _fields: tuple[str, ...]
+    """The names of the fields, those of the base class first."""
+    _defaults: Mapping[str, object]
+    """The optional fields and their defaults."""
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: object
+    ) -> "NodeType":
+        """Return the class of a node, its fields and slots taken from its annotations."""
+        names: list[str] = []
+        defaults: dict[str, object] = {}
+        if "__slots__" not in body:
+            beside: tuple[str, ...] = body.get("_beside", ())
+            annotations: dict[str, str] = body.get("__annotations__", {})
+            for field, kind in annotations.items():
+                if field != "content" and field not in beside and "ClassVar" not in kind:
+                    names.append(field)
+                    if field in body:
+                        defaults[field] = body.pop(field)
+            body["__slots__"] = (*names, *beside)
+        made = super().__new__(cls, name, bases, body, **options)
+        base = next((base for base in bases if isinstance(base, NodeType) and base._fields), None)
+        made._fields = (*(base._fields if base else ()), *names)
+        made._defaults = {**(base._defaults if base else {}), **defaults}
+        return made
 
 
-class Node:
+Child: TypeAlias = "str | Node"
+"""A child: an exact ``str`` or a node."""
+
+
+class Node(metaclass=NodeType):
     """A frozen part of a tree.
 
     ``content`` holds strings and nodes. Two nodes are equal wherever they were written.
     """
 
     __slots__ = ("code", "content", "mask", "offset", "options")
-    _fields: ClassVar[tuple[str, ...]] = ()
-    _defaults: ClassVar[Mapping[str, Any]] = EMPTY
-    """The optional fields and their defaults."""
+    _beside: ClassVar[tuple[str, ...]] = ()
+    """The slots that are no fields: what is noted about a node beside its content."""
     _node: ClassVar[type["Node"]]
-    """The class of the tree: this one, and for a component (``Written``) the node it becomes."""
+    """The class in the tree: the class itself, and for a component the node it becomes."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, where that is not their role."""
 
@@ -127,7 +161,7 @@ class Node:
 
     def _name(self) -> str:
         """Return the name of its component."""
-        return type(self).__name__
+        return type(self).__name__.removesuffix("Node")
 
     def _no_text(self, place: Source) -> str:
         raise ContentError(

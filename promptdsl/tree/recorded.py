@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
 from promptdsl.tree.rewrite import copied
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import RecordedNode
 
 T = TypeVar("T")
 _set = object.__setattr__
@@ -15,7 +15,9 @@ MOST = 12
 """How many results are kept with a conversation: a counter made for each request has its own."""
 
 
-def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None = None) -> Recorded:
+def cut(
+    run: RecordedNode, start: int, stop: int | None = None, *, mask: int | None = None
+) -> RecordedNode:
     """Return the messages of a run from ``start`` to ``stop`` as a run."""
     part = copied(run, run.content, run.mask if mask is None else mask)
     _set(part, "items", run.items[start:stop])
@@ -24,7 +26,7 @@ def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None 
     return part
 
 
-def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any], T]) -> T:
+def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], Any], T]) -> T:
     """Return the result of ``fold`` over a recording, from its first message to the end of a run.
 
     ``fold`` takes these messages and its last result, ``None`` at first, which may be about fewer
@@ -43,7 +45,7 @@ def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any]
     return found
 
 
-def first_of(run: Recorded) -> int:
+def first_of(run: RecordedNode) -> int:
     """Return the index of the first message of a run in its recording."""
     return run.start - recording(run).start
 

@@ -2,10 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree.group_nodes import FirstFit, Fragment, Lazy, Limit, Note, Reserve
+from promptdsl.tree.group_nodes import (
+    FirstFitNode,
+    FragmentNode,
+    LazyNode,
+    LimitNode,
+    NoteNode,
+    ReserveNode,
+)
 from promptdsl.tree.masks import (
     AUDIENCE,
     DEEP,
@@ -18,8 +25,16 @@ from promptdsl.tree.masks import (
     TEXT,
 )
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
-from promptdsl.tree.part_nodes import Call, Happening, Media, Reasoning, Result, Table, Template
-from promptdsl.tree.turn_nodes import ToolTurn
+from promptdsl.tree.part_nodes import (
+    EventBlockNode,
+    MediaNode,
+    ReasoningNode,
+    TableNode,
+    TemplateNode,
+    ToolResultNode,
+    ToolUseNode,
+)
+from promptdsl.tree.turn_nodes import ToolTurnNode
 
 _set = object.__setattr__
 
@@ -30,13 +45,13 @@ def replace(node: N, **changes: Any) -> N:
     names = ("mask", "at", "options", *cls._fields)  # pyright: ignore[reportPrivateUsage]
     fields = {name: getattr(node, name) for name in names}
     content = changes.pop("content", node.content)
-    return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
+    return cast("N", make(cls, content, **{**fields, **changes}))
 
 
 def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     """Return a copy of a node with another content and mask; faster than :func:`replace`."""
     cls = node._node  # pyright: ignore[reportPrivateUsage]
-    copy: Any = object.__new__(cls)
+    copy = cast("N", object.__new__(cls))
     _set(copy, "content", content)
     _set(copy, "mask", mask)
     _set(copy, "code", node.code)
@@ -44,7 +59,7 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     _set(copy, "options", node.options)
     for name in cls._fields:  # pyright: ignore[reportPrivateUsage]
         _set(copy, name, getattr(node, name))
-    return copy  # type: ignore[no-any-return]
+    return copy
 
 
 def covering(content: Iterable[Child]) -> int:
@@ -63,13 +78,13 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
         return node
     surface = node.mask & SURFACE
     own = surface | (surface & LIFTED) << SHIFT
-    if isinstance(node, Note):
+    if isinstance(node, NoteNode):
         own = HOLLOW | AUDIENCE
-    elif isinstance(node, Fragment):
+    elif isinstance(node, FragmentNode):
         own = HOLLOW | _shown(content)
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
-    if isinstance(node, ToolTurn):
+    if isinstance(node, ToolTurnNode):
         own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
@@ -97,7 +112,7 @@ def any_said(content: Iterable[Child]) -> bool:
             if part:
                 return True
         elif part.content:
-            if not isinstance(part, Result):
+            if not isinstance(part, ToolResultNode):
                 waiting.extend(part.content)
         elif _speaks(part):
             return True
@@ -106,9 +121,11 @@ def any_said(content: Iterable[Child]) -> bool:
 
 def _speaks(part: Node) -> bool:
     """Return whether a part without content of its own is not empty."""
-    if isinstance(part, Table):
+    if isinstance(part, TableNode):
         return bool(part.rows)
-    if isinstance(part, Media | Call | Reasoning | Happening | Lazy | Template):
+    if isinstance(
+        part, MediaNode | ToolUseNode | ReasoningNode | EventBlockNode | LazyNode | TemplateNode
+    ):
         return True
     return bool(getattr(part, "text", ""))
 
@@ -142,8 +159,8 @@ def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
     The parts of a fragment are siblings of its siblings, so they are compared where the outermost
     fragment is put. The alternatives of a ``FirstFit`` may share ids: only one of them is sent.
     """
-    inside = not isinstance(component, Fragment)
-    levels = [_Ids(content, alternatives=isinstance(component, FirstFit))]
+    inside = not isinstance(component, FragmentNode)
+    levels = [_Ids(content, alternatives=isinstance(component, FirstFitNode))]
     while True:
         level = levels[-1]
         waiting = level.waiting
@@ -158,12 +175,12 @@ def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
             continue
         if level.alternatives:
             levels += [_Ids((child,))] if inside else []
-        elif not isinstance(child, Fragment):
+        elif not isinstance(child, FragmentNode):
             id = child.options.id
             if id in level.found:
                 raise twice(id, level.found[id], child, component)
             level.found[id] = child
-        elif inside and isinstance(child, FirstFit):
+        elif inside and isinstance(child, FirstFitNode):
             levels.append(_Ids(child.content, alternatives=True))
         elif inside:
             waiting.extend(reversed(child.content))
@@ -211,4 +228,6 @@ def hollow(root: Node) -> list[Node]:
 
 def is_settled(root: Node) -> bool:
     """Return whether a tree has no ``FirstFit``, ``Limit`` or ``Reserve``."""
-    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))
+    return not any(
+        isinstance(node, FirstFitNode | LimitNode | ReserveNode) for node in hollow(root)
+    )

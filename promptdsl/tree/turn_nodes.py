@@ -1,24 +1,24 @@
 """Turn nodes, the children of a timeline: turns, recordings, tools and cache breakpoints."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import Kind, Role
-from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.node import Node
 
 
-class Root(Node):
+class RootNode(Node):
     """A whole prompt. ``transformation`` is the configuration its author gave it.
 
     ``equipment`` are nodes that were taken out of its content: tools, the output schema, and cache
     breakpoints without a message to mark.
     """
 
-    __slots__ = ("equipment", "transformation")
-    _fields = ("transformation", "equipment")
+    content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     transformation: Any
     equipment: tuple[Node, ...]
 
@@ -26,24 +26,20 @@ class Root(Node):
         return "Timeline"
 
 
-class Turn(Node):
+class TurnNode(Node):
     """A turn, which becomes a message. ``kind`` is its origin, whatever role it is mapped to."""
 
-    __slots__ = ("kind", "role")
-    _fields: ClassVar[tuple[str, ...]] = ("role", "kind")
     role: Role
     kind: Kind
 
     def _name(self) -> str:
         role = getattr(self, "role", None)
-        return role.capitalize() if isinstance(role, str) else type(self).__name__
+        return role.capitalize() if isinstance(role, str) else super()._name()
 
 
-class ToolTurn(Turn):
+class ToolTurnNode(TurnNode):
     """A tool result as a turn of its own; its content is the content of the result."""
 
-    __slots__ = ("error_type", "is_error", "tool_use_id")
-    _fields = ("role", "kind", "tool_use_id", "is_error", "error_type")
     tool_use_id: str
     is_error: bool
     error_type: str | None
@@ -52,15 +48,13 @@ class ToolTurn(Turn):
         return "ToolMessage"
 
 
-class Request(Node):
+class RequestOnlyNode(Node):
     """A request-only turn.
 
     ``type`` and ``title`` are written in its fence, ``position`` is its place in the conversation.
     With ``grounding`` every string in it is a value.
     """
 
-    __slots__ = ("grounding", "order", "position", "title", "type")
-    _fields = ("type", "title", "position", "order", "grounding")
     type: str | None
     title: str | None
     position: str | None
@@ -68,24 +62,20 @@ class Request(Node):
     grounding: bool
 
     def _name(self) -> str:
-        if type(self) is not Request:
-            return type(self).__name__
+        if type(self) is not RequestOnlyNode:
+            return super()._name()
         return "Grounding" if self.grounding else "Ephemeral"
 
 
-class Merged(Turn):
+class MergedNode(TurnNode):
     """Neighbouring turns of one role, which become one message."""
 
-    __slots__ = ()
 
-
-class Consolidated(Turn):
+class ConsolidatedNode(TurnNode):
     """The system turns and loose sections of a prompt, which become its one system message."""
 
-    __slots__ = ()
 
-
-class Recorded(Node):
+class RecordedNode(Node):
     """Recorded messages: a whole history as it was given, or a run of messages that were read.
 
     As given, ``items`` are in the wire form that ``form`` names. The pass ``read`` makes a
@@ -94,9 +84,7 @@ class Recorded(Node):
     as in :class:`Conversation`.
     """
 
-    __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
-    _fields = ("items", "form", "start", "keep", "step", "priority")
-    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    _beside = ("known",)
     head = "history"
     items: Any
     form: str
@@ -108,35 +96,29 @@ class Recorded(Node):
     No field of the content, so it may be set after the node is frozen: by the component when its
     messages continue a known conversation, by ``read`` and by ``tree/recorded.py`` for a run.
     """
-    keep: int
-    step: int | None
-    priority: float
+    keep: int = 0
+    step: int | None = None
+    priority: float = 0
 
     def _name(self) -> str:
         return "History"
 
 
-class Tool(Node):
+class ToolNode(Node):
     """A tool that a model may call."""
 
-    __slots__ = ("definition",)
-    _fields = ("definition",)
     definition: ToolDefinition
 
 
-class Output(Node):
+class OutputNode(Node):
     """The schema that an answer has to fit."""
 
-    __slots__ = ("schema",)
-    _fields = ("schema",)
     schema: OutputSchema
 
 
-class CacheBreakpoint(Node):
+class CacheBreakpointNode(Node):
     """The end of a part to cache; ``ttl`` is the lifetime, ``None`` the provider's default."""
 
-    __slots__ = ("ttl",)
-    _fields = ("ttl",)
     ttl: Literal["5m", "1h"] | None
 
 
@@ -145,7 +127,7 @@ def among_turns(root: Node) -> Iterator[Any]:
     waiting = [*reversed(root.content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Fragment):
+        if isinstance(part, FragmentNode):
             waiting += reversed(part.content)
         else:
             yield part

@@ -8,11 +8,11 @@ from typing import Any
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree.group_nodes import Lazy
+from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
-from promptdsl.tree.part_nodes import Section, Volatile
-from promptdsl.tree.turn_nodes import Recorded, Request, Turn, among_turns
+from promptdsl.tree.part_nodes import SectionNode, VolatileNode
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, TurnNode, among_turns
 
 
 def check_bound(root: Node, config: Resolved, model: str | None) -> None:
@@ -36,26 +36,26 @@ def check_bound(root: Node, config: Resolved, model: str | None) -> None:
             )
 
 
-def _changing(turn: Node) -> Iterator[Volatile | Lazy]:
+def _changing(turn: Node) -> Iterator[VolatileNode | LazyNode]:
     """Yield what of a turn may differ in the next request, the titles of sections included."""
     for node, _ in walk(turn):
-        if isinstance(node, Volatile | Lazy):
+        if isinstance(node, VolatileNode | LazyNode):
             yield node
-        elif isinstance(node, Section) and isinstance(node.title, Volatile):
+        elif isinstance(node, SectionNode) and isinstance(node.title, VolatileNode):
             yield node.title
 
 
 def _may_ask(turn: Node) -> bool:
     """Return whether a turn may be a question, or hold reasoning."""
-    spoken = isinstance(turn, Turn) and turn.role in ("user", "assistant")
-    return isinstance(turn, Recorded) or spoken
+    spoken = isinstance(turn, TurnNode) and turn.role in ("user", "assistant")
+    return isinstance(turn, RecordedNode) or spoken
 
 
 def _precedes(turn: Any, number: int, asked: int, config: Resolved) -> bool:
     """Return whether a turn stands before what is bound, or may come to stand there."""
-    if turn.mask & (SYSTEM | SECTION) or isinstance(turn, Lazy):
+    if turn.mask & (SYSTEM | SECTION) or isinstance(turn, LazyNode):
         return True
-    if isinstance(turn, Request):
+    if isinstance(turn, RequestOnlyNode):
         usual = "before_user" if turn.grounding else config.ephemeral_position
         position = turn.position or usual
         return position != "end" and (position != "flow" or number < asked)

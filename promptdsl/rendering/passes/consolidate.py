@@ -8,10 +8,10 @@ from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.part_nodes import Media, Verbatim
+from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import covering, unique_ids, with_content
-from promptdsl.tree.turn_nodes import Consolidated, Recorded, Turn
+from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, TurnNode
 
 
 def consolidate(root: Node) -> Node:
@@ -62,7 +62,7 @@ def _consolidated(parts: list[Node], root: Node) -> Node:
     )
     unique_ids(root, siblings)
     return make(
-        Consolidated,
+        ConsolidatedNode,
         tuple(parts),
         mask=bits(TURN | SYSTEM, covering(tuple(parts))),
         at=parts[0],
@@ -71,7 +71,7 @@ def _consolidated(parts: list[Node], root: Node) -> Node:
     )
 
 
-def _split(node: Recorded) -> tuple[list[Node], list[Node]]:
+def _split(node: RecordedNode) -> tuple[list[Node], list[Node]]:
     """Return the leading system messages of a recording as turns, and what is left of it."""
     messages = node.items
     count = next((i for i, m in enumerate(messages) if not _leads(m)), len(messages))
@@ -80,16 +80,18 @@ def _split(node: Recorded) -> tuple[list[Node], list[Node]]:
     return said, [cut(node, count)] if rest else []
 
 
-def _turn(message: Any, node: Recorded) -> Node:
+def _turn(message: Any, node: RecordedNode) -> Node:
     content = tuple(_item(block, node) for block in message.content)
     mask = bits(TURN | SYSTEM, covering(content))
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
-    return make(Turn, content, mask=mask, at=node, options=options, role="system", kind="recorded")
+    return make(
+        TurnNode, content, mask=mask, at=node, options=options, role="system", kind="recorded"
+    )
 
 
-def _item(block: Any, node: Recorded) -> Node:
+def _item(block: Any, node: RecordedNode) -> Node:
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=False)
     if not isinstance(block, TextBlock):
-        return make(Media, mask=bits(MEDIA), at=node, block=block)
-    return make(Verbatim, mask=TEXT, at=node, text=block.text, cache=block.cache, said=())
+        return make(MediaNode, mask=bits(MEDIA), at=node, block=block)
+    return make(VerbatimNode, mask=TEXT, at=node, text=block.text, cache=block.cache, said=())

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import attrs
 
-from promptdsl.tree.group_nodes import Component, Format, Fragment, Note
+from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
@@ -16,18 +16,24 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, make, walk
-from promptdsl.tree.part_nodes import Happening, Media, Section
+from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
 from promptdsl.tree.rewrite import replace, says_something, with_content
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Tool, Turn
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    OutputNode,
+    RecordedNode,
+    ToolNode,
+    TurnNode,
+)
 
 
 def expand(root: Node) -> Node:
     """Return the tree with fragments dissolved, and without turns that say nothing."""
     content: list[Child] = []
     for child in dissolved(root.content):
-        if isinstance(child, Note):
+        if isinstance(child, NoteNode):
             content.append(_spoken(child))
-        elif child.mask & HOLLOW and not isinstance(child, Recorded):
+        elif child.mask & HOLLOW and not isinstance(child, RecordedNode):
             content += _emptied(child)
         else:
             content.append(child)
@@ -40,17 +46,17 @@ def _emptied(turn: Node) -> list[Node]:
     What is empty but has a title or a cache breakpoint stays, so that it is noticed.
     """
     turn = with_content(turn, dissolved_in_turn(turn))
-    silent = isinstance(turn, Turn) and turn.role != "system"
+    silent = isinstance(turn, TurnNode) and turn.role != "system"
     if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
         return [turn]
     return [turn] if any(_is_noticed(part) for part, _ in walk(turn)) else []
 
 
 def _is_noticed(part: Node) -> bool:
-    return isinstance(part, CacheBreakpoint) or getattr(part, "title", None) is not None
+    return isinstance(part, CacheBreakpointNode) or getattr(part, "title", None) is not None
 
 
-def _spoken(note: Note) -> Turn:
+def _spoken(note: NoteNode) -> TurnNode:
     """Return the turn of a note that stands among turns.
 
     Its kind is not ``written``: between a call and its result ``place`` refuses a ``Developer``
@@ -58,7 +64,7 @@ def _spoken(note: Note) -> Turn:
     """
     mask = bits(TURN | DEVELOPER, note.mask)
     return make(
-        Turn,
+        TurnNode,
         note.content,
         mask=mask,
         at=note,
@@ -90,7 +96,7 @@ def dissolved(content: tuple[Child, ...]) -> list[Child]:
     waiting = [(child, _NOTHING) for child in reversed(content)]
     while waiting:
         child, around = waiting.pop()
-        if isinstance(child, Fragment):
+        if isinstance(child, FragmentNode):
             inside = _inside(child, around)
             waiting += [(part, inside) for part in reversed(child.content)]
         else:
@@ -108,8 +114,8 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     waiting = [(child, _NOTHING) for child in reversed(turn.content)]
     while waiting:
         child, around = waiting.pop()
-        dissolves = isinstance(child, Fragment | Note) and (
-            everything or not isinstance(child, Component | Format)
+        dissolves = isinstance(child, FragmentNode | NoteNode) and (
+            everything or not isinstance(child, ComponentNode | FormatNode)
         )
         if dissolves:
             inside = _inside(child, around)
@@ -120,10 +126,10 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
 
 
 def _inside(node: Node, around: _Around) -> _Around:
-    if isinstance(node, Component):
+    if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
         return _Around((*around.names, name), around.format)
-    if isinstance(node, Format):
+    if isinstance(node, FormatNode):
         return _Around(around.names, node.format)
     return around
 
@@ -135,23 +141,23 @@ def _as_written(child: Child, around: _Around) -> Child:
         child = replace(child, options=options, mask=child.mask & ~SPOKEN)
     if around.format is None or isinstance(child, _UNFORMATTED):
         return child
-    if isinstance(child, Section):
+    if isinstance(child, SectionNode):
         return _formatted(child, around.format)
     turn = with_content(child, (_grouped(child.content, child, around.format),))
     return replace(turn, mask=turn.mask & ~SPOKEN)
 
 
-_UNFORMATTED = (Recorded, Tool, Output, CacheBreakpoint)
+_UNFORMATTED = (RecordedNode, ToolNode, OutputNode, CacheBreakpointNode)
 """What stands among turns and has no text that is written."""
 
 
 def _formatted(child: Child, format: str | None) -> Child:
-    if format is None or isinstance(child, Happening | Media):
+    if format is None or isinstance(child, EventBlockNode | MediaNode):
         return child
     return _grouped((child,), child, format)
 
 
-def _grouped(content: tuple[Child, ...], child: Child, format: str) -> Format:
+def _grouped(content: tuple[Child, ...], child: Child, format: str) -> FormatNode:
     at = None if isinstance(child, str) else child.at
-    empty = make(Format, mask=HOLLOW, at=at, format=format)
+    empty = make(FormatNode, mask=HOLLOW, at=at, format=format)
     return with_content(empty, content)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.tree.group_nodes import Fragment, Lazy, Limit
+from promptdsl.tree.group_nodes import FragmentNode, LazyNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, NAMED
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite, unique_ids
@@ -20,7 +20,7 @@ class Waiting(NamedTuple):
     Fragments are left out: they take what the part around them takes.
     """
 
-    lazy: Lazy
+    lazy: LazyNode
     holders: tuple[Node, ...]
 
 
@@ -56,10 +56,10 @@ def _waiting(root: Node) -> list[Waiting]:
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
         node, holders = stack.pop()
-        if isinstance(node, Lazy):
+        if isinstance(node, LazyNode):
             found.append(Waiting(node, holders))
             continue
-        if not isinstance(node, Fragment) or isinstance(node, Limit):
+        if not isinstance(node, FragmentNode) or isinstance(node, LimitNode):
             holders = _within(node, holders)
         stack.extend(
             (child, holders)
@@ -78,9 +78,9 @@ def _filled(root: Node, parts: Sequence[Node | None]) -> Node:
     rest = iter(parts)
 
     def change(node: Node) -> Node | None:
-        if isinstance(node, Lazy):
+        if isinstance(node, LazyNode):
             return next(rest)
-        if not isinstance(node, Fragment) and any(_is_named(child) for child in node.content):
+        if not isinstance(node, FragmentNode) and any(_is_named(child) for child in node.content):
             unique_ids(node, node.content)
         return node
 

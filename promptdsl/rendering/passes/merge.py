@@ -11,7 +11,7 @@ from promptdsl.tree.masks import RECORDED, TURN
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import covering, with_content
-from promptdsl.tree.turn_nodes import Merged, Recorded, Turn
+from promptdsl.tree.turn_nodes import MergedNode, RecordedNode, TurnNode
 
 
 def merge(root: Node, *, enabled: bool) -> Node:
@@ -78,7 +78,7 @@ _Unit = tuple[Any, Any]
 
 def _units(root: Node) -> Iterator[_Unit]:
     for child in root.content:
-        if isinstance(child, Recorded):
+        if isinstance(child, RecordedNode):
             last = len(child.items) - 1
             inner = last > 1 and _is_known_apart(child)
             for index in (0, last) if inner else range(last + 1):
@@ -90,12 +90,12 @@ def _units(root: Node) -> Iterator[_Unit]:
             yield child, _key(child, child.options.name, merges=child.options.merge)
 
 
-def _is_known_apart(run: Recorded) -> bool:
+def _is_known_apart(run: RecordedNode) -> bool:
     """Return whether only the ends of a long run can merge."""
     return len(run.items) >= conversation_cache.SHORTEST and _is_apart(run)
 
 
-def _key(turn: Turn | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
+def _key(turn: TurnNode | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
     apart = not merges or turn.role == "tool"
     # So nothing joins the one system message of a prompt, which is written or recorded.
     kind = turn.kind if turn.role in ("developer", "system") else None
@@ -109,7 +109,7 @@ def _groups(units: list[_Unit]) -> Iterator[list[Any]]:
 
 def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
     """Yield merged turns; messages of a recording that stay as they are stay together."""
-    run: list[tuple[Recorded, int]] = []
+    run: list[tuple[RecordedNode, int]] = []
     for group in groups:
         alone = len(group) == 1 and isinstance(group[0], tuple)
         if run and not (alone and group[0][0] is run[0][0]):
@@ -125,19 +125,19 @@ def _rejoined(groups: Iterator[list[Any]]) -> Iterator[Node]:
         yield _slice(run)
 
 
-def _slice(run: list[tuple[Recorded, int]]) -> Recorded:
+def _slice(run: list[tuple[RecordedNode, int]]) -> RecordedNode:
     (node, first), last = run[0], run[-1][1]
     whole = first == 0 and last == len(node.items) - 1
     return node if whole else cut(node, first, last + 1)
 
 
-def _merged(turns: list[Any]) -> Merged:
+def _merged(turns: list[Any]) -> MergedNode:
     first = turns[0]
-    role = first.items[0].role if isinstance(first, Recorded) else first.role
+    role = first.items[0].role if isinstance(first, RecordedNode) else first.role
     kinds = [_kind(turn) for turn in turns]
     kind = kinds[0] if len({*kinds}) == 1 else _joint(kinds)
     return make(
-        Merged,
+        MergedNode,
         tuple(turns),
         mask=TURN | covering(turns),
         at=first,
@@ -158,4 +158,4 @@ def _joint(kinds: list[str]) -> str:
 
 
 def _kind(turn: Any) -> str:
-    return str(turn.items[0].kind if isinstance(turn, Recorded) else turn.kind)
+    return str(turn.items[0].kind if isinstance(turn, RecordedNode) else turn.kind)

@@ -14,9 +14,9 @@ from promptdsl.rendering.text.data import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.part_nodes import Fence, Happening, Verbatim
+from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import covering, with_content
-from promptdsl.tree.turn_nodes import Turn
+from promptdsl.tree.turn_nodes import TurnNode
 
 Narrator = Callable[[str, Mapping[str, Any]], str]
 """Returns the text of an event: its type, and its fields, encoded, one line each."""
@@ -31,20 +31,20 @@ def narrate(root: Node, *, config: Resolved, event_text: Narrator) -> Node:
     return with_content(root, content)
 
 
-def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
+def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> TurnNode:
     content: list[Child] = []
     texts: list[Child] = []
     for child in turn.content:
-        if type(child) is str or not (isinstance(child, Happening) or child.mask & MEDIA):
+        if type(child) is str or not (isinstance(child, EventBlockNode) or child.mask & MEDIA):
             texts.append(child)
             continue
         _fence_texts(content, texts, config, turn)
         content.append(
-            _happening(child, config, event_text) if isinstance(child, Happening) else child
+            _happening(child, config, event_text) if isinstance(child, EventBlockNode) else child
         )
     _fence_texts(content, texts, config, turn)
     return make(
-        Turn,
+        TurnNode,
         tuple(content),
         mask=_EVENT_TURN | covering(content),
         at=turn,
@@ -64,7 +64,7 @@ def _fence_texts(content: list[Child], texts: list[Child], config: Resolved, tur
         texts.clear()
 
 
-def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence:
+def _happening(node: EventBlockNode, config: Resolved, event_text: Narrator) -> FenceNode:
     block = node.block
     delimiter = getattr(config.delimiters, block.type)
     attributes = f' type="{block.type}"'
@@ -79,7 +79,7 @@ def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence
         except PromptError as error:
             raise error.located(node.source) from None
         raw = tuple(_values(block))
-        said = make(Verbatim, mask=TEXT, at=node, text=text, cache=None, said=raw)
+        said = make(VerbatimNode, mask=TEXT, at=node, text=text, cache=None, said=raw)
     return fence(delimiter, (said,), attributes=attributes, at=node)
 
 

@@ -13,10 +13,10 @@ from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.part_nodes import Call, Result
+from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.recorded import cut, first_of, recording, remember
 from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
-from promptdsl.tree.turn_nodes import Recorded, ToolTurn, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, ToolTurnNode, TurnNode
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
@@ -66,11 +66,11 @@ def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
             continue
         if mask & RECORDED:
             fault = _scan(child, waiting)
-        elif type(child) is ToolTurn and child.tool_use_id in waiting:
+        elif type(child) is ToolTurnNode and child.tool_use_id in waiting:
             # A call and its answer, as nearly all are.
             del waiting[child.tool_use_id]
             continue
-        elif len(child.content) == 1 and type(child.content[0]) is Call and not waiting:
+        elif len(child.content) == 1 and type(child.content[0]) is ToolUseNode and not waiting:
             waiting[child.content[0].block.id] = child
             continue
         else:
@@ -171,13 +171,13 @@ def _unanswered(waiting: dict[str, Any], node: Any) -> _Fault:
 def _place(node: Any, id: str | None = None) -> object:
     if id is not None:
         for part, _ in walk(node):
-            if isinstance(part, Call) and part.block.id == id:
+            if isinstance(part, ToolUseNode) and part.block.id == id:
                 return part.source
     return node.source
 
 
 def _unit(node: Any) -> _Unit:
-    role = node.role if isinstance(node, Turn) and node.kind == "written" else None
+    role = node.role if isinstance(node, TurnNode) and node.kind == "written" else None
     speaks = role == "assistant" or (role == "user" and says_something(node))
     return _Unit(node, calls_of(node), answers_of(node), speaks)
 
@@ -193,7 +193,7 @@ def _recorded(message: Message, node: Node) -> _Unit:
 
 def _units(root: Node) -> Iterator[_Unit]:
     for child in root.content:
-        if not isinstance(child, Recorded):
+        if not isinstance(child, RecordedNode):
             yield _unit(child)
             continue
         for index, message in enumerate(child.items):
@@ -248,9 +248,9 @@ def _close(out: list[Node], batch: _Batch, *, fill: bool) -> None:
         out[batch.caller : batch.caller + 1] = [] if caller is None else [caller]
 
 
-def _interrupted(id: str, at: Any) -> ToolTurn:
+def _interrupted(id: str, at: Any) -> ToolTurnNode:
     return make(
-        ToolTurn,
+        ToolTurnNode,
         (INTERRUPTED,),
         mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
         at=at,
@@ -264,7 +264,7 @@ def _interrupted(id: str, at: Any) -> ToolTurn:
 
 def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
     """Return a turn without calls of these ids, the last ones where an id is used several times."""
-    unit = _unit(node) if isinstance(node, Turn) else _recorded(node.items[0], node)  # type: ignore[attr-defined]
+    unit = _unit(node) if isinstance(node, TurnNode) else _recorded(node.items[0], node)  # type: ignore[attr-defined]
     left = Counter(unit.calls) - Counter(ids)
 
     def stays(id: str) -> bool:
@@ -272,9 +272,9 @@ def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
         left[id] -= 1
         return kept
 
-    if isinstance(node, Recorded):
+    if isinstance(node, RecordedNode):
         return _filtered(node, lambda b: not isinstance(b, ToolUseBlock) or stays(b.id))
-    return _kept(node, lambda n: isinstance(n, Call) and not stays(n.block.id))
+    return _kept(node, lambda n: isinstance(n, ToolUseNode) and not stays(n.block.id))
 
 
 def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Node | None:
@@ -282,7 +282,7 @@ def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Nod
     left = Counter(known)
     if Counter(answers) <= left:
         return node
-    if isinstance(node, ToolTurn):
+    if isinstance(node, ToolTurnNode):
         return None
 
     def is_first(id: str) -> bool:
@@ -290,14 +290,14 @@ def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Nod
         left[id] -= 1
         return first
 
-    if isinstance(node, Recorded):
+    if isinstance(node, RecordedNode):
         return _filtered(
             node, lambda b: not isinstance(b, ToolResultBlock) or is_first(b.tool_use_id)
         )
-    return _kept(node, lambda n: isinstance(n, Result) and not is_first(n.tool_use_id))
+    return _kept(node, lambda n: isinstance(n, ToolResultNode) and not is_first(n.tool_use_id))
 
 
-def _filtered(node: Recorded, keep: Callable[[Block], bool]) -> Node | None:
+def _filtered(node: RecordedNode, keep: Callable[[Block], bool]) -> Node | None:
     message = node.items[0]
     content = tuple(block for block in message.content if keep(block))
     if not content:

@@ -24,10 +24,10 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.part_nodes import Verbatim
+from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import says_something, with_content
-from promptdsl.tree.turn_nodes import Recorded, Request, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, TurnNode
 
 
 def place(root: Node, *, config: Resolved) -> Node:
@@ -47,9 +47,9 @@ def place(root: Node, *, config: Resolved) -> Node:
 def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
     system: list[Node] = []
     conversation: list[Node] = []
-    waiting: dict[str, list[Request]] = {}
+    waiting: dict[str, list[RequestOnlyNode]] = {}
     for child in content:
-        if isinstance(child, Request):
+        if isinstance(child, RequestOnlyNode):
             at = child.position or ("before_user" if child.grounding else config.ephemeral_position)
             if at != "flow":
                 waiting.setdefault(at, []).append(child)
@@ -73,7 +73,7 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
     ]
 
 
-def _turn(request: Request, config: Resolved) -> Turn:
+def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     """Return the turn of a request-only part: its content in a fence, in its mapped role."""
     delimiter = config.delimiters.ephemeral
     content = request.content
@@ -81,7 +81,7 @@ def _turn(request: Request, config: Resolved) -> Turn:
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
-        heading = make(Verbatim, mask=TEXT, at=request, text=title, cache=None, said=())
+        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, cache=None, said=())
         content = (heading, *content)
     fenced = fence(
         delimiter,
@@ -92,7 +92,7 @@ def _turn(request: Request, config: Resolved) -> Turn:
         said=tuple(value for _, value in shown if value),
     )
     return make(
-        Turn,
+        TurnNode,
         (fenced,),
         mask=_REQUEST_TURN | request.mask & DEEP,
         at=request,
@@ -105,13 +105,13 @@ def _turn(request: Request, config: Resolved) -> Turn:
 _REQUEST_TURN = bits(TURN | REQUEST)
 
 
-def _before_user(conversation: list[Node], entries: list[Turn]) -> list[Node]:
+def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:
     """Put entries directly before the last turn a user wrote; at the end when there is none."""
     if not entries:
         return conversation
     for index in range(len(conversation) - 1, -1, -1):
         child = conversation[index]
-        if isinstance(child, Recorded):
+        if isinstance(child, RecordedNode):
             last = _last_user(child.items)
             if last is not None:
                 parts = _around(child, last, entries)
@@ -122,7 +122,7 @@ def _before_user(conversation: list[Node], entries: list[Turn]) -> list[Node]:
 
 
 def _is_written_by_user(node: Node) -> bool:
-    if not isinstance(node, Turn) or node.role != "user" or node.kind != "written":
+    if not isinstance(node, TurnNode) or node.role != "user" or node.kind != "written":
         return False
     return says_something(node)
 
@@ -139,7 +139,7 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
     return None
 
 
-def _around(node: Recorded, index: int, entries: list[Turn]) -> Iterator[Node]:
+def _around(node: RecordedNode, index: int, entries: list[TurnNode]) -> Iterator[Node]:
     if index:
         yield cut(node, 0, index)
     yield from entries
@@ -181,7 +181,7 @@ def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]
     turn, and all of it when it holds instructions.
     """
     for child in content:
-        if not isinstance(child, Recorded):
+        if not isinstance(child, RecordedNode):
             paired = child.mask & (CALL | RESULT) << SHIFT
             calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
             yield child, set(calls), set(answers)
@@ -222,7 +222,7 @@ def _last_assistant(messages: tuple[Message, ...]) -> int:
 
 def _refuse_developer(held: list[Node], answer: Node) -> None:
     for node in held:
-        if isinstance(node, Turn) and node.kind == "written":
+        if isinstance(node, TurnNode) and node.kind == "written":
             raise PlacementError(
                 "a Developer turn stands between a tool call and its result",
                 fix="write it behind the last result of these calls",

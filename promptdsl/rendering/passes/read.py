@@ -21,12 +21,12 @@ from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
-from promptdsl.tree.group_nodes import Conversation
+from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
     EVENT,
-    HAPPENING,
+    EVENT_BLOCK,
     HOLLOW,
     MEDIA,
     RECORDED,
@@ -38,9 +38,9 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.part_nodes import Happening, Media, Template, Text, Value
+from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
 from promptdsl.tree.rewrite import covering, rewrite, with_content
-from promptdsl.tree.turn_nodes import Recorded, Request, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, TurnNode
 
 FENCED = ("event", "ephemeral")
 """Roles whose text is a value: it is encoded later, as it came."""
@@ -64,14 +64,14 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
     """
 
     def change(node: Node) -> Node | None:
-        if isinstance(node, Recorded):
+        if isinstance(node, RecordedNode):
             return _conversation(node, readers, settle)
-        return _text_of(node, pieces) if isinstance(node, Template) else node
+        return _text_of(node, pieces) if isinstance(node, TemplateNode) else node
 
     content: list[Child] = []
     for child in root.content:
         # Nearly all stand directly in the timeline.
-        if isinstance(child, Recorded):
+        if isinstance(child, RecordedNode):
             content.append(_conversation(child, readers, settle))
         elif child.mask & WITHIN:
             content.append(rewrite(child, change, within=WITHIN))
@@ -80,10 +80,12 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
     return with_content(root, tuple(content))
 
 
-def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> Conversation:
+def _conversation(
+    node: RecordedNode, readers: Mapping[str, Reader], settle: Settle
+) -> ConversationNode:
     """Return what a History stands for: runs of messages, its events and request-only turns."""
     empty = make(
-        Conversation,
+        ConversationNode,
         mask=HOLLOW,
         at=node,
         keep=node.keep,
@@ -93,20 +95,20 @@ def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle)
     return with_content(empty, tuple(_read(node, readers, settle)))
 
 
-def _text_of(node: Template, pieces: Pieces) -> Node | None:
+def _text_of(node: TemplateNode, pieces: Pieces) -> Node | None:
     try:
         made = pieces(node.template, node.variables)
     except PromptError as error:
         raise error.located(node.source) from None
     parts = tuple(piece if isinstance(piece, str) else _inserted(piece, node.at) for piece in made)
-    return make(Text, parts, mask=TEXT, at=node) if parts else None
+    return make(TextNode, parts, mask=TEXT, at=node) if parts else None
 
 
-def _inserted(piece: tuple[str, str | None], at: Any) -> Value:
-    return make(Value, mask=TEXT, at=at, text=piece[0], label=piece[1])
+def _inserted(piece: tuple[str, str | None], at: Any) -> ValueNode:
+    return make(ValueNode, mask=TEXT, at=at, text=piece[0], label=piece[1])
 
 
-def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
+def _read(node: RecordedNode, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
     """Return a recording as runs of messages, its events and request-only turns as nodes."""
     try:
         if node.form != "messages":
@@ -120,7 +122,7 @@ def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list
 
 
 def _parts(
-    node: Recorded,
+    node: RecordedNode,
     given: Sequence[Any],
     settle: Settle,
     *,
@@ -174,7 +176,7 @@ def _joined(
 
 
 def _run_before(
-    node: Recorded, run: list[Message], stop: int, *, hollow: bool, known: Recording | None
+    node: RecordedNode, run: list[Message], stop: int, *, hollow: bool, known: Recording | None
 ) -> list[Node]:
     """Return the run of messages that ends before the one of number ``stop``.
 
@@ -187,16 +189,16 @@ def _run_before(
     return [_run(node, tuple(run), mask, stop - len(run))] if run else []
 
 
-def _whole_run(node: Recorded, known: Recording) -> list[Node]:
+def _whole_run(node: RecordedNode, known: Recording) -> list[Node]:
     """Return the run that is all of a recording, with what is known of it."""
     run = _run(node, known.items, known.mask)
     object.__setattr__(run, "known", known)
     return [run] if known.items else []
 
 
-def _run(node: Recorded, items: tuple[Message, ...], mask: int, start: int = 0) -> Recorded:
+def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int = 0) -> RecordedNode:
     return make(
-        Recorded,
+        RecordedNode,
         at=node,
         mask=mask,
         options=node.options,
@@ -247,16 +249,18 @@ _ROLE_BITS = {
 }
 
 
-def _turn(message: Message, node: Recorded) -> Node:
+def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is from elsewhere."""
     content = tuple(_node(block, node) for block in message.content)
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
     below = covering(content)
     if message.role == "event":
         mask = bits(TURN | EVENT, below)
-        return make(Turn, content, mask=mask, at=node, options=options, role="event", kind="event")
+        return make(
+            TurnNode, content, mask=mask, at=node, options=options, role="event", kind="event"
+        )
     return make(
-        Request,
+        RequestOnlyNode,
         content,
         mask=bits(REQUEST, below),
         at=node,
@@ -269,15 +273,17 @@ def _turn(message: Message, node: Recorded) -> Node:
     )
 
 
-def _node(block: Block, node: Recorded) -> Node:
+def _node(block: Block, node: RecordedNode) -> Node:
     if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
-        return make(Happening, mask=bits(HAPPENING), at=node, block=block, trusted=frozenset())
+        return make(
+            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset()
+        )
     if isinstance(block, TextBlock):
-        return make(Value, mask=TEXT, at=node, text=block.text, label=None)
+        return make(ValueNode, mask=TEXT, at=node, text=block.text, label=None)
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
-        return make(Media, mask=bits(MEDIA), at=node, block=block)
+        return make(MediaNode, mask=bits(MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
         f"a recorded event or ephemeral message cannot hold a {kind!r} block",

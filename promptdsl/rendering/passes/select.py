@@ -1,6 +1,6 @@
 """Select: leave out what is for another audience."""
 
-from promptdsl.tree.group_nodes import Note
+from promptdsl.tree.group_nodes import NoteNode
 from promptdsl.tree.masks import AUDIENCE
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite
@@ -15,7 +15,7 @@ def select(root: Node, *, audience: str) -> Node:
     """
 
     def keep(node: Node) -> Node | None:
-        meant = "people" if isinstance(node, Note) else node.options.audience
+        meant = "people" if isinstance(node, NoteNode) else node.options.audience
         return node if meant in ("all", audience) else None
 
     return rewrite(root, keep, within=WITHIN)
