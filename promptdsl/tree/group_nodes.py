@@ -1,4 +1,4 @@
-"""Group nodes: they hold other nodes, or are replaced by some when the prompt is rendered."""
+"""Group nodes: they hold other nodes, or passes replace them when the prompt is rendered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from promptdsl.tree.node import Node
 
 
 class FragmentNode(Node):
-    """Several parts without anything around them."""
+    """Several parts without a frame around them; passes put the parts in its place."""
 
 
 class GroupNode(FragmentNode):
@@ -32,16 +32,16 @@ class LimitNode(FragmentNode):
 
 
 class ReserveNode(Node):
-    """Tokens of the budget that nothing is to use."""
+    """Tokens of the budget that stay unused, for instance for the answer."""
 
     tokens: int
 
 
 class ConversationNode(FragmentNode):
-    """One history that was read: runs of messages (``Recorded``), events, request-only turns.
+    """One history after reading: runs of messages (``RecordedNode``), events, request-only turns.
 
-    A budget drops its oldest exchanges, at ``priority``, in steps of ``step`` tokens, and never the
-    last ``keep`` exchanges.
+    A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
+    ``keep`` exchanges always stay.
     """
 
     keep: int = 0
@@ -53,23 +53,23 @@ class ConversationNode(FragmentNode):
 
 
 class ComponentNode(FragmentNode):
-    """The parts that a component function wrote.
+    """The parts that the function of a ``@component`` wrote.
 
-    ``name`` is the name of the component, ``by`` the name of the function that replaced it, if any.
+    ``name`` is the name of the component, ``by`` the name of the function that overrides it.
     """
 
     _beside = ("running",)
     name: str
     by: str | None
-    running: Any
-    """The rest of its function, while its block is being written."""
+    running: Any  # Any: of ``components``, a floor above this room
+    """Its generator function, suspended at ``yield`` while its block is open. Not a field."""
 
     def _name(self) -> str:
         return self.name
 
 
 class FormatNode(FragmentNode):
-    """Parts in a text format of their own."""
+    """Parts in another text format than the text around them."""
 
     format: str
 
@@ -77,14 +77,14 @@ class FormatNode(FragmentNode):
 class LazyNode(Node):
     """A part that ``function`` returns when the prompt is rendered.
 
-    ``weight`` is its share of the budget among lazies. ``overrides`` are the replaced components at
-    the place where it was written.
+    ``weight`` is its share of the budget among lazies. ``overrides`` are the overridden components
+    at the place where it was written.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     weight: float
-    overrides: Any
+    overrides: Any  # Any: of ``components``, a floor above this room
 
 
 class NoteNode(Node):
-    """Text for people, which is never sent to a model."""
+    """Text for people; a model never receives it."""

@@ -22,7 +22,7 @@ class TextNode(Node):
 
 
 class ValueNode(Node):
-    """Text from elsewhere, as it was when it was written. ``label`` is its name, if it has one."""
+    """Text from outside the prompt's code, a value. ``label`` is its name, if it has one."""
 
     text: str
     label: str | None
@@ -33,7 +33,7 @@ class VolatileNode(ValueNode):
 
 
 class TrustedTextNode(Node):
-    """Author text in a place where a string would be a value."""
+    """Author text, inside a turn in which plain strings are values."""
 
     text: str
 
@@ -52,7 +52,7 @@ class ParagraphNode(Node):
 
 
 class ListNode(Node):
-    """A list; each child that is no item becomes one."""
+    """A list; each child that is not an item becomes an item."""
 
     ordered: bool
 
@@ -62,7 +62,7 @@ class ChecklistNode(Node):
 
 
 class ItemNode(Node):
-    """An item of a list or a checklist; ``done`` is ``None`` where nobody set it."""
+    """An item of a list or a checklist; ``done`` is ``None`` if it was not set."""
 
     done: bool | None
 
@@ -85,7 +85,7 @@ class TableNode(Node):
     """A table of plain data; with ``format=None`` in the format of the text around it."""
 
     columns: tuple[str, ...] | None
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
     format: str | None
 
 
@@ -102,21 +102,21 @@ class JsonNode(Node):
 
 
 class UntrustedNode(Node):
-    """Text of a stranger, between delimiters everywhere. ``origin`` names where it is from."""
+    """Text from an untrusted source, always between delimiters. ``origin`` names the source."""
 
     text: str
     origin: str | None
 
 
 class TemplateNode(Node):
-    """Text that ``template`` makes of ``variables`` when the prompt is rendered."""
+    """A template, rendered with its variables when the prompt is rendered."""
 
-    template: Any
-    variables: Mapping[str, Any]
+    template: Any  # Any: only the renderer of templates looks into it
+    variables: Mapping[str, object]
 
 
 class VerbatimNode(Node):
-    """Finished text: it is sent as it is, guarded against closing the fence around it."""
+    """Finished text, sent unchanged except for a guard: it cannot close the fence around it."""
 
     text: str
     cache: Cache | None
@@ -141,7 +141,7 @@ class FenceNode(Node):
 
 
 class MediaNode(Node):
-    """A block that is sent as it is: an attachment, or another one of a recorded system message."""
+    """A block that is sent unchanged: an attachment, or a block of a recorded system message."""
 
     block: Block
 

@@ -1,7 +1,7 @@
 """Runs of recorded messages: how they are cut, and what is remembered about them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
@@ -26,7 +26,7 @@ def cut(
     return part
 
 
-def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], Any], T]) -> T:
+def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], T | None], T]) -> T:
     """Return the result of ``fold`` over a recording, from its first message to the end of a run.
 
     ``fold`` takes these messages and its last result, ``None`` at first, which may be about fewer
@@ -35,14 +35,14 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
     """
     known = recording(run)
     stop = run.start - known.start + len(run.items)
-    before = known.found.get(key)
-    found = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
-    if found is not before:
-        kept = {**known.found, key: found}
+    before = cast("T | None", known.found.get(key))
+    result = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
+    if result is not before:
+        kept = {**known.found, key: result}
         if len(kept) > MOST:
             del kept[next(iter(kept))]
         known.found = kept
-    return found
+    return result
 
 
 def first_of(run: RecordedNode) -> int:
@@ -50,7 +50,7 @@ def first_of(run: RecordedNode) -> int:
     return run.start - recording(run).start
 
 
-def recording(run: Any) -> Recording:
+def recording(run: RecordedNode) -> Recording:
     """Return the recording of a run; a run without one becomes its own."""
     known: Recording | None = getattr(run, "known", None)
     if known is None:

@@ -1,5 +1,6 @@
 """Trees made from trees. A node in which nothing changed stays the same object."""
 
+# pyright: reportPrivateUsage=false
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from typing import Any, cast
@@ -39,10 +40,10 @@ from promptdsl.tree.turn_nodes import ToolTurnNode
 _set = object.__setattr__
 
 
-def replace(node: N, **changes: Any) -> N:
+def replace(node: N, **changes: Any) -> N:  # Any: the fields of any class
     """Return a copy of a node with some fields changed."""
-    cls = node._node  # pyright: ignore[reportPrivateUsage]
-    names = ("mask", "at", "options", *cls._fields)  # pyright: ignore[reportPrivateUsage]
+    cls = node._node
+    names = ("mask", "at", "options", *cls._fields)
     fields = {name: getattr(node, name) for name in names}
     content = changes.pop("content", node.content)
     return cast("N", make(cls, content, **{**fields, **changes}))
@@ -50,14 +51,14 @@ def replace(node: N, **changes: Any) -> N:
 
 def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     """Return a copy of a node with another content and mask; faster than :func:`replace`."""
-    cls = node._node  # pyright: ignore[reportPrivateUsage]
+    cls = node._node
     copy = cast("N", object.__new__(cls))
     _set(copy, "content", content)
     _set(copy, "mask", mask)
     _set(copy, "code", node.code)
     _set(copy, "offset", node.offset)
     _set(copy, "options", node.options)
-    for name in cls._fields:  # pyright: ignore[reportPrivateUsage]
+    for name in cls._fields:
         _set(copy, name, getattr(node, name))
     return copy
 
@@ -81,21 +82,16 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     if isinstance(node, NoteNode):
         own = HOLLOW | AUDIENCE
     elif isinstance(node, FragmentNode):
-        own = HOLLOW | _shown(content)
+        # The surface bits of its parts are also its own.
+        own = HOLLOW
+        for child in content:
+            own |= TEXT if isinstance(child, str) else child.mask & SURFACE
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
     if isinstance(node, ToolTurnNode):
         own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
-
-
-def _shown(content: tuple[Child, ...]) -> int:
-    """Return the surface bits of the parts of a fragment, which are also its own."""
-    surface = 0
-    for child in content:
-        surface |= TEXT if isinstance(child, str) else child.mask & SURFACE
-    return surface
 
 
 def says_something(turn: Node) -> bool:
@@ -114,20 +110,16 @@ def any_said(content: Iterable[Child]) -> bool:
         elif part.content:
             if not isinstance(part, ToolResultNode):
                 waiting.extend(part.content)
-        elif _speaks(part):
+        elif (
+            isinstance(part, _NEVER_EMPTY)
+            or bool(getattr(part, "text", ""))
+            or (isinstance(part, TableNode) and bool(part.rows))
+        ):
             return True
     return False
 
 
-def _speaks(part: Node) -> bool:
-    """Return whether a part without content of its own is not empty."""
-    if isinstance(part, TableNode):
-        return bool(part.rows)
-    if isinstance(
-        part, MediaNode | ToolUseNode | ReasoningNode | EventBlockNode | LazyNode | TemplateNode
-    ):
-        return True
-    return bool(getattr(part, "text", ""))
+_NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode, TemplateNode)
 
 
 def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
@@ -153,57 +145,55 @@ def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -
             open_nodes.append((child, [], iter(child.content)))
 
 
-def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
+def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
     """Raise :class:`PlacementError` when two siblings have one id.
 
     The parts of a fragment are siblings of its siblings, so they are compared where the outermost
     fragment is put. The alternatives of a ``FirstFit`` may share ids: only one of them is sent.
     """
     inside = not isinstance(component, FragmentNode)
-    levels = [_Ids(content, alternatives=isinstance(component, FirstFitNode))]
+    levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
     while True:
         level = levels[-1]
-        waiting = level.waiting
-        if not waiting:
+        if not level.waiting:
             levels.pop()
             if not levels:
                 return
-            levels[-1].take(level.found, component)
+            # Add the ids of the alternatives to those around them: the fewer to the more, because
+            # alternatives nest deep.
+            around = levels[-1]
+            earlier, later = around.ids, level.ids
+            if not around.alternatives and not earlier.keys().isdisjoint(later.keys()):
+                id = next(id for id in later if id in earlier)
+                raise twice(id, earlier[id], later[id], component)
+            few, around.ids = sorted((earlier, later), key=len)
+            around.ids.update(few)
             continue
-        child = waiting.pop()
-        if type(child) is str or not child.mask & NAMED:
+        child = level.waiting.pop()
+        if isinstance(child, str) or not child.mask & NAMED:
             continue
         if level.alternatives:
-            levels += [_Ids((child,))] if inside else []
+            levels += [_Siblings((child,))] if inside else []
         elif not isinstance(child, FragmentNode):
-            id = child.options.id
-            if id in level.found:
-                raise twice(id, level.found[id], child, component)
-            level.found[id] = child
+            id = cast("str", child.options.id)
+            if id in level.ids:
+                raise twice(id, level.ids[id], child, component)
+            level.ids[id] = child
         elif inside and isinstance(child, FirstFitNode):
-            levels.append(_Ids(child.content, alternatives=True))
+            levels.append(_Siblings(child.content, alternatives=True))
         elif inside:
-            waiting.extend(reversed(child.content))
+            level.waiting.extend(reversed(child.content))
 
 
-class _Ids:
-    """The ids of siblings, or of alternatives, which may share them."""
+class _Siblings:
+    """Siblings, or alternatives, which may share ids: those to look at, and the ids seen."""
 
-    __slots__ = ("alternatives", "found", "waiting")
+    __slots__ = ("alternatives", "ids", "waiting")
 
-    def __init__(self, parts: tuple[Any, ...], *, alternatives: bool = False) -> None:
+    def __init__(self, parts: tuple[Child, ...], *, alternatives: bool = False) -> None:
         self.waiting = list(reversed(parts))
-        self.found: dict[str, Node] = {}
+        self.ids: dict[str, Node] = {}
         self.alternatives = alternatives
-
-    def take(self, later: dict[str, Node], around: Node) -> None:
-        """Add the ids of later siblings, the fewer to the more, because alternatives nest deep."""
-        earlier = self.found
-        if not self.alternatives and not earlier.keys().isdisjoint(later.keys()):
-            id = next(id for id in later if id in earlier)
-            raise twice(id, earlier[id], later[id], around)
-        few, self.found = sorted((earlier, later), key=len)
-        self.found.update(few)
 
 
 def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
@@ -217,13 +207,13 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
 
 def hollow(root: Node) -> list[Node]:
     """Return ``root`` and all hollow nodes below it."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
-    return found
+    return nodes
 
 
 def is_settled(root: Node) -> bool:

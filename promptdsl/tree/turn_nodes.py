@@ -1,25 +1,26 @@
-"""Turn nodes, the children of a timeline: turns, recordings, tools and cache breakpoints."""
+"""Turn nodes: the children of a timeline, such as turns, recordings and tools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.node import Node
+from promptdsl.tree.node import Child, Node
 
 
 class RootNode(Node):
     """A whole prompt. ``transformation`` is the configuration its author gave it.
 
-    ``equipment`` are nodes that were taken out of its content: tools, the output schema, and cache
-    breakpoints without a message to mark.
+    ``equipment`` are the nodes that the pass ``equip`` took out of its content: tools, the output
+    schema, and cache breakpoints without a message to mark.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
-    transformation: Any
+    transformation: Any  # Any: a layer of ``config``, which this room may not import
     equipment: tuple[Node, ...]
 
     def _name(self) -> str:
@@ -27,7 +28,7 @@ class RootNode(Node):
 
 
 class TurnNode(Node):
-    """A turn, which becomes a message. ``kind`` is its origin, whatever role it is mapped to."""
+    """A turn, which becomes a message. ``kind`` is its origin, even if its role is mapped."""
 
     role: Role
     kind: Kind
@@ -52,7 +53,7 @@ class RequestOnlyNode(Node):
     """A request-only turn.
 
     ``type`` and ``title`` are written in its fence, ``position`` is its place in the conversation.
-    With ``grounding`` every string in it is a value.
+    With ``grounding`` every string in it is a value, not author text.
     """
 
     type: str | None
@@ -76,25 +77,25 @@ class ConsolidatedNode(TurnNode):
 
 
 class RecordedNode(Node):
-    """Recorded messages: a whole history as it was given, or a run of messages that were read.
+    """Recorded messages: a whole history as the author passed it, or a run of messages from it.
 
-    As given, ``items`` are in the wire form that ``form`` names. The pass ``read`` makes a
-    :class:`Conversation` of it, in which each run of messages is one of these again: ``items`` is
-    a tuple of messages then, and ``form`` is ``"messages"``. What a budget may take of it is said
-    as in :class:`Conversation`.
+    The ``items`` of a whole history are in the wire form that ``form`` names. The pass ``read``
+    replaces it by a :class:`ConversationNode` whose runs are nodes of this class again: their
+    ``items`` are messages, and their ``form`` is ``"messages"``. ``keep``, ``step`` and
+    ``priority`` are the limits of a budget, as in :class:`ConversationNode`.
     """
 
     _beside = ("known",)
     head = "history"
-    items: Any
+    items: tuple[Any, ...]  # Any: a provider's dictionaries until ``read``, then messages
     form: str
     start: int
     """The index of its first message in the history."""
-    known: Any
-    """What was found out about its history: a ``Recording``, or ``None``.
+    known: Recording | None
+    """The cache of its history. Not a field, so it may be set after the node is frozen.
 
-    No field of the content, so it may be set after the node is frozen: by the component when its
-    messages continue a known conversation, by ``read`` and by ``tree/recorded.py`` for a run.
+    The component sets it when its messages continue a known conversation; ``read`` and
+    ``tree/recorded.py`` set it for a run.
     """
     keep: int = 0
     step: int | None = None
@@ -122,12 +123,12 @@ class CacheBreakpointNode(Node):
     ttl: Literal["5m", "1h"] | None
 
 
-def among_turns(root: Node) -> Iterator[Any]:
+def among_turns(root: Node) -> Iterator[Node]:
     """Yield the children of a timeline, those in its fragments too, in document order."""
-    waiting = [*reversed(root.content)]
+    waiting: list[Child] = [*reversed(root.content)]
     while waiting:
         part = waiting.pop()
         if isinstance(part, FragmentNode):
             waiting += reversed(part.content)
-        else:
+        elif not isinstance(part, str):
             yield part
