@@ -122,11 +122,11 @@ def any_said(content: Iterable[Child]) -> bool:
 _NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode, TemplateNode)
 
 
-def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
+def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
-    ``change`` returns the node itself, another one, or ``None`` to leave it out. Where nothing
-    below a node changed, the node stays the same object.
+    ``change`` returns the node itself, another one, or ``None`` to leave it out; of the root, one
+    of its class. Where nothing below a node changed, the node stays the same object.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -136,7 +136,7 @@ def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -
             open_nodes.pop()
             changed = change(with_content(node, tuple(done)))
             if not open_nodes:
-                return root if changed is None else changed
+                return root if changed is None else cast("N", changed)
             if changed is not None:
                 open_nodes[-1][1].append(changed)
         elif isinstance(child, str) or not child.mask & within:

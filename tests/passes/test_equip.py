@@ -138,7 +138,7 @@ def test_two_tools_of_one_name() -> None:
         )
 
     error = raised(PlacementError, write)
-    fix = 'call one of them otherwise: Tool(..., name="...")'
+    fix = 'rename one of them: Tool(..., name="...")'
     assert ("two tools are called 'a'", fix, lines_of(write, 3, 2)) == (
         error.what,
         error.fix,
@@ -247,7 +247,7 @@ def test_a_recorded_message_without_content() -> None:
 def test_lost_marks(content: tuple[Any, ...]) -> None:
     """A breakpoint that finds nothing to mark is a hint."""
     node = CacheBreakpoint()
-    why = "nothing that takes one stands before it"
+    why = "there is no part before it that takes one"
     expected = [Loss("hint", "a cache breakpoint", why, source=node.source)]
     assert expected == [*lost_marks(equipped(*content, node, User("u")))]
 
