@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
@@ -26,7 +27,7 @@ class Measure(Protocol):
         """The tokens an answer begins with."""
         ...
 
-    def frame(self, role: str) -> int:
+    def frame(self, role: Role) -> int:
         """Return the tokens around a message of a role."""
         ...
 

@@ -1,4 +1,4 @@
-"""The root of what was given to render and has none: a part alone, or a prompt that was read."""
+"""The root of a prompt without a Timeline: of a part alone, or a prompt read from a payload."""
 
 from typing import cast
 
@@ -15,9 +15,9 @@ from promptdsl.tree.turn_nodes import CacheBreakpointNode, RootNode
 
 
 def root_around(tree: object) -> RootNode:
-    """Return the root of a part alone, or of a prompt that was read."""
+    """Return the root of a part alone, or of a prompt that was read from a payload."""
     if isinstance(tree, Prompt):
-        return _written(tree)
+        return _root_of_prompt(tree)
     if not isinstance(tree, Node):
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment, "
@@ -37,14 +37,14 @@ def root_around(tree: object) -> RootNode:
         return cast("RootNode", finish(write_timeline((node,), author())))
 
 
-def _written(prompt: Prompt) -> RootNode:
-    """Return a prompt that was read, as its author would write it again."""
+def _root_of_prompt(prompt: Prompt) -> RootNode:
+    """Return the Timeline that an author would write for a prompt."""
     from promptdsl.components.history import History
     from promptdsl.components.tool_definitions import Output, Tool
 
     with detached():
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
-        said = (*equipment, History(prompt.messages))
-        for component in said:
+        content = (*equipment, History(prompt.messages))
+        for component in content:
             component.code, component.offset = author(), -1
-        return cast("RootNode", finish(write_timeline(said, author())))
+        return cast("RootNode", finish(write_timeline(content, author())))
