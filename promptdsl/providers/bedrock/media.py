@@ -170,15 +170,14 @@ def read_source(kind: str, form: object, source: JsonValue) -> tuple[MediaSource
     match source:
         case {"bytes": data}:
             return MediaSource("base64", encoded(data, "bytes"), media_type), further
-        case {"s3Location": {"uri": str(uri), **owner}}:
-            return MediaSource("s3", uri, media_type), {**further, **owner}
+        case {"s3Location": {"uri": str(uri), **rest}}:
+            owner = {str(key): value for key, value in rest.items()}
+            return MediaSource("s3", uri, media_type), further | owner
         case {"text": str(text)} if kind == "document":
             recorded: Param = {"text": True}
-        case {"content": parts} if kind == "document":
-            text, recorded = _joined_texts(parts), {"content": parts}
+        case {"content": parts} if kind == "document" and _joined_texts(parts) is not None:
+            text, recorded = _joined_texts(parts) or "", {"content": parts}
         case _:
             return None
-    if text is None:
-        return None
     data = encoded(utf8(text).encode(), "text")
     return MediaSource("base64", data, text_type), recorded

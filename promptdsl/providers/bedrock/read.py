@@ -24,9 +24,7 @@ BlockReader: TypeAlias = Callable[[object], b.Block]
 EMPTY_RESULT: JsonObject = {"json": {}}
 """The content of an empty result: some models refuse an empty list, all of them a blank text."""
 
-_MEDIA_CLASSES: Mapping[
-    str, type[b.ImageBlock] | type[b.DocumentBlock] | type[b.VideoBlock] | type[b.AudioBlock]
-] = {
+_MEDIA_CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
     "image": b.ImageBlock,
     "document": b.DocumentBlock,
     "video": b.VideoBlock,

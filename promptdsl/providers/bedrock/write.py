@@ -202,6 +202,7 @@ def _finished(
     block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
     *,
     used: Collection[str] = (),
+    cache: str | None = None,
 ) -> Param:
     """Return a param with the further keys of its block that are known here, and note its mark.
 
@@ -213,8 +214,8 @@ def _finished(
             value[key] = json_copy(extra)
         elif key not in (*used, ITEM) and extra is not None:
             request.lose(place, "hint", f"key {key!r}", f"a {kind} block has none here")
-    if block.cache:
-        request.mark(place, param, block.cache)
+    if mark := cache or block.cache:
+        request.mark(place, param, mark)
     return param
 
 
@@ -295,11 +296,8 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
     # A result contains no marks: the longest of those in it follows it.
     inner = [mark.cache for mark in request.marks[marks_before:]]
     del request.marks[marks_before:]
-    if not block.cache and inner and "1h" not in inner:
-        block = attrs.evolve(block, cache=inner[0])
-    elif "1h" in inner:
-        block = attrs.evolve(block, cache="1h")
-    return _finished(request, place, param, block)
+    cache: str | None = "1h" if "1h" in inner else block.cache or next(iter(inner), None)
+    return _finished(request, place, param, block, cache=cache)
 
 
 def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Param | None:
