@@ -103,7 +103,7 @@ from promptdsl.providers.chat_template.write import write as write_chat_template
 from promptdsl.providers.gemini.read import read as read_gemini
 from promptdsl.providers.gemini.read import read_response as read_response_gemini
 from promptdsl.providers.gemini.schemas import json_schema
-from promptdsl.providers.gemini.write import Payload
+from promptdsl.providers.gemini.write import GeminiPayload
 from promptdsl.providers.gemini.write import write as write_gemini
 from promptdsl.providers.openai_chat.read import read as read_openai_chat
 from promptdsl.providers.openai_chat.read import read_response as read_response_openai_chat
@@ -264,7 +264,7 @@ __all__ = [
     "Margin",
     "Memory",
     "Page",
-    "Payload",
+    "GeminiPayload",
     "Piece",
     "Recall",
     "Recorded",

@@ -11,7 +11,7 @@ What an adapter is made of, ``docs/design.md`` says. The name of a new provider 
   ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
 - its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
   ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
-  ``providers.gemini.contents._LOOKS``
+  ``providers.gemini.read._LOOKS``
 - names in other libraries: ``integrations.langchain.reasoning``,
   ``integrations.pydantic_ai.media``
 """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.anthropic.write import Payload as AnthropicPayload
     from promptdsl.providers.bedrock.write import BedrockPayload
     from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
-    from promptdsl.providers.gemini.write import Payload as GeminiPayload
+    from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
     from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
     from promptdsl.providers.written import WrittenPayload
