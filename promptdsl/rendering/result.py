@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
     from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
-    from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
+    from promptdsl.providers.openai_responses.write import ResponsesPayload
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
     from promptdsl.rendering.text.blocks import MediaRoots
@@ -133,13 +133,13 @@ class Rendered:
         """
         return cast("OpenAIPayload", self._to("openai"))
 
-    def to_openai_responses(self) -> "OpenAIResponsesPayload":
+    def to_openai_responses(self) -> "ResponsesPayload":
         """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
 
         Beside them ``tool_choice`` and ``text``, where the prompt says them. Raises
         :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
         """
-        return cast("OpenAIResponsesPayload", self._to("openai_responses"))
+        return cast("ResponsesPayload", self._to("openai_responses"))
 
     def to_anthropic(self) -> "AnthropicPayload":
         """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...
