@@ -27,13 +27,12 @@ from promptdsl.providers.openai_responses.request import origin_of, read_origin
 from promptdsl.providers.openai_responses.rules import (
     ORIGIN,
     REASONING_KEYS,
-    refuse_message,
     refuse_part,
-    refuse_payload,
 )
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
+from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
 
 
 def read(data: object) -> Prompt:
@@ -45,7 +44,9 @@ def read(data: object) -> Prompt:
     """
     is_payload = isinstance(data, Mapping)
     payload = cast("JsonObject", data if is_payload else {"input": items(data, "input")})
-    refuse_payload(payload)
+    for key, owner in (("messages", "openai"), ("contents", "gemini")):
+        if key in payload and "input" not in payload:
+            raise DataError("'input' is needed", fix=looks_like(owner))
     instructions = payload.get("instructions")
     found: list[Message] = []
     if instructions is not None:
@@ -156,7 +157,9 @@ def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
 
 def _read_item(data: object) -> Message:
     item = mapping(data)
-    refuse_message(item)
+    for key, owner in MESSAGE_KEYS.items():
+        if item.get(key):
+            raise DataError(f"{key!r} is no key of an item of Responses", fix=looks_like(owner))
     kind = item.get("type", "message" if "role" in item else None)
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
@@ -169,7 +172,11 @@ def _read_item(data: object) -> Message:
         extra = read_origin("message", item) if role == "assistant" else EMPTY
         return message(role, read_content(entry(item, "content"), extra), kind="recorded")
     if kind in ("function_call", "custom_tool_call"):
-        block: Block = _read_tool_call(kind, item)
+        id, name = (entry(item, key, str) for key in ("call_id", "name"))
+        custom = {"custom": True} if kind == "custom_tool_call" else {}
+        arguments = entry(item, "input" if custom else "arguments", str)
+        extra = {**custom, **read_origin(kind, item)}
+        block: Block = ToolUseBlock(id, name, arguments, extra=extra)
     elif kind in ("function_call_output", "custom_tool_call_output"):
         role, block = "tool", _read_tool_result(kind, item)
     elif kind == "reasoning":
@@ -192,14 +199,6 @@ _ROLES: Mapping[str, Role] = {
 def _read_summary(data: object) -> str:
     text: str = entry(mapping(data), "text", str)
     return text
-
-
-def _read_tool_call(kind: str, item: JsonObject) -> ToolUseBlock:
-    id, name = (entry(item, key, str) for key in ("call_id", "name"))
-    custom = kind == "custom_tool_call"
-    arguments = entry(item, "input" if custom else "arguments", str)
-    extra = {"custom": True} if custom else {}
-    return ToolUseBlock(id, name, arguments, None, {**extra, **read_origin(kind, item)})
 
 
 def _read_tool_result(kind: str, item: JsonObject) -> ToolResultBlock:

@@ -1,13 +1,11 @@
 """Tell the parts and items of Responses from those that only other providers have."""
 
 import re
-from collections.abc import Mapping
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.providers.shared.other_providers import (
     ANTHROPIC,
-    MESSAGE_KEYS,
     OPENAI,
     Owners,
     looks_like,
@@ -33,18 +31,15 @@ _READ = re.compile(
 )
 """The types of items and parts that have a block of their own."""
 
-_PART = re.compile(r"(input|output)_.*")
+PART = re.compile(r"(input|output)_.*")
+"""The types of parts, which are no items."""
+
 _PARTS: Owners = {**ANTHROPIC, **OPENAI, "text": ("text", "openai")}
 """By type of a part that Responses does not have, a key it has and its provider."""
 
 
-def is_own_item(data: JsonObject) -> bool:
-    """Return whether an unknown item may be one of Responses, and would be read as it is."""
-    return is_own_part(data) and _PART.fullmatch(str(data["type"])) is None
-
-
-def is_own_part(data: JsonObject) -> bool:
-    """Return whether an unknown part may be one of Responses, and would be read as it is."""
+def is_own(data: JsonObject) -> bool:
+    """Return whether an unknown item or part may be one of Responses, to be read as it came."""
     kind = data.get("type")
     return (
         isinstance(kind, str) and _READ.fullmatch(kind) is None and owner_of(data, _PARTS) is None
@@ -55,17 +50,3 @@ def refuse_part(part: JsonObject) -> None:
     """Raise :class:`DataError` for a part or an item that another provider has."""
     if owner := owner_of(part, _PARTS):
         raise DataError(f"{part['type']!r} is not a type of Responses", fix=looks_like(owner))
-
-
-def refuse_message(item: JsonObject) -> None:
-    """Raise :class:`DataError` for a message that another provider has."""
-    for key, owner in MESSAGE_KEYS.items():
-        if item.get(key):
-            raise DataError(f"{key!r} is no key of an item of Responses", fix=looks_like(owner))
-
-
-def refuse_payload(payload: Mapping[str, object]) -> None:
-    """Raise :class:`DataError` for a payload that another provider has."""
-    for key, owner in (("messages", "openai"), ("contents", "gemini")):
-        if "input" not in payload and key in payload:
-            raise DataError("'input' is needed", fix=looks_like(owner))

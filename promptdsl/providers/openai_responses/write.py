@@ -23,9 +23,9 @@ from promptdsl.providers.openai_responses.request import (
 from promptdsl.providers.openai_responses.rules import (
     KNOWN_ITEMS,
     ORIGIN,
+    PART,
     REASONING_KEYS,
-    is_own_item,
-    is_own_part,
+    is_own,
 )
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_keys, lose_mark
@@ -326,13 +326,14 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> None:
     """Send an unknown block as it came: as a part, or as an item of its own."""
     place, data = draft.place, block.data
-    is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
+    kind = str(data.get("type"))
+    is_known_item = KNOWN_ITEMS.fullmatch(kind) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
-    own = is_own_item(data) if as_item else is_own_part(data) and not is_known_item
+    misplaced = PART.fullmatch(kind) is not None if as_item else is_known_item
     if block.origin not in (None, ORIGIN):
         _lose_block(request, draft, block, f"only {block.origin} knows it")
         return
-    if not own:
+    if misplaced or not is_own(data):
         _lose_block(request, draft, block, f"there is none in {place.message.role} content")
         return
     param: Param = json_copy(dict(data))
