@@ -188,7 +188,7 @@ _WRITERS: Mapping[str, Mapping[str, Any]] = {
 """By place, what writes each type of block that may stand there."""
 
 
-class Payload(TypedDict):
+class AnthropicPayload(TypedDict):
     """What ``client.messages.create`` takes of a prompt; only ``messages`` is always there."""
 
     system: "NotRequired[list[TextBlockParam]]"
@@ -203,7 +203,7 @@ _DIALECT = Dialect("tool_result")
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
+) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and what it could not say.
 
     With a ``recall`` some of the payload is remembered, and must not be changed. Raises
@@ -226,4 +226,4 @@ def write(
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
     payload = {**system, "messages": request.entries, **offered, **settings}
-    return cast("Payload", payload), request.told()
+    return cast("AnthropicPayload", payload), request.told()

@@ -161,7 +161,7 @@ _ROLES = frozenset({"system", "user", "assistant"})
 """The roles that have the same name on every wire."""
 
 
-class Payload(TypedDict):
+class OpenAIPayload(TypedDict):
     """What ``client.chat.completions.create`` takes of a prompt; ``messages`` is always there."""
 
     messages: "list[ChatCompletionMessageParam]"
@@ -172,7 +172,7 @@ class Payload(TypedDict):
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
+) -> tuple[OpenAIPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and what Chat cannot say of it.
 
     With a ``recall`` some of the payload is remembered, and must not be changed.
@@ -188,7 +188,7 @@ def write(
     payload = {"messages": request.entries, **({"tools": tools} if tools else {})}
     if prompt.tool_choice or prompt.output:
         payload |= settings_of(request)
-    return cast("Payload", payload), request.told()
+    return cast("OpenAIPayload", payload), request.told()
 
 
 def _write_messages(request: Chat, start: int, stop: int) -> None:
