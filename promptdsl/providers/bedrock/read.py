@@ -112,7 +112,8 @@ def _call(entries: Mapping[str, Any]) -> b.Block:
     if isinstance(said, Mapping):
         made = {"type": "tool_use", **given, "input": cast("object", said)}
         return b.block_from_dict(made)
-    return b.ToolUseBlock(**given, arguments=said if isinstance(said, str) else write_json(said))
+    text = said if isinstance(said, str) else write_json(said)
+    return b.ToolUseBlock(given["id"], given["name"], text)
 
 
 def _media(kind: str, entries: Mapping[str, Any]) -> b.Block:

@@ -35,7 +35,7 @@ _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request."""
-    tools = write_tools(request, "bedrock", _tool, inside=_specification)
+    tools = write_tools(request, "bedrock", _tool, inside="toolSpec")
     sent = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == "bedrock")
     for tool, param in zip(sent, tools, strict=True):
         if tool.raw is None:
@@ -52,11 +52,6 @@ def _settle_keys(request: Converse, tool: ToolDefinition, spec: Param) -> None:
     for key, why in lost.items():
         del spec[key]
         request.lose(tool, "hint", f"key {key!r} of tool {spec['name']!r}", why)
-
-
-def _specification(tool: Param) -> Param:
-    spec: Param = tool.get("toolSpec", tool)
-    return spec
 
 
 def _tool(request: Converse, tool: ToolDefinition) -> Param:
@@ -147,7 +142,7 @@ def _read_choice(entries: Mapping[str, Any]) -> str:
     if len(entries) != 1 or kind not in found:
         raise DataError(f"unknown 'toolChoice' {kind!r}", fix="auto, any or tool")
     if kind == "tool":
-        return cast("str", entry(mapping(entries[kind]), "name", str))
+        return entry(mapping(entries[kind]), "name", str)
     return found[kind]
 
 

@@ -63,7 +63,7 @@ def write(
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     payload = {**system, "messages": request.entries, **settings}
-    return cast("Payload", payload), request.told()
+    return cast("Payload", payload), request.final_losses()
 
 
 def _settle(request: Converse, stop: int) -> None:

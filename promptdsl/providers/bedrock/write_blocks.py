@@ -168,7 +168,7 @@ def _result(request: Converse, place: Place, block: ToolResultBlock) -> Param:
     if not params and block.is_error:
         params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
     elif not params:
-        params = [json_copy(NOTHING)]
+        params = [json_copy(dict(NOTHING))]
     param: Param = {"toolResult": {"toolUseId": id, "content": params, **status}}
     # A result holds no marks: they go behind it.
     marks = [mark.cache for mark in request.marks[before:]]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import exact
@@ -48,7 +48,7 @@ def _tool(request: Request, tool: ToolDefinition) -> Param:
     own = tool.origin in (None, "gemini")
     if tool.input_schema and not (own and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
-    return cast("Param", json_copy(param))
+    return json_copy(param)
 
 
 def read_tools(data: object) -> list[ToolDefinition]:

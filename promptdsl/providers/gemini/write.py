@@ -182,7 +182,7 @@ def _result_media(request: Turns, place: Place, block: b.MediaBlock) -> Param | 
 def _unknown(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
     kinds = [key for key in block.data if key in OPAQUE]
     if len(kinds) == 1 and set(block.data) <= {*OPAQUE, *_ANY, "thought", SIGNATURE}:
-        return cast("Param", json_copy(dict(block.data)))
+        return json_copy(dict(block.data))
     request.lose(place, "content", "unknown block", "no part that is known here")
     return None
 
@@ -246,7 +246,7 @@ def write(
     settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
     payload = {"contents": request.entries, "config": config}
-    return cast("Payload", payload), request.told()
+    return cast("Payload", payload), request.final_losses()
 
 
 _CALL = "function_call"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.field_checks import optional
@@ -30,7 +30,7 @@ def reasoning_param(request: Items, draft: Draft, block: ReasoningBlock) -> Para
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
     kept = {key: block.extra[key] for key in KEPT if key in block.extra}
     param = {"type": "reasoning", "id": id, "summary": said, **encrypted, **kept}
-    sent = cast("Param", json_copy(param))
+    sent = json_copy(param)
     lose_keys(request, place, block, KEPT)
     return sent if is_sendable(request, place, json.dumps(param, ensure_ascii=False)) else None
 
@@ -59,4 +59,4 @@ def read_reasoning(entries: dict[str, Any]) -> ReasoningBlock:
 
 def _text(data: object) -> str:
     summary: Mapping[str, Any] = mapping(data)
-    return cast("str", entry(summary, "text", str))
+    return entry(summary, "text", str)

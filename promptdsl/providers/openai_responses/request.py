@@ -83,7 +83,7 @@ def identity(request: Items, kind: str, origin: Mapping[str, Any]) -> Param:
         request.ids.add(cast("str", id))
     else:
         found = {key: value for key, value in found.items() if key not in ("id", "status")}
-    return cast("Param", json_copy(found)) if found else {}
+    return json_copy(found) if found else {}
 
 
 def read_origin(kind: str, entries: Mapping[str, Any]) -> Mapping[str, Any]:

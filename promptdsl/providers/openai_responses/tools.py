@@ -1,7 +1,7 @@
 """Tools, which of them has to be called, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import optional
@@ -14,7 +14,6 @@ from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
-    loosen,
     lose_tool_marks,
     write_tools,
 )
@@ -24,8 +23,7 @@ LONGEST_NAME = 64
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; no mark stands behind one here."""
-    tools = write_tools(request, ORIGIN, _tool)
-    loosen(request, ORIGIN, tools)
+    tools = write_tools(request, ORIGIN, _tool, closes=True)
     lose_tool_marks(request)
     return tools
 
@@ -37,7 +35,7 @@ def _tool(request: Request, tool: ToolDefinition) -> Param:
     # Left out it would be true, and a schema that is not written for it is refused.
     strict = {"strict": False}
     param: Param = {"type": "function", "name": name, **said, **schema, **strict}
-    return cast("Param", json_copy(param))
+    return json_copy(param)
 
 
 def settings_of(request: Request) -> Param:
@@ -99,7 +97,7 @@ def _read_choice(choice: object) -> str | None:
     if kind == "mcp" and entries.get("name") is not None:
         raise DataError("a choice of one tool of a server", fix="leave 'name' out")
     key = _NAMED.get(kind)
-    name = cast("str", entry(entries, key, str)) if key else kind
+    name = entry(entries, key, str) if key else kind
     if name in CHOICES:
         raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
     return name

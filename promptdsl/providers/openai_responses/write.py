@@ -49,7 +49,7 @@ def write(
     if request.marks:
         write_marks(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
-    return cast("Payload", payload), request.told()
+    return cast("Payload", payload), request.final_losses()
 
 
 def _write_messages(request: Items, start: int, stop: int) -> None:

@@ -1,7 +1,7 @@
 """Blocks on the wire: what each block of a message is there, an item or a part of one."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from promptdsl import messages as b
 from promptdsl.foundation.frozen import EMPTY
@@ -243,7 +243,7 @@ def _unknown(request: Items, draft: Draft, block: b.UnknownBlock) -> None:
     place = draft.place
     if not _is_mine(request, draft, block, is_own_item(block.data)):
         return
-    item = cast("Param", json_copy(dict(block.data)))
+    item = json_copy(dict(block.data))
     if isinstance(id := item.get("id"), str) and id in request.ids:
         request.lose(place, "hint", f"{item['type']} block", "an item of its id is sent before")
         return
