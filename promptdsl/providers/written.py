@@ -72,11 +72,12 @@ def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Pass
         raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
     entries, settled = payload[key], passage.settled
     # The counts of the settled entries: only those are counted that no earlier call has counted.
-    known = passage.counted.by(tokens) or Tally(0, [])
+    known = next((tally for counter, tally in passage.counted if counter is tokens), Tally(0, []))
     if len(known.entries) < settled:
         added = entry_tokens({key: passage.entries[len(known.entries) : settled]}, tokens, facts)
         known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
-        passage.counted.keep(tokens, known)
+        others = [counted for counted in passage.counted if counted[0] is not tokens]
+        passage.counted[:] = [(tokens, known), *others[:1]]
     # An entry that is sent with a mark differs from the one in the passage.
     marked = [*compress(range(settled), map(is_not, passage.entries, entries))]
     new_entries = [*(entries[index] for index in marked), *entries[settled:]]

@@ -73,7 +73,7 @@ OF_RESPONSES: list[dict[str, Any]] = [
             for part in parts
         ),
         *(
-            ("openai", part, "messages[0]: content[0]: Chat has no part of type {}", fix)
+            ("openai", part, "messages[0]: content[0]: there is no part of type {} here", fix)
             for parts, fix in [
                 (OF_ANTHROPIC, ANTHROPIC),
                 ([*ALWAYS_OF_RESPONSES, *OF_RESPONSES], RESPONSES),

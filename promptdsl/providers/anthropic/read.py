@@ -12,9 +12,8 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
-from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.media import BASE64, read_source
-from promptdsl.providers.anthropic.tools import read_settings
+from promptdsl.providers.anthropic.tools import read_mark, read_settings
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, total, usage
 from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
 from promptdsl.providers.shared.read_turns import read_turn

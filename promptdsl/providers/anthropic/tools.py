@@ -1,11 +1,10 @@
-"""Tools, the choice of a tool, and the form of the answer, both ways."""
+"""Tools, the choice of a tool, the form of the answer, and cache marks, both ways."""
 
 from collections.abc import Mapping
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages.field_checks import optional
+from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.output_schema import supported
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
@@ -70,3 +69,11 @@ def _read_tool(data: object) -> ToolDefinition:
     description = optional(known["description"], "description")
     schema = entry(known, "input_schema", Mapping)
     return ToolDefinition(name, description, schema, cache, entries, origin="anthropic")
+
+
+def read_mark(control: object) -> Cache | None:
+    """Return the mark of a ``cache_control``; :class:`DataError` for an unknown ``ttl``."""
+    ttl = None if control is None else mapping(control).get("ttl", "default")
+    if ttl not in (None, "default", "5m", "1h"):
+        raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
+    return ttl

@@ -1,6 +1,7 @@
 """Writing: a prompt becomes the arguments of a request."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict, cast
 
 from promptdsl import messages as b
@@ -9,16 +10,16 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.anthropic.marks import read_mark, write_marks
 from promptdsl.providers.anthropic.media import source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
-from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
+from promptdsl.providers.anthropic.tools import LONGEST_NAME, read_mark, settings_of, tool_param
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.cache_marks import places_of, settle_marks
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.reasoning import is_sendable, stale_before
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Mark, Param, Place
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
@@ -239,8 +240,28 @@ def write(
         request.losses.append(Loss("hint", "there are no tools", why))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
-        write_marks(request, tools)
+        _write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
     payload = {**system, "messages": request.entries, **offered, **settings}
     return cast("AnthropicPayload", payload), request.final_losses()
+
+
+def _write_marks(request: Turns, tools: list[Param]) -> None:
+    """Put the marks on the blocks and tools before them: at most four, an hour before minutes."""
+    params = chain(tools, request.system, *(turn["content"] for turn in request.entries))
+    kept = {id(mark.param): mark for mark in settle_marks(request, params, ordered=True)}
+    tools[:] = _with_marks(tools, kept)
+    request.system = _with_marks(request.system, kept)
+    for index in places_of(request.entries, kept):
+        turn = request.entries[index]
+        request.entries[index] = {**turn, "content": _with_marks(turn["content"], kept)}
+
+
+def _with_marks(params: list[Param], kept: Mapping[int, Mark]) -> list[Param]:
+    sent = [*params]
+    for index, param in enumerate(params):
+        if mark := kept.get(id(param)):
+            ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
+            sent[index] = {**param, "cache_control": {"type": "ephemeral", **ttl}}
+    return sent

@@ -16,20 +16,16 @@ from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
-from promptdsl.providers.openai_chat.media import MEDIA_READERS
-from promptdsl.providers.openai_chat.rules import (
-    AUDIO,
-    ORIGIN,
-    refuse_foreign_part,
-    refuse_message,
-    refuse_payload,
-)
+from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
+from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.request import Param
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
+"""The keys of payloads that other providers have."""
 _REASONS = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
@@ -108,7 +104,7 @@ def _read_part(data: object) -> Block:
     if kind in MEDIA_READERS:
         reader = MEDIA_READERS[kind]
         return located(kind, lambda data: reader(mapping(data), cache), part.get(kind))
-    refuse_foreign_part(part)
+    refuse_part(part, FOREIGN)
     return b.UnknownBlock(part, ORIGIN)
 
 
@@ -122,7 +118,9 @@ def read(data: object) -> Prompt:
     payload: Mapping[str, object] = {"messages": data}
     if isinstance(data, Mapping):
         payload = cast("Mapping[str, object]", data)
-    refuse_payload(payload)
+    for key, owner in _PAYLOAD_KEYS.items():
+        if payload.get(key):
+            raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
     messages: list[Message] = []
     reader = partial(_read_message, messages)
     for index, item in enumerate(items(payload.get("messages"), "messages")):
@@ -196,7 +194,8 @@ def _read_plain_call(calls: list[Param] | None) -> Message | None:
 
 def _read_message(before: list[Message], data: object) -> Message:
     entries = mapping(data)
-    refuse_message(entries)
+    if "parts" in entries:
+        raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
     role, name = entries.get("role"), optional(entries.get("name"), "name")
     if role not in _ROLES:
         raise DataError(f"unknown role {role!r}", fix=nearest(str(role), _ROLES))

@@ -15,8 +15,13 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.media import media_part
-from promptdsl.providers.openai_chat.rules import AUDIO, ORIGIN, is_own_part, lose_keys
+from promptdsl.providers.openai_chat.parts import (
+    AUDIO,
+    ORIGIN,
+    is_own_part,
+    lose_keys,
+    media_part,
+)
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
@@ -78,7 +83,7 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
         refused = place.role == "assistant" and block.extra.get("refusal") is True
         kind = "refusal" if refused else "text"
         part = {"type": kind, kind: block.text}
-    lose_keys(request, place, block, known)
+    lose_keys(request, place, block, known=known)
     return marked(request, place, block.cache, part)
 
 
@@ -116,7 +121,7 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: request.clean(place, block.arguments, key)}
-    lose_keys(request, place, block, ("custom",))
+    lose_keys(request, place, block, known=("custom",))
     call = {"id": _fitting_id(block.id), "type": kind, kind: function}
     return marked(request, place, block.cache, call)
 

@@ -27,6 +27,7 @@ from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Mark, Param, Request
 
 if TYPE_CHECKING:
+    from promptdsl.tokens.count import TextTokens
     from promptdsl.tokens.payloads import Tally
 
 _kind = attrgetter("kind")
@@ -38,30 +39,13 @@ _TRIES = 4
 """How many messages are compared with all before them, to find an anchor."""
 
 
-@attrs.define(eq=False)
-class Counted:
-    """Token counts of entries, each with its counter; the counts of the latest two are kept."""
-
-    results: "tuple[tuple[object, Tally], ...]" = ()
-
-    def by(self, counter: object) -> "Tally | None":
-        """Return the counts of a counter, ``None`` where it has none."""
-        return next((tally for known, tally in self.results if known is counter), None)
-
-    def keep(self, counter: object, tally: "Tally") -> None:
-        """Keep the counts of a counter."""
-        others = [pair for pair in self.results if pair[0] is not counter]
-        self.results = ((counter, tally), *others[:1])
-
-
 @attrs.frozen(eq=False)
 class Passage:
     """The cache of writing a conversation: the entries of its first messages, and the state after.
 
     The cache of reading one is a ``Recording`` in ``messages/conversation_cache.py``.
     ``anchor`` is the message after them. ``opening`` is the state before the first of them,
-    ``state`` the state after the last. No later message changes the first ``settled`` entries;
-    ``counted`` are the tokens of these, or of some at their beginning.
+    ``state`` the state after the last. No later message changes the first ``settled`` entries.
     """
 
     messages: tuple[Message, ...]
@@ -73,7 +57,8 @@ class Passage:
     settled: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
-    counted: Counted
+    counted: "list[tuple[TextTokens, Tally]]"
+    """The tokens of settled entries, by counter: those of the latest two are kept."""
     before: "ref[Passage] | None" = None
     """The shorter passage that this one continues."""
 
@@ -247,7 +232,7 @@ class Recall:
             settled=lasting,
             losses=tuple(request.losses[before[0] :]),
             marks=tuple(request.marks[before[1] :]),
-            counted=Counted(known.counted.results if known else ()),
+            counted=[*known.counted] if known else [],
             before=ref(known) if known else None,
         )
         request.part(lasting)

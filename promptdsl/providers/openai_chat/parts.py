@@ -1,13 +1,24 @@
-"""Attachments, both ways: images, recordings and documents."""
+"""Parts of messages: attachments both ways, and the parts that other providers have."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
+from promptdsl.providers.shared.blocks import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.clean import file_name, with_bytes
+from promptdsl.providers.shared.other_providers import ANTHROPIC, RESPONSES, Owners, owner_of
 from promptdsl.providers.shared.request import Param
+
+ORIGIN = "openai"
+AUDIO = "chat_audio"
+"""The type of an unknown block with an answer's recording, which is sent beside the content."""
+FOREIGN: Owners = {**ANTHROPIC, **RESPONSES}
+_KNOWN = frozenset(
+    {"text", "refusal", "image_url", "input_audio", "file", "function", "custom", AUDIO}
+)
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 _IMAGE_DETAILS = ("auto", "low", "high", "original")
@@ -81,3 +92,12 @@ MEDIA_READERS: Mapping[str, Callable[[Mapping[str, object], Cache | None], b.Blo
     "file": _read_file,
 }
 """The functions that read an attachment, by the type of its part: a key of the part, too."""
+
+
+def is_own_part(data: Mapping[str, object]) -> bool:
+    """Return whether a part of an unknown type may be sent as it is, and would be read again."""
+    kind = data.get("type")
+    return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, FOREIGN) is None
+
+
+lose_keys = partial(lose_foreign_keys, service="Chat")
