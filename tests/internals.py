@@ -119,8 +119,8 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.two_sided import OPENING
-from promptdsl.providers.tally import tally
 from promptdsl.providers.written import WrittenPayload as Written
+from promptdsl.providers.written import tally
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn

@@ -19,11 +19,11 @@ from promptdsl.tree.turn_nodes import Root
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
-    from promptdsl.providers.anthropic.write import Payload as AnthropicPayload
+    from promptdsl.providers.anthropic.write import AnthropicPayload
     from promptdsl.providers.bedrock.write import BedrockPayload
     from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
     from promptdsl.providers.gemini.write import GeminiPayload
-    from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
+    from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport

@@ -55,7 +55,7 @@ def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | 
         path = f"{key}[{index}]"
         if not are_marks[index]:
             is_marked = are_marks[index + 1 : index + 2] == [True]
-            yield path, item, read_mark(listed[index + 1][POINT]) if is_marked else None
+            yield path, item, read_mark(mapping(listed[index + 1])[POINT]) if is_marked else None
         elif index == 0 or are_marks[index - 1]:
             raise DataError(
                 f"{path}: a {POINT!r} with nothing before it", fix="put it after a block"

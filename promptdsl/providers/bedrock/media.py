@@ -9,8 +9,7 @@ from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.providers.bedrock.binary import decoded, encoded
 from promptdsl.providers.bedrock.request import Converse
-from promptdsl.providers.shared.attachments import with_bytes
-from promptdsl.providers.shared.clean import json_copy, utf8
+from promptdsl.providers.shared.clean import json_copy, utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"

@@ -15,7 +15,7 @@ from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
+from promptdsl.providers.shared.tools import chosen, form_schema, sendable_output, write_tools
 
 LONGEST_NAME = 64
 
@@ -35,7 +35,7 @@ _READ_CHOICES = {sent: choice for choice, sent in _CHOICES.items()}
 
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request, without the further keys that Converse refuses."""
-    params = write_tools(request, "bedrock", _tool_param, inside=_tool_spec)
+    params = write_tools(request, "bedrock", _tool_param, inside="toolSpec")
     sent = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == "bedrock")
     for tool, param in zip(sent, params, strict=True):
         if tool.raw is not None:
@@ -50,11 +50,6 @@ def tools_of(request: Converse) -> list[Param]:
             del spec[key]
             request.lose(tool, "hint", f"key {key!r} of tool {spec['name']!r}", reason)
     return params
-
-
-def _tool_spec(tool: Param) -> Param:
-    spec: Param = tool.get("toolSpec", tool)
-    return spec
 
 
 def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
@@ -90,10 +85,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         reason = "calls need a tool beside them: a placeholder is sent"
         request.losses.append(Loss("hint", "there are no tools", reason))
     # The output schema.
-    output = request.prompt.output
-    if output is not None and not request.facts.schema_output:
-        request.lose(output, "content", "output schema", "this model takes none")
-    elif output is not None:
+    if output := sendable_output(request):
         schema = form_schema(request, output, output.name, output.description)
         definition = {"schema": write_json(schema), "name": utf8(output.name)}
         if output.description is not None:

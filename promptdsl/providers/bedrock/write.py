@@ -112,7 +112,7 @@ def write(
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     payload = {**system, "messages": request.entries, **settings}
-    return cast("BedrockPayload", payload), request.told()
+    return cast("BedrockPayload", payload), request.final_losses()
 
 
 def _settle(request: Converse, stop: int) -> None:
@@ -290,7 +290,7 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
     if not params and block.is_error:
         params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
     elif not params:
-        params = [json_copy(EMPTY_RESULT)]
+        params = [json_copy(dict(EMPTY_RESULT))]
     status = {"status": "error"} if block.is_error else {}
     param = {"toolResult": {"toolUseId": id, "content": params, **status}}
     # A result contains no marks: the longest of those in it follows it.

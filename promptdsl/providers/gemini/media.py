@@ -8,8 +8,7 @@ from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional, string
 from promptdsl.messages.media.source import MediaSource, SourceKind
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard
-from promptdsl.providers.shared.attachments import with_bytes
-from promptdsl.providers.shared.clean import utf8
+from promptdsl.providers.shared.clean import utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
 TYPES: Mapping[str, tuple[str, ...]] = {

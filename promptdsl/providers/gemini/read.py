@@ -27,9 +27,8 @@ def read(data: object) -> Prompt:
     A payload is the arguments of ``generate_content``, or the body that the service takes. Raises
     :class:`DataError` that names the index and the key of a value that cannot be read.
     """
-    payload = cast("JsonObject", {"contents": data})
-    if isinstance(data, Mapping):
-        payload = entries_of(cast("object", data))
+    is_payload = isinstance(data, Mapping)
+    payload = entries_of(cast("JsonObject", data if is_payload else {"contents": data}))
     configs = [entries_of(payload.get(key) or {}) for key in ("generation_config", "config")]
     settings = {**payload, **configs[0], **configs[1]}
     leading = located("system_instruction", _read_blocks, settings.get("system_instruction"))
@@ -117,11 +116,11 @@ def _read_contents(data: object) -> Iterator[Message]:
             joined[-1][2].extend(blocks)
         else:
             joined.append((role, loose, [*blocks]))
-    for role, _, blocks in joined:
+    for role, _, run in joined:
         if role == "model":
-            yield message("assistant", tuple(blocks), kind="recorded")
+            yield message("assistant", tuple(run), kind="recorded")
         else:
-            yield from user_messages(tuple(blocks))
+            yield from user_messages(tuple(run))
 
 
 def _read_blocks(data: JsonValue) -> tuple[b.Block, ...]:
@@ -131,11 +130,11 @@ def _read_blocks(data: JsonValue) -> tuple[b.Block, ...]:
     return _read_content(data).blocks
 
 
-def _read_content(data: JsonValue) -> _Content:
+def _read_content(data: object) -> _Content:
     if isinstance(data, str):
         return _Content("user", contents(data), loose=True)
     if isinstance(data, list | tuple):
-        return _Content("user", read_parts(data))
+        return _Content("user", read_parts(cast("object", data)))
     content = entries_of(data)
     if "parts" in content or content.keys() <= {"role"}:
         role = content.get("role", "user")

@@ -14,7 +14,13 @@ from promptdsl.providers.shared.checks import entry, items, located_items, mappi
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Place, Request
-from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
+from promptdsl.providers.shared.tools import (
+    chosen,
+    lose_tool_marks,
+    nameless_schema,
+    sendable_output,
+    write_tools,
+)
 
 NO_MARKS = "a request has none: caching is implicit, or an object of its own"
 
@@ -32,9 +38,7 @@ def tools_of(request: Request) -> list[Param]:
     The client sends them in this order.
     """
     params = write_tools(request, "gemini", _function_param)
-    for mark in request.marks:
-        request.lose(mark.subject, "hint", "cache mark", NO_MARKS)
-    request.marks.clear()
+    lose_tool_marks(request, NO_MARKS)
     functions = [param for param in params if "name" in param]
     own = [param for param in params if "name" not in param]
     return [*own, {"function_declarations": functions}] if functions else own
@@ -48,8 +52,7 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
     own = tool.origin in (None, "gemini")
     if tool.input_schema and not (own and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
-    copy: Param = json_copy(param)
-    return copy
+    return json_copy(param)
 
 
 _JSON = "application/json"
@@ -72,15 +75,9 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
     elif choice:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(Loss("hint", what, "there is no such function to call"))
-    output, default = request.prompt.output, OutputSchema({})
-    if output is not None and not request.facts.schema_output:
-        request.lose(output, "content", "output schema", "this model takes none")
-    elif output is not None:
-        for key in ("name", "description", "strict"):
-            if (value := getattr(output, key)) != getattr(default, key):
-                request.lose(output, "hint", f"output {key} {value!r}", "there is none here")
+    if output := sendable_output(request):
         settings["response_mime_type"] = _JSON
-        settings["response_json_schema"] = form_schema(request, output)
+        settings["response_json_schema"] = nameless_schema(request, output)
     return settings
 
 

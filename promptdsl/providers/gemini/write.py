@@ -100,7 +100,7 @@ def write(
     settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
     payload = {"contents": request.entries, "config": config}
-    return cast("GeminiPayload", payload), request.told()
+    return cast("GeminiPayload", payload), request.final_losses()
 
 
 def _settle(request: Turns, stop: int) -> None:
@@ -334,7 +334,6 @@ def _names_others(response: dict[str, JsonValue], names: Container[object]) -> b
 def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
     kinds = [key for key in block.data if key in OPAQUE]
     if len(kinds) == 1 and block.data.keys() <= _OPAQUE_KEYS:
-        param: Param = json_copy(dict(block.data))
-        return param
+        return json_copy(dict(block.data))
     request.lose(place, "content", "unknown block", "not a part that is known here")
     return None

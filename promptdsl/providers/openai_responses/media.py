@@ -6,7 +6,7 @@ from promptdsl import messages as b
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, SourceKind, data_url, plain_type
-from promptdsl.providers.shared.attachments import file_name, with_bytes
+from promptdsl.providers.shared.clean import file_name, with_bytes
 from promptdsl.providers.shared.request import Param
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})

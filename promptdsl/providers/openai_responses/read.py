@@ -197,12 +197,11 @@ _ROLES: Mapping[str, Role] = {
 
 
 def _read_summary(data: object) -> str:
-    text: str = entry(mapping(data), "text", str)
-    return text
+    return entry(mapping(data), "text", str)
 
 
 def _read_tool_result(kind: str, item: JsonObject) -> ToolResultBlock:
-    id: str = entry(item, "call_id", str)
+    id = entry(item, "call_id", str)
     output: JsonValue = entry(item, "output")
     if not isinstance(output, str | list | tuple):
         raise DataError(f"'output' is a string or a list of parts, not {type(output).__name__}")

@@ -84,8 +84,7 @@ def identity(request: Items, kind: str, origin: JsonObject) -> Param:
         request.ids.add(str(id))
     else:
         keys = {key: value for key, value in keys.items() if key not in ("id", "status")}
-    copy: Param = json_copy(keys) if keys else {}
-    return copy
+    return json_copy(keys) if keys else {}
 
 
 def read_origin(kind: str, item: JsonObject) -> JsonObject:

@@ -14,8 +14,8 @@ from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
-    loosen,
     lose_tool_marks,
+    sendable_output,
     write_tools,
 )
 
@@ -27,8 +27,7 @@ _NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
 
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request, without cache marks."""
-    tools = write_tools(request, ORIGIN, _tool_param)
-    loosen(request, ORIGIN, tools)
+    tools = write_tools(request, ORIGIN, _tool_param, closes=True)
     lose_tool_marks(request)
     return tools
 
@@ -41,8 +40,7 @@ def _tool_param(request: Request, tool: ToolDefinition) -> Param:
     param["parameters"] = dict(tool.input_schema) or None
     # Left out it would be true, and a schema that is not written for it is refused.
     param["strict"] = False
-    copy: Param = json_copy(param)
-    return copy
+    return json_copy(param)
 
 
 def settings_of(request: Request) -> Param:
@@ -58,10 +56,7 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = {"type": kind, **named}
     elif choice:
         settings["tool_choice"] = choice
-    output = request.prompt.output
-    if output is not None and not request.facts.schema_output:
-        request.lose(output, "content", "output schema", "this model takes none")
-    elif output is not None:
+    if output := sendable_output(request):
         settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
     return settings
 
@@ -95,12 +90,12 @@ def _read_choice(choice: object) -> str | None:
     if choice is None or (isinstance(choice, str) and choice in CHOICES):
         return choice
     entries = mapping(choice)
-    kind: str = entry(entries, "type", str)
+    kind = entry(entries, "type", str)
     if kind == "allowed_tools":
         raise DataError(f"{kind!r} names several tools", fix="name one, or give fewer tools")
     if kind == "mcp" and entries.get("name") is not None:
         raise DataError("a choice of one tool of a server", fix="leave 'name' out")
-    name: str = entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind
+    name = entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind
     if name in CHOICES:
         raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
     return name

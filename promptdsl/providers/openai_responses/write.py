@@ -97,7 +97,7 @@ def write(
     if request.marks:
         _settle_marks(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
-    return cast("ResponsesPayload", payload), request.told()
+    return cast("ResponsesPayload", payload), request.final_losses()
 
 
 def _settle_marks(request: Items) -> None:
