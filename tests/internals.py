@@ -103,7 +103,7 @@ from promptdsl.providers.chat_template.write import write as write_chat_template
 from promptdsl.providers.gemini.read import read as read_gemini
 from promptdsl.providers.gemini.read import read_response as read_response_gemini
 from promptdsl.providers.gemini.schemas import json_schema
-from promptdsl.providers.gemini.write import Payload
+from promptdsl.providers.gemini.write import GeminiPayload
 from promptdsl.providers.gemini.write import write as write_gemini
 from promptdsl.providers.openai_chat.read import read as read_openai_chat
 from promptdsl.providers.openai_chat.read import read_response as read_response_openai_chat
@@ -119,8 +119,8 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.two_sided import OPENING
-from promptdsl.providers.tally import tally
 from promptdsl.providers.written import WrittenPayload as Written
+from promptdsl.providers.written import tally
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
@@ -259,7 +259,7 @@ __all__ = [
     "Margin",
     "Memory",
     "Page",
-    "Payload",
+    "GeminiPayload",
     "Piece",
     "Recall",
     "RecordedNode",

@@ -308,7 +308,7 @@ def test_no_answer_yet(form: Any) -> None:
 def test_an_answer_in_no_form(form: Any) -> None:
     """An answer that is no JSON is refused, with why the model stopped."""
     reply = form("openai", chat("length", content='{"name'))
-    with pytest.raises(DataError, match=r"no JSON \(finish_reason 'length'\): '\{\"name'"):
+    with pytest.raises(DataError, match=r"not JSON \(finish_reason 'length'\): '\{\"name'"):
         read_response(reply, structured=True)
 
 

@@ -19,7 +19,7 @@ from operator import attrgetter
 
 import attrs
 
-from promptdsl.budget.places import Place
+from promptdsl.budget.places import TreePlace
 from promptdsl.budget.units import LAST, Action, CutOff, Drop, Forms, Past, Shrink, Unit
 
 
@@ -63,7 +63,7 @@ class Choice:
     gone: dict[int, Unit] = attrs.field(factory=dict[int, Unit])
     forms: dict[int, tuple[Forms, int]] = attrs.field(factory=dict[int, tuple[Forms, int]])
     cuts: dict[int, tuple[Past, int]] = attrs.field(factory=dict[int, tuple[Past, int]])
-    live: dict[int, tuple[Place, int]] = attrs.field(factory=dict[int, tuple[Place, int]])
+    live: dict[int, tuple[TreePlace, int]] = attrs.field(factory=dict[int, tuple[TreePlace, int]])
     saved: int = 0
 
     def do(self, action: Action) -> int:
@@ -81,7 +81,7 @@ class Choice:
         self.saved += saved
         return saved
 
-    def _take_from(self, holder: Place | None) -> int:
+    def _take_from(self, holder: TreePlace | None) -> int:
         """Take one part out of a holder; return the tokens around holders that are empty then."""
         saved = 0
         while holder is not None and holder.holds:
@@ -93,16 +93,16 @@ class Choice:
             holder = holder.parent
         return saved
 
-    def _parts(self, holder: Place) -> int:
+    def _parts(self, holder: TreePlace) -> int:
         return self.live.get(id(holder), (holder, holder.live))[1]
 
-    def emptied_holders(self) -> Iterator[Place]:
+    def emptied_holders(self) -> Iterator[TreePlace]:
         """Yield the holders in which nothing is left: each goes with what is around it."""
         for holder, left in self.live.values():
             if not left and not holder.fixed:
                 yield holder
 
-    def price(self, holder: Place | None) -> int:
+    def price(self, holder: TreePlace | None) -> int:
         """Return the tokens around a part that comes back into a holder."""
         price = 0
         while holder is not None and holder.holds and not (self._parts(holder) or holder.fixed):
@@ -110,7 +110,7 @@ class Choice:
             holder = holder.parent
         return price
 
-    def put_into(self, holder: Place | None) -> None:
+    def put_into(self, holder: TreePlace | None) -> None:
         """Put one part back into a holder."""
         while holder is not None and holder.holds:
             parts = self._parts(holder)

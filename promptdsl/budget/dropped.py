@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.pairs import last_question
-from promptdsl.budget.places import Place
+from promptdsl.budget.places import TreePlace
 from promptdsl.budget.scan import Entry
 from promptdsl.budget.units import Forms, Past, Unit
 from promptdsl.foundation.source import Source
@@ -73,17 +73,17 @@ def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
     return tuple(one for _, one in sorted(found, key=_standing) if one.tokens)
 
 
-def _standing(found: tuple[Place, Dropped]) -> tuple[int, ...]:
+def _standing(found: tuple[TreePlace, Dropped]) -> tuple[int, ...]:
     """Return a key that sorts places in the order of the document."""
     indices: list[int] = []
-    one: Place | None = found[0]
+    one: TreePlace | None = found[0]
     while one is not None:
         indices.append(one.index)
         one = one.parent
     return tuple(reversed(indices))
 
 
-def _is_within(place: Place, places: set[int]) -> bool:
+def _is_within(place: TreePlace, places: set[int]) -> bool:
     around = place.parent
     while around is not None:
         if id(around) in places:
@@ -107,7 +107,7 @@ def _shrunk(forms: Forms, number: int, addresses: Mapping[int, str]) -> Dropped:
     return _dropped(forms.place, addresses, tokens=saved, priority=forms.node.priority, why=why)
 
 
-def _emptied(holder: Place, addresses: Mapping[int, str]) -> Dropped:
+def _emptied(holder: TreePlace, addresses: Mapping[int, str]) -> Dropped:
     return _dropped(
         holder, addresses, tokens=holder.shell, priority=None, why="nothing is left in it"
     )
@@ -129,7 +129,7 @@ def _cut(past: Past, place: int) -> Dropped:
 
 
 def _dropped(
-    place: Place,
+    place: TreePlace,
     addresses: Mapping[int, str],
     *,
     tokens: int,
@@ -154,10 +154,10 @@ def described(node: Any) -> str:
 # Addresses.
 
 
-def _path(place: Place, addresses: Mapping[int, str]) -> str:
+def _path(place: TreePlace, addresses: Mapping[int, str]) -> str:
     """Return the address of a node: the turn it is in, and the ids of the sections around it."""
     ids: list[str] = []
-    one: Place | None = place
+    one: TreePlace | None = place
     while one is not None and id(one) not in addresses:
         if isinstance(one.node, SectionNode):
             ids.append(str(one.node.options.id))

@@ -95,7 +95,7 @@ def _holds_result(said: Message) -> bool:
 class Cuts:
     """The places where a conversation may be cut, each with the tokens ``at`` it: those before it.
 
-    Place 0 keeps everything. ``places`` are the entries a cut begins with; the places from
+    TreePlace 0 keeps everything. ``places`` are the entries a cut begins with; the places from
     ``rounds`` on are rounds of the last exchange, whose own ``question`` stays in front of them.
     """
 

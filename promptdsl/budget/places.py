@@ -14,11 +14,11 @@ from promptdsl.tree.turn_nodes import RecordedNode, ToolTurnNode
 
 
 @attrs.define(eq=False)
-class Place:
+class TreePlace:
     """A node and where it is: the ``index``-th part of the node at ``parent``."""
 
     node: Any
-    parent: "Place | None" = None
+    parent: "TreePlace | None" = None
     index: int = 0
     depth: int = 0
     """How many places are around it."""
@@ -35,9 +35,9 @@ class Place:
     decided: bool = False
     """Whether its own part in ``parent.changes`` was chosen, while a tree is changed."""
 
-    def below(self, index: int, *, holds: bool) -> "Place":
+    def below(self, index: int, *, holds: bool) -> "TreePlace":
         """Return the place of the ``index``-th part."""
-        return Place(self.node.content[index], self, index, self.depth + 1, holds)
+        return TreePlace(self.node.content[index], self, index, self.depth + 1, holds)
 
     def becomes(self, node: Node | None) -> None:
         """Decide what is here instead, ``None`` for nothing."""
@@ -55,12 +55,12 @@ class Place:
         self.decided = False
 
 
-def changed(root: Place, decided: Iterable[Place]) -> Node:
+def changed(root: TreePlace, decided: Iterable[TreePlace]) -> Node:
     """Return the tree at ``root`` with what was decided of places. A container left empty goes.
 
     The decisions are written into the places, and cleared again: a plan serves several limits.
     """
-    touched: dict[int, dict[int, Place]] = {}
+    touched: dict[int, dict[int, TreePlace]] = {}
     seen = [*decided]
     for place in seen:
         _touch(place, touched)
@@ -75,20 +75,20 @@ def changed(root: Place, decided: Iterable[Place]) -> Node:
     return whole  # type: ignore[no-any-return]
 
 
-def _touch(place: Place, touched: dict[int, dict[int, Place]]) -> None:
+def _touch(place: TreePlace, touched: dict[int, dict[int, TreePlace]]) -> None:
     parent = place.parent
     if parent is not None:
         touched.setdefault(parent.depth, {})[id(parent)] = parent
 
 
-def _without(place: Place) -> Node | None:
+def _without(place: TreePlace) -> Node | None:
     content = _content(place)
     if not any(content) and not isinstance(place.node, ToolTurnNode | ToolResultNode):
         return None
     return with_content(place.node, content)  # type: ignore[no-any-return]
 
 
-def _content(place: Place) -> tuple[Any, ...]:
+def _content(place: TreePlace) -> tuple[Any, ...]:
     changes = place.changes
     parts = ((changes.get(n, part), n in changes) for n, part in enumerate(place.node.content))
     return tuple(part for part, is_changed in parts if part is not None or not is_changed)

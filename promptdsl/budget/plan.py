@@ -10,7 +10,7 @@ from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
 from promptdsl.budget.histories import Cuts, cuts_of, heard
 from promptdsl.budget.measure_protocol import Measure, frame_tokens
 from promptdsl.budget.pairs import last_question, pair_units
-from promptdsl.budget.places import Place, changed, first_forms
+from promptdsl.budget.places import TreePlace, changed, first_forms
 from promptdsl.budget.scan import Entry, Scan, scan
 from promptdsl.budget.units import Past
 from promptdsl.messages.message import Message, spoken
@@ -71,7 +71,7 @@ class Plan:
         return needed_by(self._scan.entries, self._order.within)
 
 
-def _decided(choice: Choice) -> Iterator[Place]:
+def _decided(choice: Choice) -> Iterator[TreePlace]:
     for forms, number in choice.forms.values():
         forms.place.becomes(forms.node.content[forms.sizes[number][0]])
         yield forms.place

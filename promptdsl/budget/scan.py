@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl.budget.call_ids import alike
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.places import Place, group_priority, says, whole_units
+from promptdsl.budget.places import TreePlace, group_priority, says, whole_units
 from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
 from promptdsl.tree.group_nodes import (
     ConversationNode,
@@ -61,7 +61,7 @@ PAIRED = (CALL | RESULT) << SHIFT
 class Entry:
     """An entry of a timeline (a turn, a group, a history...), all its tokens, its unit if any."""
 
-    place: Place
+    place: TreePlace
     tokens: int
     unit: Unit | None = None
 
@@ -70,7 +70,7 @@ class Entry:
 class Scan:
     """The entries of a timeline, its units, and the last cache mark of its author."""
 
-    root: Place
+    root: TreePlace
     measure: Measure
     priorities: Mapping[int, float | None]
     entries: list[Entry] = attrs.field(factory=list[Entry])
@@ -95,7 +95,7 @@ class Scan:
 def scan(root: Node, measure: Measure) -> Scan:
     """Return the entries and units of a tree in which templates and recordings were read."""
     whole, priorities = whole_units(root)
-    found = Scan(Place(whole), measure, priorities)
+    found = Scan(TreePlace(whole), measure, priorities)
     for place in _entries(found.root):
         found.entries.append(_scanned(place, found))
     for unit in _all_units(found.units):
@@ -103,7 +103,7 @@ def scan(root: Node, measure: Measure) -> Scan:
     return found
 
 
-def _entries(root: Place) -> Iterator[Place]:
+def _entries(root: TreePlace) -> Iterator[TreePlace]:
     """Yield the places of the entries of a timeline, also those in fragments and components."""
     waiting = [root.below(n, holds=False) for n in range(len(root.node.content) - 1, -1, -1)]
     while waiting:
@@ -117,7 +117,7 @@ def _entries(root: Place) -> Iterator[Place]:
             yield place
 
 
-def _scanned(place: Place, found: Scan) -> Entry:
+def _scanned(place: TreePlace, found: Scan) -> Entry:
     node, measure = place.node, found.measure
     unit: Unit | None = None
     if isinstance(node, GroupNode):
@@ -141,7 +141,7 @@ def _scanned(place: Place, found: Scan) -> Entry:
     return Entry(place, tokens, unit)
 
 
-def _forms(place: Place, order: Spot, tokens: list[int]) -> Forms:
+def _forms(place: TreePlace, order: Spot, tokens: list[int]) -> Forms:
     """Return the unit of a FirstFit, whose forms have these tokens; only smaller ones count.
 
     In a turn, forms that call or answer go only with it.
@@ -183,7 +183,7 @@ def weight(node: Any, measure: Measure) -> int:
 class _Level:
     """A part of a turn while it is looked through, and the unit around what is found in it."""
 
-    place: Place
+    place: TreePlace
     unit: Unit | None
     scope: list[Unit]
     around: "_Level | None" = None
@@ -195,7 +195,7 @@ class _Level:
     """The tokens of forms in it that are not the first: all of them are measured."""
 
 
-def _turn(place: Place, found: Scan) -> Entry:
+def _turn(place: TreePlace, found: Scan) -> Entry:
     node = place.node
     priority = node.options.priority
     unit = None if priority is None else Unit(place, priority, found.next_spot(node))
@@ -218,7 +218,7 @@ def _turn(place: Place, found: Scan) -> Entry:
     return Entry(place, tokens, unit)
 
 
-def _looked_through(place: Place, own: Unit | None, found: Scan) -> int:
+def _looked_through(place: TreePlace, own: Unit | None, found: Scan) -> int:
     """Find the units in a turn; return the tokens of all of it."""
     levels = [_Level(place, own, found.units if own is None else own.inner)]
     closed, units = list[_Level](), list[Unit]()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 
 from promptdsl.budget.histories import Cuts
-from promptdsl.budget.places import Place
+from promptdsl.budget.places import TreePlace
 
 LAST = float("inf")
 """The priority of forms without one: they shrink after all that has one."""
@@ -27,7 +27,7 @@ class Spot(NamedTuple):
 class Unit:
     """Something that goes whole, at its ``priority``; ``tokens`` are all of it."""
 
-    place: Place
+    place: TreePlace
     priority: float
     order: Spot
     """Its position in the document."""
@@ -36,7 +36,7 @@ class Unit:
     tokens: int = 0
     around: "Unit | None" = None
     """The unit it is inside of, or goes with."""
-    turn: Place | None = None
+    turn: TreePlace | None = None
     """The turn it stands in, ``None`` for what stands in the timeline itself."""
     inner: "list[Unit]" = attrs.field(factory=list["Unit"])
     """The units inside it, which go before it."""
@@ -53,7 +53,7 @@ class Unit:
         return self.priority, self.covered, self.order.number
 
     @property
-    def home(self) -> Place:
+    def home(self) -> TreePlace:
         """The place in the timeline: of its turn, or its own."""
         return self.turn or self.place
 

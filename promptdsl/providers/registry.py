@@ -1,17 +1,17 @@
-"""The table of targets: each adapter under the name of its provider.
+"""The table of targets: the adapter of each provider.
 
-What an adapter is made of, ``docs/design.md`` says. The name of a new provider also goes into
+``docs/design.md`` explains the parts of an adapter. The name of a new provider also goes into
 
 - facts: ``config/models.toml``, ``config.models._SUGGESTED``
-- the door: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
-- replies: ``providers.read_response._provider``
+- public names: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
+- replies: ``providers.read_response``
 - counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
   ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORMS``), ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
   ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``,
   ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
 - its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
   ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
-  ``providers.gemini.contents._LOOKS``
+  ``providers.gemini.read._LOOKS``
 - names in other libraries: ``integrations.langchain.reasoning``,
   ``integrations.pydantic_ai.media``
 """
@@ -19,7 +19,7 @@ What an adapter is made of, ``docs/design.md`` says. The name of a new provider 
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
@@ -28,6 +28,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.request import Param
 
 
 class Write(Protocol):
@@ -35,10 +36,10 @@ class Write(Protocol):
 
     def __call__(
         self, prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-    ) -> tuple[Any, tuple[Loss, ...]]:
-        """Return the payload of a prompt, and what it could not say.
+    ) -> tuple[Param, tuple[Loss, ...]]:
+        """Return the payload of a prompt, and its losses.
 
-        With a ``recall`` some of the payload is remembered, and must not be changed.
+        With a ``recall`` parts of the payload are shared, and must not be changed.
         """
         ...
 
@@ -62,11 +63,14 @@ class Adapter:
         return read
 
     @cached_property
-    def read_response(self) -> Callable[[Mapping[str, Any]], Message]:
+    def read_response(self) -> Callable[[object], Message]:
         """The function that reads a response."""
-        module = import_module(f"{self._folder}.read")
-        read: Callable[[Mapping[str, Any]], Message] = module.read_response
+        read: Callable[[object], Message] = import_module(f"{self._folder}.read").read_response
         return read
+
+    def read_messages(self, data: object) -> tuple[Message, ...]:
+        """Return the messages of a recorded conversation."""
+        return self.read(data).messages
 
 
 class Target(NamedTuple):
@@ -87,26 +91,32 @@ TARGETS: Mapping[str, Target] = {
 }
 
 
-def _reader(adapter: Adapter) -> Callable[[object], tuple[Message, ...]]:
-    return lambda data: adapter.read(data).messages
-
-
 READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
-    form: _reader(target.adapter) for form, target in TARGETS.items()
+    provider: target.adapter.read_messages for provider, target in TARGETS.items()
 }
-"""By provider, what reads the messages of a recorded conversation in its form."""
+"""The function that reads the messages of a recorded conversation, by its provider."""
 
 
 def read_payload(payload: object, provider: str) -> Prompt:
-    """Return what a payload of a provider says, or a list of its messages: messages, tools, ...
+    """Return the prompt of a provider's payload, or of a list of its messages.
 
-    Raises :class:`TargetError` for a provider that has no adapter, :class:`DataError` for what
-    cannot be read.
+    The prompt has the messages, the tools, the choice of a tool and the form of the answer; other
+    keys of the payload are left out. ``provider`` is one of ``openai``, ``openai_responses``,
+    ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``.
+
+    >>> from promptdsl import read_payload
+    >>> prompt = read_payload({"messages": [{"role": "user", "content": "Hi."}]}, "openai")
+    >>> [(message.role, message.text) for message in prompt.messages]
+    [('user', 'Hi.')]
+
+    Raises :class:`TargetError` for an unknown provider, :class:`DataError` for a payload that
+    cannot be read, with the index and the key that is wrong.
     """
-    if not isinstance(provider, str) or provider not in TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
+    target = TARGETS.get(str(provider))
+    if target is None:
         fix = nearest(str(provider), TARGETS)
         raise TargetError(f"unknown provider {provider!r}", fix=fix, at=(author(),))
     try:
-        return TARGETS[provider].adapter.read(payload)
+        return target.adapter.read(payload)
     except DataError as error:
         raise error.located(author()) from None

@@ -1,62 +1,92 @@
-"""What an adapter wrote of a prompt: the payload, its losses and its tokens."""
+"""The payload that an adapter wrote of a prompt, with its losses and its tokens."""
 
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from operator import is_not
+from typing import TYPE_CHECKING
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.copy_payload import fresh
-from promptdsl.providers.shared.memory import Memory, Recall
+from promptdsl.providers.shared.fast_path import fresh
+from promptdsl.providers.shared.memory import Memory, Passage, Recall
+from promptdsl.providers.shared.request import Param
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
     from promptdsl.tokens.payloads import Tally
 
 MEMORY = Memory()
-"""What was written of the long conversations that were rendered last."""
+"""The written entries of the long conversations that were rendered last."""
 
 
 class WrittenPayload:
-    """The payload an adapter wrote of a prompt; ``losses`` are what it could not say.
+    """The payload an adapter wrote of a prompt, and its ``losses``.
 
-    Of a long conversation only what is new is written. Every payload is made of fresh containers.
+    Only the new messages of a long conversation are written. Every payload that is given away has
+    containers of its own.
     """
 
     __slots__ = ("_passage", "_ready", "_write", "facts", "losses", "prompt")
 
     def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
-        """Raise :class:`PromptError` for what cannot be written."""
+        """Raise :class:`PromptError` for a prompt that cannot be written."""
         recall = Recall(memory) if len(prompt.messages) >= memory.least else None
         self._write = TARGETS[str(facts.provider)].adapter.write
-        said, self.losses = self._write(prompt, facts, recall)
+        payload, self.losses = self._write(prompt, facts, recall)
         self.prompt, self.facts = prompt, facts
         self._passage = None if recall is None else recall.passage
-        self._ready: list[dict[str, Any]] = [said]
+        self._ready: list[Param] = [payload]
 
     @property
-    def said(self) -> dict[str, Any]:
-        """The payload to be read: it is another's, and must not be changed or given away."""
+    def shared(self) -> Param:
+        """The payload for reading only: never change it, and never give it away."""
         # A copy, since another thread may take the payload away between a check and a look.
         for ready in [*self._ready]:
             return ready
-        said: dict[str, Any] = self._write(self.prompt, self.facts)[0]
-        return said
+        return self._write(self.prompt, self.facts)[0]
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> Param:
         """Return the payload, to be given away."""
         if self._passage is not None:
-            return fresh(self.said)
+            return fresh(self.shared)
         try:
             return self._ready.pop()
         except IndexError:
-            return self.said
+            return self.shared
 
     def tally(self, tokens: "TextTokens") -> "Tally":
-        """Return the tokens of the payload; what ``tokens`` counted once of it is remembered."""
+        """Return the tokens of the payload; ``tokens`` counts the same entries only once."""
+        from promptdsl.tokens.payloads import entry_tokens
+
         if self._passage is None:
-            from promptdsl.tokens.payloads import entry_tokens
+            return entry_tokens(self.shared, tokens, self.facts)
+        return tally(self.shared, self.facts, tokens, self._passage)
 
-            return entry_tokens(self.said, tokens, self.facts)
-        from promptdsl.providers.tally import tally
 
-        return tally(self.said, self.facts, tokens, self._passage)
+def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Passage) -> "Tally":
+    """Return the tokens of a payload; its passage keeps the counts of settled entries."""
+    from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
+
+    key = entries_key(payload)
+    if key is None:
+        raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
+    entries, settled = payload[key], passage.settled
+    # The counts of the settled entries: only those are counted that no earlier call has counted.
+    known = next((tally for counter, tally in passage.counted if counter is tokens), Tally(0, []))
+    if len(known.entries) < settled:
+        added = entry_tokens({key: passage.entries[len(known.entries) : settled]}, tokens, facts)
+        known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
+        others = [counted for counted in passage.counted if counted[0] is not tokens]
+        passage.counted[:] = [(tokens, known), *others[:1]]
+    # An entry that is sent with a mark differs from the one in the passage.
+    marked = [*compress(range(settled), map(is_not, passage.entries, entries))]
+    new_entries = [*(entries[index] for index in marked), *entries[settled:]]
+    new = entry_tokens({**payload, key: new_entries}, tokens, facts)
+    counts = [*known.entries, *new.entries[len(marked) :]]
+    for index, count in zip(marked, new.entries, strict=False):
+        counts[index] = count
+    media = known.media + new.media
+    if marked and known.media:
+        replaced = {key: [passage.entries[index] for index in marked]}
+        media -= entry_tokens(replaced, tokens, facts).media
+    return Tally(new.fixed, counts, media, new.tools)

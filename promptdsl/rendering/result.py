@@ -18,12 +18,12 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
-    from promptdsl.providers.anthropic.write import Payload as AnthropicPayload
-    from promptdsl.providers.bedrock.write import Payload as BedrockPayload
+    from promptdsl.providers.anthropic.write import AnthropicPayload
+    from promptdsl.providers.bedrock.write import BedrockPayload
     from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
-    from promptdsl.providers.gemini.write import Payload as GeminiPayload
-    from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
-    from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
+    from promptdsl.providers.gemini.write import GeminiPayload
+    from promptdsl.providers.openai_chat.write import OpenAIPayload
+    from promptdsl.providers.openai_responses.write import ResponsesPayload
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
     from promptdsl.rendering.text.blocks import MediaRoots
@@ -163,13 +163,13 @@ class Rendered:
         """
         return cast("OpenAIPayload", self._to("openai"))
 
-    def to_openai_responses(self) -> "OpenAIResponsesPayload":
+    def to_openai_responses(self) -> "ResponsesPayload":
         """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
 
         Also ``tool_choice`` and ``text``, if the prompt has them. Raises
         :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
         """
-        return cast("OpenAIResponsesPayload", self._to("openai_responses"))
+        return cast("ResponsesPayload", self._to("openai_responses"))
 
     def to_anthropic(self) -> "AnthropicPayload":
         """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...

@@ -1015,7 +1015,7 @@ UNTAKEN = "not a source or a media type that is taken"
         pytest.param(
             [say("user", marked(""), "x")],
             ABLE,
-            [BLANK, "hint: cache mark: what it stands behind is not sent"],
+            [BLANK, "hint: cache mark: the block before it is not sent"],
             id="an empty text with a mark",
         ),
         pytest.param(
@@ -1107,7 +1107,7 @@ UNTAKEN = "not a source or a media type that is taken"
                 HELLO,
             ],
             ABLE,
-            ["hint: reasoning: it holds a lone surrogate, which cannot be sent"] * 3,
+            ["hint: reasoning: it has a lone surrogate, which cannot be sent"] * 3,
             id="reasoning with a lone surrogate",
         ),
         pytest.param(
@@ -1742,7 +1742,7 @@ def test_what_an_output_schema_loses_twice() -> None:
         "default": "a",
     }
     losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[1]
-    why = "structured outputs refuse it: said in the description, or closed"
+    why = "structured outputs refuse it: the description has it, or the object is closed"
     assert [
         f"hint: {key!r} in the output schema (output): {why}"
         for key in ("default", "maxLength", "pattern", "minLength")

@@ -1530,7 +1530,7 @@ def test_citations_are_text_elsewhere() -> None:
         ),
         (
             [{"role": "assistant", "content": [THOUGHT, POINT]}],
-            "messages[0]: content[0]: no 'cachePoint' may stand behind reasoning",
+            "messages[0]: content[0]: no 'cachePoint' may follow reasoning",
         ),
         (
             [{"role": "user", "content": [{"toolResult": {"toolUseId": "a"}}]}],

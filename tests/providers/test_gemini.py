@@ -1608,7 +1608,7 @@ OTHERS = (
             "it looks like a block or an item of another provider: History.from_openai_responses",
         ),
         ({"candidates": []}, "it looks like a response: read_response(it)"),
-        ({"contents": []}, "it looks like a payload, which stands alone"),
+        ({"contents": []}, "it looks like a payload: give it without the list"),
         ({"words": "hi"}, "give {'role': 'user', 'parts': [...]}"),
     ],
 )

@@ -22,10 +22,10 @@ TOOL = ToolDefinition("t", input_schema={"type": "object"}, cache="1h")
 PLAIN = ToolDefinition("t", input_schema={"type": "object"})
 ANSWER = say("assistant", "ok")
 FLEETING = say("user", "now", kind="request")
-PASSING = "behind request-only content, which is not there the next time"
-EARLY = "five minutes may not stand before an hour"
+PASSING = "after request-only content, which is gone in the next request"
+EARLY = "five minutes may not come before an hour"
 MANY = "a request carries 4"
-UNSENT = "what it stands behind is not sent"
+UNSENT = "the block before it is not sent"
 
 
 def text(said: str, cache: Any = "default") -> Message:

@@ -457,7 +457,7 @@ def test_two_counters_are_kept() -> None:
     for counter in counters:
         written.tally(counter)
     (passage,) = memory.passages.values()
-    assert [counters[3], counters[2]] == [counter for counter, _ in passage.counted.results]
+    assert [counters[3], counters[2]] == [counter for counter, _ in passage.counted]
 
 
 @pytest.mark.parametrize("newest", [3, 4])

@@ -130,7 +130,7 @@ def test_a_mark_says_nothing(blocks: Any) -> None:
                 (
                     "hint",
                     "cache mark",
-                    "behind request-only content, which is not there the next time",
+                    "after request-only content, which is gone in the next request",
                 )
             ],
         ),

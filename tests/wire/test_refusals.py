@@ -73,7 +73,7 @@ OF_RESPONSES: list[dict[str, Any]] = [
             for part in parts
         ),
         *(
-            ("openai", part, "messages[0]: content[0]: a part of type {} is none of Chat", fix)
+            ("openai", part, "messages[0]: content[0]: there is no part of type {} here", fix)
             for parts, fix in [
                 (OF_ANTHROPIC, ANTHROPIC),
                 ([*ALWAYS_OF_RESPONSES, *OF_RESPONSES], RESPONSES),
@@ -81,7 +81,7 @@ OF_RESPONSES: list[dict[str, Any]] = [
             for part in parts
         ),
         *(
-            ("openai_responses", part, "input[0]: content[0]: {} is none of Responses", fix)
+            ("openai_responses", part, "input[0]: content[0]: {} is not a type of Responses", fix)
             for parts, fix in [(OF_ANTHROPIC, ANTHROPIC), (OF_OPENAI, OPENAI)]
             for part in parts
         ),
@@ -131,7 +131,7 @@ def test_a_type_that_is_no_name(type: object) -> None:
 def test_a_key_of_another_provider(provider: str, key: str, fix: str) -> None:
     """A key with which a message says something elsewhere is refused, unless it says nothing."""
     other = {"role": "user", "content": [], key: ["x"]}
-    assert (f"messages[0]: {key!r} is no key of a message here", fix) == refused(provider, [other])
+    assert (f"messages[0]: a message has no key {key!r} here", fix) == refused(provider, [other])
     assert [("user", "recorded", ())] == kinds(provider, [{**other, key: None}])
 
 

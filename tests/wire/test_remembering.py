@@ -171,9 +171,7 @@ def test_what_was_counted_goes_along() -> None:
     first.tally(other)
     Written(Prompt(tuple(said)), CLAUDE, memory).tally(one)
     counted = [passage.counted for passage in memory.passages.values()]
-    assert [[other, one], [one, other]] == [
-        [counter for counter, _ in each.results] for each in counted
-    ]
+    assert [[other, one], [one, other]] == [[counter for counter, _ in each] for each in counted]
 
 
 def test_only_near_what_is_known() -> None:

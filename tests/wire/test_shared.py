@@ -146,13 +146,13 @@ HOUR, FIVE = "1h", "5m"
     [
         ([text(n) for n in "abcd"], []),
         ([text(n) for n in "abcde"], ["a request carries 4"]),
-        ([text("a", FIVE), text("b", HOUR)], ["five minutes may not stand before an hour"]),
+        ([text("a", FIVE), text("b", HOUR)], ["five minutes may not come before an hour"]),
         ([text("a", HOUR), text("b", FIVE)], []),
         (
             [Message("user", "x", kind="request"), text("a")],
-            ["behind request-only content, which is not there the next time"],
+            ["after request-only content, which is gone in the next request"],
         ),
-        ([Message("user", [TextBlock(" ", "5m")])], ["what it stands behind is not sent"]),
+        ([Message("user", [TextBlock(" ", "5m")])], ["the block before it is not sent"]),
     ],
 )
 def test_why_a_mark_is_lost(messages: list[Message], reasons: list[str]) -> None:

@@ -63,8 +63,8 @@ def test_a_tool_of_the_provider(target: str, raw: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        (OPENAI, "there is none behind a tool"),
-        (RESPONSES, "there is none behind a tool"),
+        (OPENAI, "there is none after a tool"),
+        (RESPONSES, "there is none after a tool"),
         (GEMINI, "a request has none: caching is implicit, or an object of its own"),
         (BEDROCK, "this model takes none"),
         (TEMPLATE, "a template has none"),
@@ -150,11 +150,11 @@ def test_a_strict_tool(target: str) -> None:
     )
     specs = _specs(target, sent(target, ASK, tools=tools))
     assert [False, True, False, "yes"] == [spec["strict"] for spec in specs]
-    why = "the schema is not closed, as strict asks: sent without it"
+    why = "the schema is not closed, as strict requires: sent without it"
     foreign = "a tool of elsewhere, which no other provider has"
     assert [
-        ("content", "tool 'raw'", foreign, "tools/raw", None),
         ("hint", "strict", why, "tools/a", AT),
+        ("content", "tool 'raw'", foreign, "tools/raw", None),
     ] == told(target, tools=tools)
 
 
@@ -434,7 +434,10 @@ def test_a_form(output: OutputSchema, expected: dict[str, Any], losses: Any) -> 
     ("strict", "losses"),
     [
         (False, []),
-        (True, [("hint", "strict", "the schema is not closed, as strict asks: sent without it")]),
+        (
+            True,
+            [("hint", "strict", "the schema is not closed, as strict requires: sent without it")],
+        ),
     ],
 )
 def test_an_open_form(target: str, strict: bool, losses: object) -> None:

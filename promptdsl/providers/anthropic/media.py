@@ -1,11 +1,10 @@
-"""Attachments, both ways: where pictures and documents come from."""
+"""Attachments, both ways: the sources of images and documents."""
 
 import base64
 from collections.abc import Mapping
 
 from promptdsl.messages.media.source import MediaSource
-from promptdsl.providers.shared.attachments import with_bytes
-from promptdsl.providers.shared.clean import utf8
+from promptdsl.providers.shared.clean import utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
 BASE64: Mapping[str, tuple[str, ...]] = {
@@ -13,39 +12,32 @@ BASE64: Mapping[str, tuple[str, ...]] = {
     "document": ("application/pdf",),
 }
 """The media types that are taken as base64, by block type."""
+_TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
 
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
-    """Return a source on the wire, ``None`` for one or a media type that is not taken."""
+    """Return a source as it is sent, ``None`` when it or its media type is refused."""
     source = with_bytes(source)
     value, media_type = utf8(source.value), source.media_type
     if source.kind == "url":
-        if not value[:8].lower().startswith(("http://", "https://")):
-            return None
-        return {"type": "url", "url": value}
+        is_web = value[:8].lower().startswith(("http://", "https://"))
+        return {"type": "url", "url": value} if is_web else None
     if source.kind == "file_id":
         return {"type": "file", "file_id": value}
     if source.kind == "base64" and media_type in BASE64[kind]:
         return {"type": "base64", "media_type": media_type, "data": value}
-    # Of texts only plain ones have a name here, and each is one.
+    # The only media type of a text is text/plain, and every text fits it.
     if source.kind == "base64" and kind == "document" and (media_type or "").startswith(_TEXTS):
-        return _plain_text(value)
+        try:
+            text = base64.b64decode(value).decode()
+        except ValueError:
+            return None
+        return {"type": "text", "media_type": "text/plain", "data": text}
     return None
 
 
-_TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
-
-
-def _plain_text(data: str) -> Param | None:
-    try:
-        text = base64.b64decode(data).decode()
-    except ValueError:
-        return None
-    return {"type": "text", "media_type": "text/plain", "data": text}
-
-
 def read_source(source: object) -> Param | None:
-    """Return a source of the wire as the dictionary of ours, ``None`` for any other value."""
+    """Return a source that was read as the dictionary of a ``MediaSource``, ``None`` for others."""
     match source:
         case {"type": "file", "file_id": str(id)}:
             return {"type": "file_id", "file_id": id}

@@ -4,9 +4,9 @@ The rules are those of the SDK's own transformation (``anthropic.lib._parse``).
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Mapping
 
+from promptdsl.foundation.json import JsonValue
 from promptdsl.providers.shared.request import Param
 
 _KEPT = frozenset(
@@ -21,57 +21,52 @@ _FORMATS = frozenset(
         "uuid",
     }
 )
-_NAMED = ("properties", "$defs", "definitions")
-"""The keys whose values are schemas by name."""
-_LISTED = ("anyOf", "allOf")
 
 
 def supported(schema: Param) -> tuple[Param, list[str]]:
     """Return a schema that structured outputs take, and the keys that were moved or changed.
 
-    ``schema`` is changed: it is the caller's own.
+    ``schema`` is changed: the caller owns it.
     """
     moved: dict[str, None] = {}
-    waiting = [schema]
+    waiting: list[dict[str, JsonValue]] = [schema]
     while waiting:
-        one = waiting.pop()
-        if "anyOf" not in one and "oneOf" in one:
-            one["anyOf"] = one.pop("oneOf")
-        waiting += reversed([*_below(one)])
-        others = {key: one.pop(key) for key in sorted(one) if not _is_kept(key, one[key])}
-        if others:
-            said = ", ".join(f"{key}: {_shown(value)}" for key, value in others.items())
-            told = str(one["description"]) if one.get("description") else ""
-            one["description"] = "\n\n".join(filter(None, (told, f"{{{said}}}")))
-            moved |= dict.fromkeys(others)
-        types: Any = one.get("type")
+        part = waiting.pop()
+        if "anyOf" not in part and "oneOf" in part:
+            part["anyOf"] = part.pop("oneOf")
+        waiting += reversed(_subschemas(part))
+        # A key that is not supported goes into the description.
+        texts: list[str] = []
+        for key in sorted(part):
+            value = part[key]
+            if key == "format":
+                is_kept = value in _FORMATS
+            else:
+                is_kept = key in _KEPT or (key == "minItems" and value in (0, 1))
+            if not is_kept:
+                del part[key]
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                texts.append(f"{key}: {text}")
+                moved[key] = None
+        if texts:
+            description = [str(part["description"])] if part.get("description") else []
+            part["description"] = "\n\n".join([*description, f"{{{', '.join(texts)}}}"])
+        types = part.get("type")
         is_object = "object" in types if isinstance(types, list) else types == "object"
-        if is_object and one.get("additionalProperties") is not False:
-            one["additionalProperties"] = False
+        if is_object and part.get("additionalProperties") is not False:
+            part["additionalProperties"] = False
             moved["additionalProperties"] = None
     return schema, [*moved]
 
 
-def _is_kept(key: str, value: object) -> bool:
-    if key == "format":
-        return value in _FORMATS
-    return key in _KEPT or (key == "minItems" and value in (0, 1))
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _below(schema: Param) -> Iterator[Param]:
-    """Yield the schemas that stand directly in one."""
-    for key in _NAMED:
-        named: Any = schema.get(key)
-        yield from _schemas(named.values() if isinstance(named, dict) else ())
-    for key in _LISTED:
-        listed: Any = schema.get(key)
-        yield from _schemas(listed if isinstance(listed, list) else ())
-    yield from _schemas((schema.get("items"),))
-
-
-def _schemas(values: Any) -> Iterator[Param]:
-    yield from (cast("Param", value) for value in values if isinstance(value, dict))
+def _subschemas(schema: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    """Return the schemas directly inside a schema."""
+    values: list[JsonValue] = []
+    for key in ("properties", "$defs", "definitions"):
+        by_name = schema.get(key)
+        values += by_name.values() if isinstance(by_name, dict) else ()
+    for key in ("anyOf", "allOf"):
+        listed = schema.get(key)
+        values += listed if isinstance(listed, list) else ()
+    values.append(schema.get("items"))
+    return [value for value in values if isinstance(value, dict)]

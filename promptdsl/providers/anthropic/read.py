@@ -1,7 +1,7 @@
-"""Reading: a recorded conversation becomes messages."""
+"""Reading: a recorded conversation or a response becomes messages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import attrs
 
@@ -12,10 +12,8 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
-from promptdsl.providers.anthropic.marks import read_mark
 from promptdsl.providers.anthropic.media import BASE64, read_source
-from promptdsl.providers.anthropic.reasoning import THINKING, read_reasoning
-from promptdsl.providers.anthropic.tools import read_settings
+from promptdsl.providers.anthropic.tools import read_mark, read_settings
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, total, usage
 from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
 from promptdsl.providers.shared.read_turns import read_turn
@@ -29,43 +27,52 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
 }
 """The block types that have a block of ours, each with the keys that it keeps as they came."""
 
-FOREIGN = {**OPENAI, **RESPONSES}
+_FOREIGN = {**OPENAI, **RESPONSES}
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
+_REASONS = {
+    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
+    **{"tool_use": "tool_use", "refusal": "refused", "pause_turn": "paused"},
+}
+"""The reason why the model stopped, by ``stop_reason``."""
 
 
 def read_block(data: object) -> b.Block:
-    """Return the block a dictionary of the wire describes, what nobody knows as it came."""
+    """Return the block of a dictionary; an unknown type is kept as it came."""
     entries = mapping(data)
     if entry(entries, "type", str) != "tool_result":
-        return _flat(data)
-    content = read_content(entries.pop("content", None), reader=_within)
-    return attrs.evolve(cast("b.ToolResultBlock", _flat(entries)), content=content)
+        return _read_flat(data)
+    content = read_content(entries.pop("content", None), reader=_read_within)
+    return attrs.evolve(cast("b.ToolResultBlock", _read_flat(entries)), content=content)
 
 
 def read_content(
     value: object, *, reader: Callable[[object], b.Block] = read_block
 ) -> tuple[b.Block, ...]:
-    """Return the blocks of a content: a string, or a list of blocks of the wire."""
+    """Return the blocks of a content: a string, or a list of blocks."""
     if not isinstance(value, list | tuple):
         return contents(value)
     items = enumerate(cast("Sequence[object]", value))
-    return tuple(located(f"content[{n}]", reader, item) for n, item in items)
+    return tuple(located(f"content[{index}]", reader, item) for index, item in items)
 
 
-def _within(data: object) -> b.Block:
-    """Return a block of a result, which holds no other result."""
+def _read_within(data: object) -> b.Block:
+    """Return a block of a result, which may not contain another result."""
     if mapping(data).get("type") == "tool_result":
         raise DataError("a 'tool_result' block holds no 'tool_result' block")
-    return _flat(data)
+    return _read_flat(data)
 
 
-def _flat(data: object) -> b.Block:
-    """Return a block that holds no other."""
+def _read_flat(data: object) -> b.Block:
+    """Return a block without a content."""
     entries = mapping(data)
     kind = entry(entries, "type", str)
-    if kind in THINKING:
-        return read_reasoning(kind, entries)
-    refuse_part(entries, FOREIGN)
+    if kind == "thinking":
+        signature = optional(entries.get("signature"), "signature")
+        return b.ReasoningBlock(entry(entries, kind, str), signature, origin="anthropic")
+    if kind == "redacted_thinking":
+        return b.ReasoningBlock("", encrypted=entry(entries, "data", str), origin="anthropic")
+    refuse_part(entries, _FOREIGN)
     source = read_source(entries.get("source"))
     if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
         return b.UnknownBlock(entries, "anthropic")
@@ -77,33 +84,37 @@ def _flat(data: object) -> b.Block:
 
 
 def read(data: object) -> Prompt:
-    """Return the prompt of a payload or of a list of messages, which are recorded ones.
+    """Return the prompt of a payload or of a list of recorded messages.
 
-    Raises :class:`DataError` that names the index and the key of what cannot be read.
+    Raises :class:`DataError` with the index and the key that cannot be read.
     """
-    payload: Mapping[str, Any] = {"messages": data}
+    payload: Mapping[str, object] = {"messages": data}
     if isinstance(data, Mapping):
-        payload = cast("Mapping[str, Any]", data)
-    leading = located("system", read_content, payload.get("system"))
-    found = [message("system", leading, kind="recorded")] if leading else []
-    for said in located_items("messages", _said, entry(payload, "messages")):
-        found += said
-    return attrs.evolve(read_settings(payload), messages=tuple(found))
+        payload = cast("Mapping[str, object]", data)
+    system = located("system", read_content, payload.get("system"))
+    messages = [message("system", system, kind="recorded")] if system else []
+    for turn in located_items("messages", _read_turn, entry(payload, "messages")):
+        messages += turn
+    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+
+
+def _read_turn(data: object) -> list[Message]:
+    return read_turn(data, read_content)
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response: what the model said, why it stopped, what was counted.
+    """Return the message of a response: its content, why the model stopped, the token counts.
 
-    Raises :class:`DataError` for what is no response of Anthropic Messages.
+    Raises :class:`DataError` for data that is not a response of Anthropic Messages.
     """
     entries = mapping(data)
     content = read_content(entry(entries, "content", list))
-    stopped = optional(entries.get("stop_reason"), "stop_reason")
+    reason = optional(entries.get("stop_reason"), "stop_reason")
     counts = mapping(entries.get("usage") or {})
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
     fresh = counts.get("input_tokens")
     details = Details(
-        finish_reason=_FINISHED.get(str(stopped), stopped),
+        finish_reason=_REASONS.get(str(reason), reason),
         token_usage=usage(
             input=None if fresh is None else total(fresh, read, written),
             output=counts.get("output_tokens"),
@@ -113,14 +124,3 @@ def read_response(data: object) -> Message:
         ),
     )
     return message("assistant", content, kind="recorded", details=details)
-
-
-_FINISHED = {
-    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
-    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
-    **{"tool_use": "tool_use", "refusal": "refused", "pause_turn": "paused"},
-}
-
-
-def _said(data: object) -> list[Message]:
-    return read_turn(data, read_content)

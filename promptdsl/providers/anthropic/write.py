@@ -1,7 +1,8 @@
 """Writing: a prompt becomes the arguments of a request."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
@@ -9,17 +10,17 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.anthropic.marks import read_mark, write_marks
 from promptdsl.providers.anthropic.media import source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
-from promptdsl.providers.anthropic.reasoning import reasoning_param
-from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.anthropic.tools import LONGEST_NAME, read_mark, settings_of, tool_param
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.cache_marks import places_of, settle_marks
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.reasoning import stale_before
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.reasoning import is_sendable, stale_before
+from promptdsl.providers.shared.request import Mark, Param, Place
+from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 
 
 def _params(request: Turns, place: Place) -> list[Param]:
-    """Return the blocks of a message."""
+    """Return the blocks of a message as they are sent."""
     message = place.message
     name, text = message.details.name, message.plain
     if name is not None and message.role != "tool":
         request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
     if text is None:
-        return _blocks(request, place, message.content)
+        return _block_params(request, place, message.content)
     if text and not text.isspace():
         return [{"type": "text", "text": text}]
     if text:
@@ -47,14 +48,14 @@ def _params(request: Turns, place: Place) -> list[Param]:
     return []
 
 
-def _blocks(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
+def _block_params(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
     params: list[Param] = []
     writers = _WRITERS[place.role]
-    for given in content:
-        block: b.Block | None = given
-        if given.type == "unknown" or given.type not in writers:
+    for written in content:
+        block: b.Block | None = written
+        if written.type == "unknown" or written.type not in writers:
             block = block_to_write(
-                request, place, given, kinds=writers, origin="anthropic", read=_read
+                request, place, written, kinds=writers, origin="anthropic", read=_read_unknown
             )
         param = writers[block.type](request, place, block) if block else None
         if param:
@@ -64,14 +65,14 @@ def _blocks(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Pa
     return params
 
 
-def _read(block: b.UnknownBlock) -> b.Block:
+def _read_unknown(block: b.UnknownBlock) -> b.Block:
     return read_block(block.data)
 
 
 def _finished(
-    request: Turns, place: Place, param: Param, *, extra: Mapping[str, Any], cache: str | None
+    request: Turns, place: Place, param: Param, *, extra: Mapping[str, object], cache: str | None
 ) -> Param:
-    """Return a block with those of its further keys that are known here, and note its mark."""
+    """Return a block with the further keys that its type has here, and note its mark."""
     kind = param["type"]
     for key, value in extra.items():
         cited = kind == "text" and place.message.role != "assistant"
@@ -84,7 +85,7 @@ def _finished(
     return param
 
 
-def _text(request: Turns, place: Place, block: TextBlock) -> Param | None:
+def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
     if block.text and not block.text.isspace():
         param = {"type": "text", "text": block.text}
         return _finished(request, place, param, extra=block.extra, cache=block.cache)
@@ -97,7 +98,26 @@ def _lose_blank(request: Turns, place: Place) -> None:
     request.lose(place, "hint", "text block", "only white space, or empty under a cache mark")
 
 
-def _media(request: Turns, place: Place, block: b.ImageBlock | b.DocumentBlock) -> Param | None:
+def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
+    """Return reasoning byte for byte, ``None`` (a hint) where it would be refused."""
+    own = place.message.role == "assistant" and block.origin == "anthropic"
+    if own and not is_sendable(request, place, block.text, block.signature, block.encrypted):
+        return None
+    if own and place.number >= request.stale and block.encrypted:
+        return {"type": "redacted_thinking", "data": block.encrypted}
+    if own and place.number >= request.stale and block.signature:
+        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+    why = "not signed by this provider"
+    if own and (block.encrypted or block.signature):
+        cause = "a budget" if request.prompt.trimmed else "request-only content"
+        why = f"{cause} changed the bytes it is bound to"
+    request.lose(place, "hint", "reasoning", why)
+    return None
+
+
+def _media_param(
+    request: Turns, place: Place, block: b.ImageBlock | b.DocumentBlock
+) -> Param | None:
     if block.type not in request.facts.media:
         request.lose(place, "content", f"{block.type} block", "this model takes none")
         return None
@@ -116,36 +136,32 @@ def _media(request: Turns, place: Place, block: b.ImageBlock | b.DocumentBlock) 
     return _finished(request, place, param, extra=block.extra, cache=block.cache)
 
 
-def _call(request: Turns, place: Place, block: ToolUseBlock) -> Param:
+def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
         name = tool_name(request, place, name, longest=LONGEST_NAME)
     id = call_id(request, block.id)
-    param: Param = {
-        "type": "tool_use",
-        "id": id,
-        "name": name,
-        "input": arguments_of(request, place, block),
-    }
-    plain = block.cache is None and block.extra is EMPTY
-    return (
-        param if plain else _finished(request, place, param, extra=block.extra, cache=block.cache)
-    )
+    input = arguments_of(request, place, block)
+    param: Param = {"type": "tool_use", "id": id, "name": name, "input": input}
+    if block.cache is None and block.extra is EMPTY:
+        return param
+    return _finished(request, place, param, extra=block.extra, cache=block.cache)
 
 
-def _result(request: Turns, place: Place, block: ToolResultBlock) -> Param:
-    # An error has text and nothing else.
+def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     id, content = result_id(request, block.tool_use_id), block.content
+    # Most results are one text, which is written here, without a call.
     inner = content[0] if len(content) == 1 and not block.is_error else None
     if type(inner) is TextBlock and inner.cache is block.cache is None:
         text, plain = inner.text, inner.extra is block.extra is EMPTY
         if plain and text and not text.isspace():
-            said = [{"type": "text", "text": text}]
-            return {"type": "tool_result", "tool_use_id": id, "content": said}
+            texts = [{"type": "text", "text": text}]
+            return {"type": "tool_result", "tool_use_id": id, "content": texts}
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
+    # An error contains texts only, and at least one.
     inside = place.inside("error result" if block.is_error else "result")
-    params = _blocks(request, inside, content)
+    params = _block_params(request, inside, content)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
@@ -158,10 +174,12 @@ def _result(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     return _finished(request, place, param, extra=block.extra, cache=cache)
 
 
-def _unknown(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
+def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
     answers = kind == "server_tool_use" or kind.endswith("_tool_result")
-    if (place.message.role == "assistant") != answers and (answers or kind in _GIVEN):
+    # The service refuses types in an answer that only a user gives.
+    from_user = kind in ("image", "document", "search_result", "container_upload")
+    if (place.message.role == "assistant") != answers and (answers or from_user):
         why = f"there is none in {place.message.role} content"
         request.lose(place, "content", f"{kind} block", why)
         return None
@@ -170,26 +188,26 @@ def _unknown(request: Turns, place: Place, block: b.UnknownBlock) -> Param | Non
     return _finished(request, place, param, extra=EMPTY, cache=cache)
 
 
-_GIVEN = ("image", "document", "search_result", "container_upload")
-"""The types of blocks that only a user gives, which the service refuses in an answer."""
+Writers: TypeAlias = Mapping[str, Callable[[Turns, Place, Any], Param | None]]
+"""The functions that write blocks, by type of block."""  # Any: a block of this type
 
-_TEXT: Mapping[str, Any] = {"text": _text, "reasoning": reasoning_param}
-_MEDIA: Mapping[str, Any] = {"image": _media, "document": _media, "unknown": _unknown}
-_USER: Mapping[str, Any] = {**_TEXT, **_MEDIA, "tool_result": _result}
-_WRITERS: Mapping[str, Mapping[str, Any]] = {
+_TEXT: Writers = {"text": _text_param, "reasoning": _reasoning_param}
+_MEDIA: Writers = {"image": _media_param, "document": _media_param, "unknown": _unknown_param}
+_USER: Writers = {**_TEXT, **_MEDIA, "tool_result": _result_param}
+_WRITERS: Mapping[str, Writers] = {
     "system": _TEXT,
     "developer": _TEXT,
     "user": _USER,
     "tool": _USER,
-    "assistant": {**_TEXT, "tool_use": _call, "unknown": _unknown},
+    "assistant": {**_TEXT, "tool_use": _call_param, "unknown": _unknown_param},
     "result": {**_TEXT, **_MEDIA},
     "error result": _TEXT,
 }
-"""By place, what writes each type of block that may stand there."""
+"""The types of blocks that a content may have, by the role of its place."""
 
 
-class Payload(TypedDict):
-    """What ``client.messages.create`` takes of a prompt; only ``messages`` is always there."""
+class AnthropicPayload(TypedDict):
+    """The arguments of ``client.messages.create``; only ``messages`` is always there."""
 
     system: "NotRequired[list[TextBlockParam]]"
     messages: "list[MessageParam]"
@@ -203,15 +221,15 @@ _DIALECT = Dialect("tool_result")
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
+    With a ``recall`` parts of the payload are shared, and must not be changed. Raises
     :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
-    tools = tools_of(request) if prompt.tools else []
+    tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         # Messages of one text are written by unwritten() itself: it yields only the others.
         for place in unwritten(request, start, stop):
@@ -222,8 +240,28 @@ def write(
         request.losses.append(Loss("hint", "there are no tools", why))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
-        write_marks(request, tools)
+        _write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
     payload = {**system, "messages": request.entries, **offered, **settings}
-    return cast("Payload", payload), request.told()
+    return cast("AnthropicPayload", payload), request.final_losses()
+
+
+def _write_marks(request: Turns, tools: list[Param]) -> None:
+    """Put the marks on the blocks and tools before them: at most four, an hour before minutes."""
+    params = chain(tools, request.system, *(turn["content"] for turn in request.entries))
+    kept = {id(mark.param): mark for mark in settle_marks(request, params, ordered=True)}
+    tools[:] = _with_marks(tools, kept)
+    request.system = _with_marks(request.system, kept)
+    for index in places_of(request.entries, kept):
+        turn = request.entries[index]
+        request.entries[index] = {**turn, "content": _with_marks(turn["content"], kept)}
+
+
+def _with_marks(params: list[Param], kept: Mapping[int, Mark]) -> list[Param]:
+    sent = [*params]
+    for index, param in enumerate(params):
+        if mark := kept.get(id(param)):
+            ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
+            sent[index] = {**param, "cache_control": {"type": "ephemeral", **ttl}}
+    return sent

@@ -168,4 +168,4 @@ def _answer(place: str, entries: Mapping[str, Any]) -> Message:
     role = entries.get("role", "assistant")
     if _NAMES.get(role, role) != "assistant":
         raise DataError(f"a response is the model's, not of the role {role!r}")
-    return cast("Message", located(place, _Reader().read, {**entries, "role": "assistant"}))
+    return located(place, _Reader().read, {**entries, "role": "assistant"})

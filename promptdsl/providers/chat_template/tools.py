@@ -24,15 +24,11 @@ def tools_of(request: Templated) -> list[Param]:
             why = "the template shows no tools"
             request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, _tool, inside=_function)
+    tools = write_tools(request, ORIGIN, _tool, inside="function")
     for mark in request.marks:
         request.lose(mark.subject, "hint", "cache mark", "a template has none")
     request.marks.clear()
     return tools
-
-
-def _function(param: Param) -> Param:
-    return param.get("function", param)  # type: ignore[no-any-return]
 
 
 def _tool(request: Templated, tool: ToolDefinition) -> Param:

@@ -1,13 +1,11 @@
-"""Tools, which of them has to be called, and the form of the answer, both ways."""
+"""Tools, the choice of a tool, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
-from operator import itemgetter
-from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.openai_chat.rules import ORIGIN
+from promptdsl.providers.openai_chat.parts import ORIGIN
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
@@ -15,8 +13,8 @@ from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
-    loosen,
     lose_tool_marks,
+    sendable_output,
     write_tools,
 )
 
@@ -24,28 +22,26 @@ LONGEST_NAME = 64
 
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools of a request; no mark stands behind one here."""
+    """Return the tools of a request; there are no cache marks after tools here."""
     if not request.facts.chat_tools:
         why = "this model takes tools in Responses only: render for openai_responses"
         for tool in request.prompt.tools:
             request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, _tool, inside=itemgetter("function"))
-    loosen(request, ORIGIN, tools, inside=itemgetter("function"))
+    tools = write_tools(request, ORIGIN, _tool_param, inside="function", closes=True)
     lose_tool_marks(request)
     return tools
 
 
-def _tool(request: Request, tool: ToolDefinition) -> Param:
+def _tool_param(request: Request, tool: ToolDefinition) -> Param:
     name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
-    said = {} if tool.description is None else {"description": tool.description}
+    description = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
-    function: Param = json_copy({"name": name, **said, **schema})
-    return {"type": "function", "function": function}
+    return {"type": "function", "function": json_copy({"name": name, **description, **schema})}
 
 
 def settings_of(request: Request) -> Param:
-    """Return the keys ``tool_choice`` and ``response_format``, where the prompt says them."""
+    """Return the keys ``tool_choice`` and ``response_format``, where the prompt has these."""
     settings: Param = {}
     choice, name = chosen(request)
     if name is not None:
@@ -55,30 +51,26 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = {"type": kind, kind: {"name": name}}
     elif choice:
         settings["tool_choice"] = choice
-    output = request.prompt.output
-    if output is not None and not request.facts.schema_output:
-        request.lose(output, "content", "output schema", "this target takes none")
-    elif output is not None:
+    if output := sendable_output(request, "this target takes none"):
         form = form_param(request, output)
         settings["response_format"] = {"type": "json_schema", "json_schema": form}
     return settings
 
 
-def read_settings(payload: Mapping[str, Any]) -> Prompt:
-    """Return what a payload says beside its messages."""
-    tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
-    form = mapping(payload.get("response_format") or {})
+def read_settings(payload: Mapping[str, object]) -> Prompt:
+    """Return the tools, the choice of a tool and the form of the answer in a payload."""
     return Prompt(
-        tools=tools,
+        tools=tuple(located_items("tools", _read_tool, payload.get("tools") or ())),
         tool_choice=_read_choice(payload.get("tool_choice")),
-        output=_read_output(form) if form else None,
+        output=_read_output(mapping(payload.get("response_format") or {})),
     )
 
 
 def _read_tool(data: object) -> ToolDefinition:
     entries = mapping(data)
-    if entry(entries, "type", str) != "function":
-        name = str(mapping(entries.get(entries["type"]) or {}).get("name", entries["type"]))
+    kind = entry(entries, "type", str)
+    if kind != "function":
+        name = str(mapping(entries.get(kind) or {}).get("name", kind))
         return ToolDefinition(name, raw=entries, origin=ORIGIN)
     function = mapping(entry(entries, "function"))
     name = entry(function, "name", str)
@@ -95,22 +87,22 @@ def _read_choice(choice: object) -> str | None:
     kind = entries.get("type")
     if kind not in ("function", "custom"):
         raise DataError(f"unknown 'tool_choice' {kind!r}", fix="name a function")
-    name = cast("str", entry(mapping(entry(entries, kind)), "name", str))
+    name = entry(mapping(entry(entries, kind)), "name", str)
     if name in CHOICES:
         raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
     return name
 
 
-def _read_output(form: Mapping[str, Any]) -> OutputSchema | None:
+def _read_output(form: Mapping[str, object]) -> OutputSchema | None:
     kind = form.get("type")
-    if kind == "text":
+    if not form or kind == "text":
         return None
     if kind != "json_schema":
         raise DataError(f"unknown 'response_format' {kind!r}", fix="a 'json_schema' is read")
-    said = mapping(entry(form, "json_schema"))
+    output = mapping(entry(form, "json_schema"))
     return OutputSchema(
-        mapping(said.get("schema") or {}),
-        entry(said, "name", str),
-        optional(said.get("description"), "description"),
-        strict=said.get("strict") is True,
+        mapping(output.get("schema") or {}),
+        entry(output, "name", str),
+        optional(output.get("description"), "description"),
+        strict=output.get("strict") is True,
     )

@@ -1,7 +1,11 @@
 """Writing: a prompt becomes the arguments of a request."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+
+import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
@@ -11,22 +15,28 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.marks import write_marks
-from promptdsl.providers.openai_chat.media import media_part
-from promptdsl.providers.openai_chat.request import LONGEST_ID, Chat, fitting_id, is_speaker
-from promptdsl.providers.openai_chat.rules import AUDIO, ORIGIN, is_own_part, lose_keys
+from promptdsl.providers.openai_chat.parts import (
+    AUDIO,
+    ORIGIN,
+    is_own_part,
+    lose_keys,
+    media_part,
+)
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_mark
+from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import json_copy
-from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.ids import digested, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
+    is_marked,
     joined,
     marked,
+    settled,
     tell_error,
 )
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Param, Place, Request
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -36,85 +46,94 @@ if TYPE_CHECKING:
     )
     from openai.types.shared_params import ResponseFormatJSONSchema
 
+_LONGEST_ID = 40
+_SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
+"""The name of a speaker that a message may carry."""
 
-def _parts(request: Chat, place: Place, blocks: Sequence[Block]) -> list[Param]:
+
+@attrs.define(eq=False)
+class ChatRequest(Request):
+    """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
+
+    spoken: int = -1
+
+
+# Blocks.
+
+
+def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    written = [_WRITERS.get(block.type, _unsaid)(request, place, block) for block in blocks]
-    return [part for part in written if part is not None]
+    parts = [_WRITERS.get(block.type, _lose_block)(request, place, block) for block in blocks]
+    return [part for part in parts if part is not None]
 
 
-def _unsaid(request: Chat, place: Place, block: Block, why: str = "") -> None:
-    kind: LossKind = "hint" if block.type == "reasoning" else "content"
-    what = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
+def _lose_block(request: ChatRequest, place: Place, block: Block, why: str = "") -> None:
+    loss: LossKind = "hint" if block.type == "reasoning" else "content"
+    kind = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     why = why or f"a Chat {place.role} message has no word for it"
-    request.lose(place, kind, f"a block of type {what!r}", why)
+    request.lose(place, loss, f"a block of type {kind!r}", why)
     lose_mark(request, place, block)
 
 
-def _text(request: Chat, place: Place, block: TextBlock) -> Param | None:
-    spoken = block.extra.get("audio")
-    part = _audio(request, place, spoken) if spoken else None
-    if part is None:
-        key = (
-            "refusal"
-            if place.role == "assistant" and block.extra.get("refusal") is True
-            else "text"
-        )
-        part = {"type": key, key: block.text} if block.text else None
-    lose_keys(
-        request, place, block, ("refusal", "audio") if part and part["type"] == AUDIO else _REFUSAL
-    )
+def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | None:
+    audio = block.extra.get("audio")
+    part = _recording_part(request, place, audio) if audio else None
+    known = ["refusal", "audio"] if part else ["refusal"]
+    if part is None and block.text:
+        refused = place.role == "assistant" and block.extra.get("refusal") is True
+        kind = "refusal" if refused else "text"
+        part = {"type": kind, kind: block.text}
+    lose_keys(request, place, block, known=known)
     return marked(request, place, block.cache, part)
 
 
-_REFUSAL = ("refusal",)
-
-
-def _audio(request: Chat, place: Place, said: object) -> Param | None:
-    """Return a spoken answer as the id of its recording, one in a message and only where it is."""
+def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
+    """Return a spoken answer as the id of its recording, for models with audio: one a message."""
     facts = request.facts
-    able = (
-        "audio" in facts.media
-        and facts.provider != "openai_compatible"
-        and place.role == "assistant"
-    )
-    id = cast("Mapping[str, Any]", said).get("id") if isinstance(said, Mapping) else None
+    compatible = facts.provider == "openai_compatible"
+    able = "audio" in facts.media and not compatible and place.role == "assistant"
+    id = cast("Mapping[str, object]", audio).get("id") if isinstance(audio, Mapping) else None
     if not able or not isinstance(id, str) or request.spoken == place.number:
         return None
     request.spoken = place.number
     return {"type": AUDIO, "audio": {"id": request.clean(place, id, "an id")}}
 
 
-def _unknown(request: Chat, place: Place, block: b.UnknownBlock) -> Param | None:
+def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
     if block.origin not in (None, ORIGIN):
-        _unsaid(request, place, block, f"only {block.origin} knows it")
+        _lose_block(request, place, block, f"only {block.origin} knows it")
         return None
     if block.data.get("type") == AUDIO:
-        part = _audio(request, place, block.data.get("audio"))
+        part = _recording_part(request, place, block.data.get("audio"))
     else:
         part = json_copy(dict(block.data)) if is_own_part(block.data) else None
     if part is None:
-        _unsaid(request, place, block)
+        _lose_block(request, place, block)
         return None
     return marked(request, place, "default" if part.pop(MARK, None) else None, part)
 
 
-def _call(request: Chat, place: Place, block: ToolUseBlock) -> Param | None:
+def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param | None:
     if place.role != "assistant":
-        _unsaid(request, place, block)
+        _lose_block(request, place, block)
         return None
     name = tool_name(request, place, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
-    made = {"name": name, key: request.clean(place, block.arguments, key)}
-    call = {"id": fitting_id(block.id), "type": kind, kind: made}
-    lose_keys(request, place, block, ("custom",))
+    function = {"name": name, key: request.clean(place, block.arguments, key)}
+    lose_keys(request, place, block, known=("custom",))
+    call = {"id": _fitting_id(block.id), "type": kind, kind: function}
     return marked(request, place, block.cache, call)
 
 
-def _result(request: Chat, place: Place, block: ToolResultBlock) -> None:
+def _fitting_id(id: str) -> str:
+    """Return an id of at most 40 characters; a longer one ends in a digest, so it stays unique."""
+    return id if len(id) <= _LONGEST_ID and is_whole(id) else digested(id, _LONGEST_ID)
+
+
+def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) -> None:
     if place.role not in ("tool", "user"):
-        _unsaid(request, place, block)
+        _lose_block(request, place, block)
         return
     parts = _parts(request, place.inside("result"), block.content)
     if block.is_error:
@@ -122,47 +141,51 @@ def _result(request: Chat, place: Place, block: ToolResultBlock) -> None:
         tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    id = fitting_id(block.tool_use_id)
+    id = _fitting_id(block.tool_use_id)
     request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 
-def _media(request: Chat, place: Place, block: b.MediaBlock) -> Param | None:
+def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
     able = block.type in request.facts.media
     part = media_part(block) if able and place.role == "user" else None
     if part is None:
         why = "" if able or place.role != "user" else "this model takes none"
-        _unsaid(request, place, block, why)
+        _lose_block(request, place, block, why)
         return None
     lose_keys(request, place, block)
-    said = cast("dict[str, str]", part[part["type"]])
-    for key, value in said.items():
-        said[key] = request.clean(place, value, key)
-    why = f"Chat has no word for it on a part of type {part['type']!r}"
-    if block.title is not None and "filename" not in said:
+    kind = part["type"]
+    fields: dict[str, str] = part[kind]
+    for key, value in fields.items():
+        fields[key] = request.clean(place, value, key)
+    why = f"Chat has no word for it on a part of type {kind!r}"
+    if block.title is not None and "filename" not in fields:
         request.lose(place, "hint", f"the title {block.title!r}", why)
-    if block.detail is not None and "detail" not in said:
+    if block.detail is not None and "detail" not in fields:
         request.lose(place, "hint", f"the detail {block.detail!r}", why)
     return marked(request, place, block.cache, part)
 
 
-_WRITERS: Mapping[str, Callable[[Chat, Place, Any], Param | None]] = {
-    "text": _text,
-    "tool_use": _call,
-    "tool_result": _result,
-    "unknown": _unknown,
-    **dict.fromkeys(("image", "audio", "document"), _media),
+_WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {
+    "text": _text_part,
+    "tool_use": _call_part,
+    "tool_result": _write_result,
+    "unknown": _unknown_part,
+    **dict.fromkeys(("image", "audio", "document"), _media_part),
 }
-"""What writes each type of block; any other is a loss."""
+"""The functions that write blocks, by type of block; any other type is a loss."""  # Any: the block
+
+
+# Messages.
 
 _CALLS = frozenset({"function", "custom"})
 _BESIDE = _CALLS | {AUDIO}
-"""What of an assistant's message stands beside its content."""
+"""The types of parts that are beside the content of an assistant's message."""
 _ROLES = frozenset({"system", "user", "assistant"})
-"""The roles that have the same name on every wire."""
+"""The roles that have the same name at every target."""
 
 
-class Payload(TypedDict):
-    """What ``client.chat.completions.create`` takes of a prompt; ``messages`` is always there."""
+class OpenAIPayload(TypedDict):
+    """The arguments of ``client.chat.completions.create`` for a prompt."""
 
     messages: "list[ChatCompletionMessageParam]"
     tools: "NotRequired[list[ChatCompletionToolUnionParam]]"
@@ -172,88 +195,90 @@ class Payload(TypedDict):
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and what Chat cannot say of it.
+) -> tuple[OpenAIPayload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed.
+    With a ``recall`` parts of the payload are shared, and must not be changed.
     """
-    request = Chat(prompt, facts)
+    request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         _write_messages(request, start, stop)
-    if not request.entries:
+    entries = request.entries
+    if not entries:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     if request.marks:
-        write_marks(request)
-    payload = {"messages": request.entries, **({"tools": tools} if tools else {})}
+        places = [index for index, entry in enumerate(entries) if is_marked(entry["content"])]
+        parts = chain.from_iterable(entries[index]["content"] for index in places)
+        kept = settle_marks(request, parts, ordered=False)
+        for index in places:
+            # The entry may be shared with another request, so it is replaced.
+            entry = entries[index]
+            entries[index] = {**entry, "content": settled(entry["content"], kept)}
+    payload = {"messages": entries, **({"tools": tools} if tools else {})}
     if prompt.tool_choice or prompt.output:
         payload |= settings_of(request)
-    return cast("Payload", payload), request.told()
+    return cast("OpenAIPayload", payload), request.final_losses()
 
 
-def _write_messages(request: Chat, start: int, stop: int) -> None:
-    facts = request.facts
-    out, fitting = request.entries, request.legal_names
-    roles = _ROLES if facts.system else _ROLES - {"system"}
-    for index, said in enumerate(request.messages[start:stop], start):
-        role, text = said.role, said.plain
-        bare = said.details is NO_DETAILS
-        # What conversations mostly consist of is written here, without a call.
+def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
+    """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
+    entries, legal_names = request.entries, request.legal_names
+    roles = _ROLES if request.facts.system else _ROLES - {"system"}
+    for index, message in enumerate(request.messages[start:stop], start):
+        role, text = message.role, message.plain
+        bare = message.details is NO_DETAILS
         if text and bare and role in roles:
-            out.append({"role": role, "content": text})
+            entries.append({"role": role, "content": text})
             continue
-        content = said.content if bare and text is None else ()
+        content = message.content if bare and text is None else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id
-            short = len(id) <= LONGEST_ID and id.isascii() and not block.is_error
+            short = len(id) <= _LONGEST_ID and id.isascii() and not block.is_error
             plain = short and block.extra is EMPTY and block.cache is None
             if plain and type(inner) is TextBlock and inner.cache is None and inner.extra is EMPTY:
-                out.append({"role": "tool", "tool_call_id": id, "content": inner.text})
+                entries.append({"role": "tool", "tool_call_id": id, "content": inner.text})
                 continue
-        elif type(block) is ToolUseBlock and role == "assistant" and block.name in fitting:
+        elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
-            short = len(id) <= LONGEST_ID and id.isascii() and is_whole(arguments)
+            short = len(id) <= _LONGEST_ID and id.isascii() and is_whole(arguments)
             if short and block.cache is None and block.extra is EMPTY:
                 function = {"name": block.name, "arguments": arguments}
                 call = {"id": id, "type": "function", "function": function}
-                out.append({"role": "assistant", "content": None, "tool_calls": [call]})
+                entries.append({"role": "assistant", "content": None, "tool_calls": [call]})
                 continue
-        _write_message(request, Place(index, said, role))
+        _write_message(request, Place(index, message, role))
 
 
-def _write_message(request: Chat, place: Place) -> None:
-    said = place.message
-    if said.plain is None:
-        parts = _parts(request, place, said.content)
+def _write_message(request: ChatRequest, place: Place) -> None:
+    message = place.message
+    if message.plain is None:
+        parts = _parts(request, place, message.content)
     else:
-        parts = [{"type": "text", "text": said.plain}] if said.plain else []
+        parts = [{"type": "text", "text": message.plain}] if message.plain else []
     if not parts:
         return
+    role = message.role
+    if role not in ("user", "assistant"):
+        # A recorded system message is a system message again, at its place.
+        system = role == "system" or message.kind == "recorded_system"
+        role = "system" if system or not request.facts.developer else "developer"
+        if not request.facts.system:
+            why = "this model takes neither system nor developer messages: sent as a user's"
+            request.lose(place, "role", f"{message.role} message", why)
+            role = "user"
     texts = [part for part in parts if part["type"] not in _BESIDE]
-    entry = {"role": _role(request, place), "content": joined(texts) if texts else None}
+    entry: Param = {"role": role, "content": joined(texts) if texts else None}
     if calls := [part for part in parts if part["type"] in _CALLS]:
         entry["tool_calls"] = calls
     for part in parts:
         if part["type"] == AUDIO:
             entry["audio"] = part["audio"]
-    name = said.details.name
-    if name and request.facts.names and is_speaker(name):
+    name = message.details.name
+    if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
         why = "the target takes no such speaker's name"
         request.lose(place, "hint", f"the name {name!r}", why)
     request.entries.append(entry)
-
-
-def _role(request: Chat, place: Place) -> str:
-    """Return the wire's role; what was recorded as a system message is one again, in its place."""
-    said = place.message
-    if said.role in ("user", "assistant"):
-        return said.role
-    if not request.facts.system:
-        why = "this model takes neither system nor developer messages: sent as a user's"
-        request.lose(place, "role", f"{said.role} message", why)
-        return "user"
-    system = said.role == "system" or said.kind == "recorded_system" or not request.facts.developer
-    return "system" if system else "developer"

@@ -1,13 +1,13 @@
 """Cache marks: where they are placed for an author, and which of them a request may carry."""
 
-from collections.abc import Container, Iterable, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.messages import Block
-from promptdsl.messages.block_keys import MEDIA_KINDS
+from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
@@ -16,121 +16,101 @@ from promptdsl.providers.shared.request import Mark, Param, Request
 MOST = 4
 """How many marks a request may carry, at every provider that has them."""
 
+Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
+"""The blocks that have a cache mark after them."""
+
+_LEADING = ("written", "recorded", "recorded_system")
+"""The kinds of messages that may be part of the system text."""
+
 
 def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
-    """Return a prompt with marks where most can be reused, beside those its author placed.
+    """Return a prompt with cache marks at the places where most of it can be reused.
 
-    They are placed, as long as there are less than four, after the last turn that will be there the
-    next time, after the system text and after the tools. A target without marks gets none.
+    These are the last turn that the next request has again, the system text, and the tools, in
+    this order, until there are four marks with those of the author. A target without marks gets
+    none.
     """
-    held = [said for said in prompt.messages if said.plain is None]
-    placed = sum(len(_marked_in(said)) for said in held)
-    free = MOST - placed - sum(tool.cache is not None for tool in prompt.tools)
+    messages, tools = list(prompt.messages), list(prompt.tools)
+    placed = [(index, cache) for index, m in enumerate(messages) for cache in _caches(m)]
+    tool_caches = [tool.cache for tool in tools if tool.cache is not None]
+    free = MOST - len(placed) - len(tool_caches)
     if not facts.cache_marks or free <= 0:
         return prompt
-    messages, tools = list(prompt.messages), list(prompt.tools)
-    # Five minutes may not stand before an hour, which covers what is before it anyway.
-    hour = _last_hour(prompt)
-    for place in (_last_stable(messages, facts), _last_system(messages, facts)):
-        marked = _marked(messages[place], facts) if place > max(hour, -1) and free else None
-        if marked is not None and marked is not messages[place]:
-            messages[place] = marked
+    # The last turn of the conversation that the next request has again.
+    stable = _first_fleeting(messages) - 1
+    while stable >= 0:
+        message = messages[stable]
+        able = message.role != "system" and (message.role != "assistant" or facts.answer_marks)
+        if able and message.kind not in FLEETING and _last_carrier(message, facts):
+            break
+        stable -= 1
+    # The last message of the system text.
+    roles = ("system",) if facts.developer else ("system", "developer")
+    others = (n for n, m in enumerate(messages) if m.role not in roles or m.kind not in _LEADING)
+    system = next(others, len(messages)) - 1
+    # Five minutes may not come before an hour, which covers everything before it anyway.
+    last_hour = max((index for index, cache in placed if cache == "1h"), default=-1)
+    for index in (stable, system):
+        carrier = _last_carrier(messages[index], facts) if index > last_hour and free else None
+        if carrier and carrier[1].cache is None:
+            block_index, block = carrier
+            blocks: list[Block] = [*messages[index].content]
+            blocks[block_index] = attrs.evolve(block, cache="default")
+            messages[index] = messages[index].replace(content=tuple(blocks))
             free -= 1
-    able = facts.tool_marks and hour < -1
-    if tools and free and able and tools[-1].cache is None:
+    no_hours = last_hour < 0 and "1h" not in tool_caches
+    if tools and free and no_hours and facts.tool_marks and tools[-1].cache is None:
         tools[-1] = attrs.evolve(tools[-1], cache="default")
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
 
 
-def _marked_in(message: Message) -> list[Any]:
-    """Return the blocks of a message that carry a mark, those in results among them."""
-    blocks: list[Any] = [*message.content]
-    blocks += [inner for block in blocks for inner in getattr(block, "content", ())]
-    return [block for block in blocks if getattr(block, "cache", None) is not None]
+def _caches(message: Message) -> Iterator[Cache]:
+    """Yield the marks in a message, those in results included."""
+    for block in message.content if message.plain is None else ():
+        inner = block.content if isinstance(block, ToolResultBlock) else ()
+        for carrier in (block, *inner):
+            if isinstance(carrier, Carrier) and carrier.cache is not None:
+                yield carrier.cache
 
 
-def _last_hour(prompt: Prompt) -> int:
-    """Return the index of the last message with a mark of an hour, -1 for a tool, -2 for none."""
-    for place in range(len(prompt.messages) - 1, -1, -1):
-        said = prompt.messages[place]
-        if said.plain is None and any(block.cache == "1h" for block in _marked_in(said)):
-            return place
-    return -1 if any(tool.cache == "1h" for tool in prompt.tools) else -2
+def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | None:
+    """Return the last block that can have a mark after it, with its index."""
+    for index in range(len(message.content) - 1, -1, -1):
+        block = message.content[index]
+        if isinstance(block, TextBlock):
+            able = bool(block.text and not block.text.isspace())
+        elif isinstance(block, ToolResultBlock):
+            able = bool(block.content)
+        else:
+            able = isinstance(block, ToolUseBlock) or block.type in facts.media
+        if able and isinstance(block, Carrier):
+            return index, block
+    return None
 
 
-def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
-    """Return the index of the last turn that will be there the next time, -1 for none."""
-    for index in range(_passing(messages) - 1, -1, -1):
-        said = messages[index]
-        able = said.role != "system" and (said.role != "assistant" or facts.answer_marks)
-        if able and said.kind not in FLEETING and _markable(said, facts) >= 0:
-            return index
-    return -1
-
-
-def _last_system(messages: Sequence[Message], facts: ModelFacts) -> int:
-    """Return the index of the last message of the system text, -1 for none.
-
-    Where there is no developer role, developer turns before the conversation are part of it.
-    """
-    roles = ("system",) if facts.developer else ("system", "developer")
-    said = (n for n, m in enumerate(messages) if m.role not in roles or m.kind not in _WRITTEN)
-    return next(said, len(messages)) - 1
-
-
-_WRITTEN = ("written", "recorded", "recorded_system")
-
-
-def _markable(message: Message, facts: ModelFacts) -> int:
-    """Return the index of the last block that can carry a mark, -1 for none."""
-    blocks = message.content
-    return next((n for n in range(len(blocks) - 1, -1, -1) if _carries(blocks[n], facts)), -1)
-
-
-def _carries(block: Any, facts: ModelFacts) -> bool:
-    if not hasattr(block, "cache") or (block.type == "tool_result" and not block.content):
-        return False
-    if block.type in MEDIA_KINDS:
-        return block.type in facts.media
-    return block.type != "text" or bool(block.text and not block.text.isspace())
-
-
-def _marked(message: Message, facts: ModelFacts) -> Message | None:
-    """Return a message with a mark after it, itself when it has one, ``None`` if it cannot."""
-    place = _markable(message, facts)
-    if place < 0:
-        return None
-    blocks: list[Block] = [*message.content]
-    carrier: Any = blocks[place]
-    if carrier.cache is not None:
-        return message
-    blocks[place] = attrs.evolve(carrier, cache="default")
-    return message.replace(content=tuple(blocks))
-
-
-def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> list[Mark]:
+def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
     """Return the marks that are kept, in the order of ``sent``, the params as they go out.
 
-    None is kept after request-only content that no assistant turn follows. With ``ordered`` an hour
-    has to come before five minutes, and what lives longest is kept; of equals the last, which cover
-    more. For all others there is a hint.
+    No mark is kept after request-only content that no assistant turn follows. With ``ordered`` an
+    hour has to come before five minutes, and the marks that live longest are kept; of equals the
+    last, which cover more. Each of the others is a hint.
     """
-    order = {id(param): place for place, param in enumerate(sent)}
+    order = {id(param): index for index, param in enumerate(sent)}
     lost: dict[int, str] = {}
-    end = _passing(request.messages)
+    end = _first_fleeting(request.messages)
     for mark in request.marks:
         if not request.facts.cache_marks:
             lost[id(mark)] = "this model takes none"
         elif id(mark.param) not in order:
-            lost[id(mark)] = "what it stands behind is not sent"
+            lost[id(mark)] = "the block before it is not sent"
         elif mark.number >= end or getattr(mark.subject, "kind", None) in FLEETING:
-            lost[id(mark)] = "behind request-only content, which is not there the next time"
+            lost[id(mark)] = "after request-only content, which is gone in the next request"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
     if ordered:
         hours = [number for number, mark in enumerate(marks) if mark.cache == "1h"]
         early = [mark for mark in marks[: max(hours, default=0)] if mark.cache != "1h"]
-        lost |= {id(mark): "five minutes may not stand before an hour" for mark in early}
+        lost |= {id(mark): "five minutes may not come before an hour" for mark in early}
         marks = [mark for mark in marks if id(mark) not in lost]
     latest = sorted([*reversed(marks)], key=lambda mark: ordered and mark.cache != "1h")
     lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
@@ -141,17 +121,17 @@ def settle_marks(request: Request, sent: Iterable[Any], *, ordered: bool) -> lis
 
 
 def places_of(turns: Sequence[Param], marked: Container[int]) -> list[int]:
-    """Return which turns hold params that are marked, by the ids of these."""
+    """Return the indices of the turns with marked params, which ``marked`` has the ids of."""
     return [
-        place
-        for place, turn in enumerate(turns)
+        index
+        for index, turn in enumerate(turns)
         if any(map(marked.__contains__, map(id, turn["content"])))
     ]
 
 
-def _passing(messages: Sequence[Message]) -> int:
+def _first_fleeting(messages: Sequence[Message]) -> int:
     """Return the index of the first request-only message that no assistant turn follows."""
-    behind = range(len(messages) - 1, -1, -1)
-    answered = next((n for n in behind if messages[n].role == "assistant"), -1)
-    passing = (n for n in range(answered + 1, len(messages)) if messages[n].kind in FLEETING)
-    return next(passing, len(messages))
+    backwards = range(len(messages) - 1, -1, -1)
+    answered = next((n for n in backwards if messages[n].role == "assistant"), -1)
+    fleeting = (n for n in range(answered + 1, len(messages)) if messages[n].kind in FLEETING)
+    return next(fleeting, len(messages))

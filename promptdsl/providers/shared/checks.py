@@ -1,82 +1,90 @@
-"""What a recording holds, checked: each error names the key that is wrong, and where it stands."""
+"""Checks of recorded data: each error names the key that is wrong, and its place."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast, overload
 
 from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.providers.shared.request import Param
+
+D = TypeVar("D")
+R = TypeVar("R")
 
 
-def located(place: str, reader: Any, data: object) -> Any:
-    """Return what a reader makes of data; its :class:`DataError` names the place."""
+def located(place: str, reader: Callable[[D], R], data: D) -> R:
+    """Return the result of a reader; its :class:`DataError` names the place."""
     try:
         return reader(data)
     except DataError as error:
         raise DataError(f"{place}: {error.what}", fix=error.fix) from None
 
 
-def located_items(place: str, reader: Any, data: object) -> Iterator[Any]:
-    """Yield what a reader makes of each item of a list; errors name ``place[index]``."""
+def located_items(place: str, reader: Callable[[object], R], data: object) -> Iterator[R]:
+    """Yield the reader's result for each item of a list; errors name ``place[index]``."""
     for index, item in enumerate(items(data, place)):
         yield located(f"{place}[{index}]", reader, item)
 
 
-def items(data: object, place: str) -> Sequence[Any]:
-    """Return the items of a list; :class:`DataError` when it is none."""
+def items(data: object, place: str) -> Sequence[object]:
+    """Return the items of a list; :class:`DataError` for any other value."""
     if not isinstance(data, list | tuple):
         raise DataError(f"{place!r} is a list, not {type(data).__name__}")
-    return cast("Sequence[Any]", data)
+    return cast("Sequence[object]", data)
 
 
-def mapping(data: object) -> dict[str, Any]:
-    """Return a mapping as a dictionary of its own; :class:`DataError` when it is none.
+def mapping(data: object) -> Param:
+    """Return a mapping as a new dictionary; :class:`DataError` for any other value.
 
-    The response objects of SDKs, which may stand among recorded messages, are dumped.
+    The response objects of SDKs, which are often among recorded messages, are dumped.
     """
-    if type(data) is not dict and not isinstance(data, Mapping):
-        data = _dumped(data)
-    return dict(cast("Mapping[str, Any]", data))
-
-
-def _dumped(data: object) -> object:
-    # What was parsed to a type of the user's own is no part of the SDK's, which would warn of it.
-    plain = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
-    ways: Mapping[str, Mapping[str, Any]] = {"model_dump": plain, "to_dict": {}}
-    for name, options in ways.items() if not isinstance(data, type) else ():
-        dump = getattr(data, name, None)
+    if isinstance(data, Mapping):
+        return dict(cast("Mapping[str, object]", data))
+    # A value that the SDK parsed to a type of the user's own has no place in the SDK's type, which
+    # would warn of it.
+    options = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
+    for name, keywords in (("model_dump", options), ("to_dict", {})):
+        dump = None if isinstance(data, type) else getattr(data, name, None)
         try:
-            found: object = dump(**options) if callable(dump) else None
+            dumped: object = dump(**keywords) if callable(dump) else None
         except Exception as error:
             raise DataError(f"{type(data).__name__} cannot be read: {error}") from None
-        if isinstance(found, Mapping):
-            return found  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(dumped, Mapping):
+            return dict(cast("Mapping[str, object]", dumped))
     raise DataError(f"a dictionary is needed, not {type(data).__name__}")
 
 
-def entry(entries: Mapping[str, Any], key: str, types: type = object) -> Any:
+@overload
+def entry(entries: Mapping[str, object], key: str, kind: type[str]) -> str: ...
+@overload
+def entry(entries: Mapping[str, object], key: str, kind: type[list[object]]) -> list[object]: ...
+@overload
+def entry(  # Any: a mapping, or a value that the caller checks
+    entries: Mapping[str, object], key: str, kind: type = object
+) -> Any: ...
+def entry(entries: Mapping[str, object], key: str, kind: type = object) -> object:
     """Return the value under a key; :class:`DataError` when it is missing or of another type."""
     if key not in entries:
         raise DataError(f"{key!r} is needed", fix=nearest(key, map(str, entries)))
-    if not isinstance(entries[key], types):
-        found = type(entries[key]).__name__
-        raise DataError(f"{key!r} is {_NAMES[types]}, not {found}")
-    return entries[key]
+    value = entries[key]
+    if not isinstance(value, kind):
+        raise DataError(f"{key!r} is {_NAMES[kind]}, not {type(value).__name__}")
+    return value
 
 
 _NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dictionary"}
 
 
 def usage(**counts: object) -> Mapping[str, int] | None:
-    """Return the counts that a response tells, in tokens, ``None`` when it tells none.
+    """Return the token counts of a response, ``None`` when it has none.
 
-    ``input`` is all that was read, cached or not; ``cache_read`` and ``cache_write`` are the parts
-    of it that came from a cache and went into one; ``output`` is all that was written,
-    ``reasoning`` the part of it that was thought.
+    ``input`` are all tokens that were read, cached or not; ``cache_read`` and ``cache_write`` are
+    the part of them that came from a cache and the part that went into one. ``output`` are all
+    tokens that were written, ``reasoning`` the part of them that was thought.
     """
-    found = {name: count for name, count in counts.items() if type(count) is int}
-    return found or None
+    known = {name: count for name, count in counts.items() if type(count) is int}
+    return known or None
 
 
 def total(*counts: object) -> int | None:
-    """Return the sum of the counts that are told, ``None`` when none is."""
-    told = [count for count in counts if type(count) is int]
-    return sum(told) if told else None
+    """Return the sum of the counts that are known, ``None`` when none is."""
+    known = [count for count in counts if type(count) is int]
+    return sum(known) if known else None

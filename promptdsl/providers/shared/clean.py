@@ -1,46 +1,88 @@
-"""Texts and JSON as they can be sent: U+FFFD for lone surrogates, which have no UTF-8 form."""
+"""Texts, JSON and attachments as they can be sent: U+FFFD for lone surrogates, fitting names."""
 
 import json
 import re
-from typing import Any, cast
+from typing import TypeVar, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import read_json, write_json
 from promptdsl.foundation.unicode import whole
 from promptdsl.messages import ToolUseBlock
-from promptdsl.providers.shared.request import Place, Request
+from promptdsl.messages.media.source import MediaSource, data_url
+from promptdsl.providers.shared.request import Param, Place, Request
 
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+V = TypeVar("V")
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+"""A lone surrogate in JSON text, as it is or escaped; it may also match a pair of them."""
+
+MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+"""A character that most providers refuse in names and ids."""
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_SUFFIXES = {
+    "text/plain": "txt",
+    "text/markdown": "md",
+    "text/csv": "csv",
+    "text/html": "html",
+    "application/json": "json",
+    "application/rtf": "rtf",
+    "application/msword": "doc",
+    "application/vnd.ms-excel": "xls",
+    _OFFICE + "wordprocessingml.document": "docx",
+    _OFFICE + "spreadsheetml.sheet": "xlsx",
+    _OFFICE + "presentationml.presentation": "pptx",
+}
 
 
 def utf8(text: str) -> str:
-    """Return a text with U+FFFD for lone surrogates."""
+    """Return a text with U+FFFD for lone surrogates, which have no UTF-8 form."""
     return whole(text)[0]
 
 
-def json_copy(value: object) -> Any:
+def mended(name: str, longest: int, misfit: re.Pattern[str] = MISFIT) -> str:
+    """Return a name or an id with ``_`` for characters that are refused, cut at ``longest``."""
+    return (misfit.sub("_", name) or "_")[:longest]
+
+
+def json_copy(value: V) -> V:
     """Return a copy of a JSON value, with U+FFFD for lone surrogates in its strings.
 
-    Raises :class:`DataError` for what is no JSON value.
+    Raises :class:`DataError` for a value that JSON cannot express.
     """
     write_json(value)
     try:
-        return read_json(utf8(json.dumps(value, ensure_ascii=False)))
+        copied: V = read_json(utf8(json.dumps(value, ensure_ascii=False)))
     except RecursionError:
         raise DataError("JSON is nested too deep to be sent", fix="Python's own limit") from None
+    return copied
 
 
-def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> dict[str, Any]:
-    """Return the arguments of a call as an object; other text is put in one, a hint."""
+def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
+    """Return the arguments of a call as an object; other text is put in an object, a hint."""
     text = block.arguments
-    value: Any = read_json(text) if text.strip() else {}
+    value: object = read_json(text) if text.strip() else {}
     if not isinstance(value, dict):
         why = "not a JSON object that can be sent: sent as text in one"
         request.lose(place, "hint", f"arguments of {block.name}", why)
         return {"arguments": utf8(text)}
-    if ("\\u" in text or not text.isascii()) and _ESCAPED.search(text):
-        clean = json_copy(cast("object", value))
-        if clean != value:
+    arguments = cast("Param", value)
+    if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
+        copied = json_copy(arguments)
+        if copied != arguments:
             request.lose_surrogate(place, f"arguments of {block.name}")
-        return cast("dict[str, Any]", clean)
-    return cast("dict[str, Any]", value)
+        return copied
+    return arguments
+
+
+def with_bytes(source: MediaSource) -> MediaSource:
+    """Return a source; for a ``data:`` address, the source with its bytes."""
+    return (data_url(source.value) if source.kind == "url" else None) or source
+
+
+def file_name(title: str | None, media_type: str) -> str:
+    """Return a document's title, or a name with the suffix of its type.
+
+    A service takes a file with a wrong suffix for another type.
+    """
+    return title or f"document.{_SUFFIXES.get(media_type, 'pdf')}"

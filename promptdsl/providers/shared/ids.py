@@ -1,62 +1,58 @@
-"""Ids and tool names, as a service takes them: mended on both sides, and never two the same."""
+"""Ids and names of tools, mended as a service requires: alike in call and result, and unique."""
 
 import re
 from collections import deque
 
 from promptdsl.messages.prompt import ToolDefinition
-from promptdsl.providers.shared.clean import utf8
+from promptdsl.providers.shared.clean import MISFIT, mended, utf8
 from promptdsl.providers.shared.request import Place, Request
 from promptdsl.providers.shared.two_sided import Turns
 
-_MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
-
-def call_id(request: Turns, given: str, name: str = "") -> str:
+def call_id(request: Turns, id: str, name: str = "") -> str:
     """Return the id a call is sent with, which no other call has, and keep it for its result."""
-    id = given
-    short = len(given) <= request.dialect.longest_id
-    if given in request.uses or not (short and given.isascii() and given.isidentifier()):
-        id = _unique(request, given)
+    sent = id
+    short = len(id) <= request.dialect.longest_id
+    if id in request.uses or not (short and id.isascii() and id.isidentifier()):
+        sent = _unique(request, id)
     else:
-        request.uses[given] = 1
-    request.called[id] = name
-    if given in request.calls:
-        request.again.setdefault(given, deque()).append(id)
+        request.uses[id] = 1
+    request.called[sent] = name
+    if id in request.calls:
+        request.again.setdefault(id, deque()).append(sent)
     else:
-        request.calls[given] = id
-    return id
+        request.calls[id] = sent
+    return sent
 
 
-def result_id(request: Turns, given: str) -> str:
-    """Return the id a result is sent with: that of the first call by this id not answered yet."""
-    id = request.calls.pop(given, None) or _fit(request, given)
-    if request.again and (waiting := request.again.get(given)):
-        request.calls[given] = waiting.popleft()
-    return id
+def result_id(request: Turns, id: str) -> str:
+    """Return the id a result is sent with: that of the first unanswered call with this id."""
+    dialect = request.dialect
+    sent = request.calls.pop(id, None) or mended(id, dialect.longest_id, dialect.misfit)
+    if request.again and (waiting := request.again.get(id)):
+        request.calls[id] = waiting.popleft()
+    return sent
 
 
-def _unique(request: Turns, given: str) -> str:
-    """Return a fitting id: the n-th use gets ``_n``. It depends on earlier calls only."""
-    uses, stem = request.uses, _fit(request, given)
-    count = uses.get(given, 0) + 1
-    found = stem if count == 1 else _numbered(stem, count, request.dialect.longest_id)
-    while found in uses:
-        # What was found taken before is not looked at again.
+def _unique(request: Turns, id: str) -> str:
+    """Return a fitting id; the n-th use ends in ``_n``. It depends on earlier calls only."""
+    uses, longest = request.uses, request.dialect.longest_id
+    stem = mended(id, longest, request.dialect.misfit)
+    count = uses.get(id, 0) + 1
+    sent = stem if count == 1 else _numbered(stem, count, longest)
+    while sent in uses:
+        # Numbers that were taken at an earlier search are skipped.
         count = max(count, request.stems.get(stem, 1)) + 1
-        found = _numbered(stem, count, request.dialect.longest_id)
+        sent = _numbered(stem, count, longest)
         request.stems[stem] = count
-    uses[found] = 0
-    uses[given] = count
-    return found
+    uses[sent] = 0
+    uses[id] = count
+    return sent
 
 
 def _numbered(stem: str, count: int, longest: int) -> str:
     suffix = f"_{count}"
     return stem[: longest - len(suffix)] + suffix
-
-
-def _fit(request: Turns, id: str) -> str:
-    return (request.dialect.misfit.sub("_", id) or "_")[: request.dialect.longest_id]
 
 
 def digested(id: str, longest: int) -> str:
@@ -73,16 +69,16 @@ def tool_name(
     name: str,
     *,
     longest: int,
-    misfit: re.Pattern[str] = _MISFIT,
+    misfit: re.Pattern[str] = MISFIT,
 ) -> str:
-    """Return the name a tool is sent with: ``_`` for other letters, cut, and unlike all others.
+    """Return the name a tool is sent with: characters that are refused become ``_``, and unique.
 
-    A tool keeps a name that may be sent; of others the first gets what its name was mended to, and
-    the definitions come first. A hint when it had to be mended.
+    A name that may be sent stays as it is. Of several names that are mended alike the first one
+    stays without a number, and definitions come before calls. A name that is mended is a hint.
     """
     sent = request.tool_names.get(name)
     if sent is None:
-        sent = stem = (misfit.sub("_", name) or "_")[:longest]
+        sent = stem = mended(name, longest, misfit)
         while sent != name and sent in request.taken_names:
             count = request.numbers.get(stem, 1) + 1
             sent = _numbered(stem, count, longest)

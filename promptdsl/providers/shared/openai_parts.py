@@ -1,12 +1,12 @@
-"""Parts as OpenAI takes them: neighbouring texts as one, and cache marks on the part before.
+"""Parts as OpenAI takes them: neighbouring texts are one, with cache marks on the part before.
 
-The blank line between two texts is the same whether a mark is there or not, so a mark that
-comes or goes changes no token.
+The blank line between two texts is the same with and without a mark, so a mark that comes or goes
+changes no token.
 """
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, TypeGuard, cast
+from typing import TypeGuard, cast
 
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
@@ -20,7 +20,7 @@ _TEXTS = ("text", "input_text", "output_text")
 
 
 def marked(request: Request, place: Place, cache: Cache | None, part: Param | None) -> Param | None:
-    """Return the part with its block's cache mark, where there may be one (never on an answer)."""
+    """Return the part with its block's cache mark, where one is allowed: never on an answer."""
     if cache is None:
         return part
     if part is None or place.message.role == "assistant" or not request.facts.cache_marks:
@@ -35,21 +35,21 @@ def marked(request: Request, place: Place, cache: Cache | None, part: Param | No
 
 
 def joined(parts: list[Param]) -> str | list[Param]:
-    """Return parts as they are sent; with marks among them only when it is known which stay."""
-    return parts if any(MARK in part for part in parts) else finished(parts)
+    """Return parts as they are sent; parts with marks wait until it is known which marks stay."""
+    return parts if is_marked(parts) else finished(parts)
 
 
 def finished(parts: list[Param]) -> str | list[Param]:
-    """Return parts, neighbouring texts as one; what is all one text is a string.
+    """Return parts with neighbouring texts as one; when that is all, a string.
 
-    Behind a marked text the next one begins with the blank line.
+    The text after a marked text begins with the blank line.
     """
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
         if _is_text(part):
             opening = [""] if sent and _is_text(sent[-1]) else []
-            part = {**part, "text": JOINT.join([*opening, *(one["text"] for one in run)])}
+            part = {**part, "text": JOINT.join([*opening, *(text["text"] for text in run)])}
         sent.append(part)
     plain = len(sent) == 1 and _is_text(sent[0]) and MARK not in sent[0]
     return str(sent[0]["text"]) if plain else sent or ""
@@ -73,13 +73,13 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
 
 
 def unjoined(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return blocks that were read, texts after a marked one without the blank line."""
-    found = list(blocks)
-    for number, (before, block) in enumerate(pairwise(blocks), 1):
+    """Return blocks that were read; the text after a marked text loses the blank line."""
+    separate = list(blocks)
+    for index, (before, block) in enumerate(pairwise(blocks), 1):
         if _is_joined(before) and _is_joined(block) and before.cache:
             text = block.text.removeprefix(JOINT) or block.text
-            found[number] = TextBlock(text, block.cache, block.extra)
-    return tuple(found)
+            separate[index] = TextBlock(text, block.cache, block.extra)
+    return tuple(separate)
 
 
 def _is_joined(block: Block) -> TypeGuard[TextBlock]:
@@ -87,27 +87,27 @@ def _is_joined(block: Block) -> TypeGuard[TextBlock]:
 
 
 def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
-    """Put ``Error:`` before the first text of a result, or a text of its own where there is none.
+    """Put ``Error:`` before the first text of a result, or add a text when there is none.
 
-    ``kind`` is the type of a part of text at this target.
+    ``kind`` is the type of a text part at this target.
     """
-    told = next((part for part in parts if part["type"] == kind), None)
-    if told is None:
+    text_part = next((part for part in parts if part["type"] == kind), None)
+    if text_part is None:
         parts.insert(0, {"type": kind, "text": f"Error: {error}"})
-    elif not told["text"].lower().startswith("error:"):
-        told["text"] = f"Error: {told['text']}"
+    elif not text_part["text"].lower().startswith("error:"):
+        text_part["text"] = f"Error: {text_part['text']}"
 
 
-def is_marked(parts: Any) -> bool:
+def is_marked(parts: object) -> bool:
     """Return whether there are marks among parts, which are not :func:`joined` yet."""
     return isinstance(parts, list) and any(MARK in part for part in cast("list[Param]", parts))
 
 
 def settled(parts: list[Param], kept: list[Mark]) -> str | list[Param]:
-    """Return parts as they are sent, with the marks that they may carry."""
-    held = {id(mark.param) for mark in kept}
+    """Return parts as they are sent, with the marks that are kept."""
+    marked_ids = {id(mark.param) for mark in kept}
     sent: list[Param] = []
     for part in parts:
-        lost = MARK in part and id(part) not in held
+        lost = MARK in part and id(part) not in marked_ids
         sent.append({k: v for k, v in part.items() if k != MARK} if lost else part)
     return finished(sent)

@@ -1,4 +1,4 @@
-"""Turns of a recording: the results at the head of a user's turn are messages of their own."""
+"""Reading turns: results at the beginning of a user's turn become messages of their own."""
 
 from collections.abc import Callable
 from itertools import takewhile
@@ -7,16 +7,18 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
 from promptdsl.providers.shared.checks import entry, mapping
-from promptdsl.providers.shared.other_providers import refuse_keys
+from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
 
 
 def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:
-    """Return the messages of a turn, which ``read_content`` reads the content of.
+    """Return the messages of a turn; ``read_content`` reads its content.
 
-    Raises :class:`DataError` for a role that is none.
+    Raises :class:`DataError` for an unknown role, and for a key that another provider would read.
     """
     entries = mapping(data)
-    refuse_keys(entries)
+    for key, owner in MESSAGE_KEYS.items():
+        if entries.get(key):
+            raise DataError(f"a message has no key {key!r} here", fix=looks_like(owner))
     role = entry(entries, "role", str)
     content = read_content(entry(entries, "content"))
     if role == "system":
@@ -29,8 +31,8 @@ def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]])
 
 
 def user_messages(content: tuple[Block, ...]) -> list[Message]:
-    """Return the messages of a user's turn: each result at its head is one, and the rest."""
+    """Return the messages of a user's turn: one for each result at its beginning, and the rest."""
     results = list(takewhile(lambda block: block.type == "tool_result", content))
     rest = content[len(results) :]
-    found = [message("tool", (block,), kind="recorded") for block in results]
-    return [*found, message("user", rest, kind="recorded")] if rest or not results else found
+    messages = [message("tool", (block,), kind="recorded") for block in results]
+    return [*messages, message("user", rest, kind="recorded")] if rest or not results else messages

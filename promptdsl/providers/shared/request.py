@@ -1,4 +1,4 @@
-"""A request while it is being written: its entries so far, their cache marks, and losses."""
+"""The state of one request while an adapter writes it: entries, cache marks and losses so far."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,15 +12,15 @@ from promptdsl.messages.loss import Loss, LossKind, loss_of
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 
-Param: TypeAlias = dict[str, Any]
-"""A block, part, item or call on the wire."""
+Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
+"""A dictionary as a provider takes it: a block, part, item, call or tool."""
 
 
 class Place(NamedTuple):
-    """The message that a block is in, and the role of the content it is in.
+    """The message that contains a block, and the role of the content around the block.
 
-    ``number`` is the index of the message, -1 for one of the system text. ``role`` is the role of
-    the message, or says more: ``result`` for the content of a tool's result.
+    ``number`` is the index of the message, -1 for system text. ``role`` is the role of the message,
+    or a more precise name such as ``result`` for the content of a tool's result.
     """
 
     number: int
@@ -36,10 +36,10 @@ Subject: TypeAlias = Place | Message | ToolDefinition | OutputSchema
 """The subject of a loss."""
 
 
-# Called for every request: a list[Loss] takes four times as long to call as a list.
-new_list: Any = list
-new_dict: Any = dict
-new_set: Any = set
+# Called for every request: calling list[Loss] takes four times as long as calling list.
+new_list: Any = list  # Any: pyright takes the items of list itself for unknown
+new_dict: Any = dict  # Any: as above
+new_set: Any = set  # Any: as above
 
 
 class Mark(NamedTuple):
@@ -56,13 +56,13 @@ class Mark(NamedTuple):
 
 @attrs.define(eq=False)
 class Request:
-    """The entries written so far, and their losses.
+    """The state of one request while it is written.
 
-    ``entries`` are the messages, items or turns as they go out. What is in them may be remembered
-    (``memory``), so whoever changes an entry, or a param in one, puts another in its place.
+    ``entries`` are the messages, items or turns as they are sent. Their contents may be shared with
+    another request (``memory.py``): never change an entry or a param in one, replace it.
 
-    What a field is given is a keyword, and what has been written has a default: a request that
-    goes on from another one has its own of the former and takes over the latter.
+    Fields that describe the request are keyword arguments. Fields with the results of writing have
+    a default; a request that continues an earlier one takes these over.
     """
 
     prompt: Prompt
@@ -72,36 +72,36 @@ class Request:
     losses: list[Loss] = attrs.field(factory=new_list)
     marks: list[Mark] = attrs.field(factory=new_list)
     tool_names: dict[str, str] = attrs.field(factory=new_dict)
-    """The name that is sent, by the name of a tool."""
+    """The name that is sent, by the name of the tool."""
     legal_names: set[str] = attrs.field(factory=new_set)
-    """The names that are sent as they are."""
+    """The names that are sent unchanged."""
     taken_names: set[str] = attrs.field(factory=new_set)
-    """The names of tools, and those that are sent."""
+    """The names of all tools, and all names that are sent."""
     numbers: dict[str, int] = attrs.field(factory=new_dict)
-    """The last number given to one of several names that were mended alike, by what they became."""
+    """The last number added to a mended name that several tools would share."""
     offered: set[str] = attrs.field(factory=new_set)
     """The names of the tools that are sent."""
     equal: "dict[int, Message] | None" = None
-    """The equal message of this request, by the id of one that was written earlier."""
+    """The equal message of this request, by the id of a message written earlier."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
 
-    def depends(self, stop: int) -> tuple[Any, ...]:
-        """Return the facts, beside the first ``stop`` messages, that their entries depend on."""
+    def depends(self, stop: int) -> tuple[object, ...]:
+        """Return all that the entries of the first ``stop`` messages depend on, beside these."""
         return (type(self), self.facts, self.prompt.trimmed)
 
-    def state(self) -> dict[str, Any]:
-        """Return a copy of the state so far, without entries, losses and marks."""
-        kind: Any = type(self)
-        found = {name: getattr(self, name) for name in _written(kind)}
-        return {
-            name: value.copy() if type(value) in _CONTAINERS else value
-            for name, value in found.items()
-        }
+    def state(self) -> dict[str, object]:
+        """Return a copy of the results so far, without entries, losses and marks."""
+        state: dict[str, object] = {}
+        kind: Any = type(self)  # Any: mypy takes an attrs class for unhashable
+        for name in _result_fields(kind):
+            value = getattr(self, name)
+            state[name] = value.copy() if type(value) in (list, dict, set) else value
+        return state
 
     def lasting(self) -> int:
-        """Return how many entries no later message changes."""
+        """Return how many of the first entries no later message changes."""
         return len(self.entries)
 
     def part(self, lasting: int) -> None:
@@ -115,18 +115,18 @@ class Request:
         """Note a cache mark after a param of a message."""
         self.marks.append(Mark(param, cache, place.number, place.message))
 
-    def told(self) -> tuple[Loss, ...]:
+    def final_losses(self) -> tuple[Loss, ...]:
         """Return the losses, each with the message of this request."""
         if not self.equal:
             return tuple(self.losses)
-        now = [self.equal.get(id(loss.message)) for loss in self.losses]
+        messages = [self.equal.get(id(loss.message)) for loss in self.losses]
         return tuple(
             loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
-            for loss, message in zip(self.losses, now, strict=True)
+            for loss, message in zip(self.losses, messages, strict=True)
         )
 
     def clean(self, place: Place, text: str, what: str) -> str:
-        """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
+        """Return a text with U+FFFD for lone surrogates; each text that has one is a hint."""
         clean, replaced = whole(text)
         if replaced:
             self.lose_surrogate(place, what)
@@ -138,19 +138,15 @@ class Request:
         self.lose(subject, "hint", f"a lone surrogate in {what}", why)
 
 
-_APART = frozenset({"entries", "losses", "marks", "equal"})
-
-
 @cache
-def _written(kind: Any) -> tuple[str, ...]:
-    """Return the fields of what has been written."""
-    fields: tuple[Any, ...] = attrs.fields(kind)
-    given = (field for field in fields if field.default is attrs.NOTHING or field.kw_only)
-    apart = _APART | {field.name for field in given}
-    return tuple(field.name for field in fields if field.name not in apart)
-
-
-_CONTAINERS = frozenset({list, dict, set})
+def _result_fields(kind: type[Request]) -> tuple[str, ...]:
+    """Return the names of the fields that contain results of writing, without the lists."""
+    lists = ("entries", "losses", "marks", "equal")
+    return tuple(
+        field.name
+        for field in attrs.fields(kind)
+        if field.default is not attrs.NOTHING and not field.kw_only and field.name not in lists
+    )
 
 
 def loss_about(subject: Subject, kind: LossKind, what: str, why: str) -> Loss:

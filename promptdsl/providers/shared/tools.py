@@ -1,7 +1,6 @@
-"""Tools, the choice of one and the form of the answer: what providers write alike."""
+"""The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -10,14 +9,14 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import is_closed
-from promptdsl.providers.shared.clean import json_copy, utf8
+from promptdsl.providers.shared.clean import json_copy, mended, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
 
 R = TypeVar("R", bound=Request)
 
-
-def _itself(param: Param) -> Param:
-    return param
+_HAVE_STRICT = {"openai", "openai_responses", "anthropic", "bedrock"}
+"""Providers whose tools have ``strict``: every call has to fit the schema exactly."""
+_OPEN = "the schema is not closed, as strict requires: sent without it"
 
 
 def write_tools(
@@ -25,12 +24,14 @@ def write_tools(
     origin: str,
     write: Callable[[R, ToolDefinition], Param],
     *,
-    inside: Callable[[Param], Param] = _itself,
+    inside: str = "",
+    closes: bool = False,
 ) -> list[Param]:
-    """Return the tools of a prompt as ``write`` writes each, and note the marks after them.
+    """Return the tools of a prompt, each written by ``write``, and note the marks after them.
 
-    ``inside`` returns the mapping in a tool that holds the further keys it was read with. A tool
-    that only another provider has is a ``content`` loss, a key that only another one has a hint.
+    ``inside`` is the key of a tool under which its further keys are, where there is one. A tool
+    that only another provider has is a ``content`` loss, a key of another provider is a hint. With
+    ``closes``, ``strict`` goes from tools whose schema is not closed: they would be refused.
     """
     params: list[Param] = []
     request.taken_names |= {tool.name for tool in request.prompt.tools}
@@ -41,9 +42,19 @@ def write_tools(
             continue
         if tool.raw is None:
             param = write(request, tool)
-            said = (tool.description, thawed(tool.input_schema))
-            _note_surrogates(request, tool, f"tool {tool.name!r}", *said)
-            inside(param).update(_own_keys(request, tool, origin))
+            texts = (tool.description, thawed(tool.input_schema))
+            _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
+            # Further keys go out where they were read, and where the provider has them, too.
+            extra = dict(tool.extra)
+            for key in tool.extra if tool.origin not in (None, origin) else ():
+                if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
+                    request.lose(tool, "hint", f"key {key!r}", f"{origin} has none")
+                    del extra[key]
+            fields: Param = param.get(inside, param)
+            fields.update(json_copy(extra))
+            if closes and fields.get("strict") is True and not is_closed(thawed(tool.input_schema)):
+                fields["strict"] = False
+                request.lose(tool, "hint", "strict", _OPEN)
         else:
             param = json_copy(dict(tool.raw))
         if tool.cache:
@@ -53,62 +64,25 @@ def write_tools(
     return params
 
 
-def loosen(
-    request: Request,
-    origin: str,
-    params: list[Param],
-    *,
-    inside: Callable[[Param], Param] = _itself,
-) -> None:
-    """Take ``strict`` from the tools whose schema does not keep its rules: they would be refused.
-
-    ``params`` are what :func:`write_tools` returned for this origin.
-    """
-    tools = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == origin)
-    for tool, param in zip(tools, params, strict=True):
-        own = inside(param) if tool.raw is None else {}
-        if own.get("strict") is True and not is_closed(thawed(tool.input_schema)):
-            own["strict"] = False
-            request.lose(tool, "hint", "strict", OPEN)
-
-
-OPEN = "the schema is not closed, as strict asks: sent without it"
-
-
-def lose_tool_marks(request: Request) -> None:
+def lose_tool_marks(request: Request, why: str = "there is none after a tool") -> None:
     """Lose the marks after tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
-        request.lose(mark.subject, "hint", "cache mark", "there is none behind a tool")
+        request.lose(mark.subject, "hint", "cache mark", why)
     request.marks.clear()
 
 
 def _note_surrogates(
     request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
 ) -> None:
-    """Note a hint where plain data holds a lone surrogate."""
+    """Record a hint where plain data contains a lone surrogate."""
     if not is_whole(json.dumps(data, ensure_ascii=False)):
         request.lose_surrogate(subject, what)
 
 
-def _own_keys(request: Request, tool: ToolDefinition, origin: str) -> Param:
-    """Return the further keys of a tool that its target has, too."""
-    own, known = dict(tool.extra), tool.origin in (None, origin)
-    for key in () if known else tool.extra:
-        if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
-            request.lose(tool, "hint", f"key {key!r}", f"{origin} has none")
-            del own[key]
-    found: Param = json_copy(own)
-    return found
-
-
-_HAVE_STRICT = {"openai", "openai_responses", "anthropic", "bedrock"}
-"""Where a tool can say that its calls have to fit its schema to the letter."""
-
-
 def chosen(request: Request) -> tuple[str | None, str | None]:
-    """Return the choice of tools, and the tool's name as it is sent where it names one.
+    """Return the choice of a tool, and the name it is sent with where the choice names one.
 
-    ``(None, None)`` where the prompt makes none, or one that cannot be sent: a hint.
+    ``(None, None)`` where the prompt makes no choice. A choice that cannot be sent is a hint.
     """
     choice = request.prompt.tool_choice
     if choice is None:
@@ -127,34 +101,49 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     return None, None
 
 
-_LONGEST_NAME = 64
-_MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
+def sendable_output(request: Request, why: str = "this model takes none") -> OutputSchema | None:
+    """Return the form of the answer, ``None`` where there is none or the model takes none."""
+    output = request.prompt.output
+    if output is None or request.facts.schema_output:
+        return output
+    request.lose(output, "content", "output schema", why)
+    return None
 
 
-def form_schema(request: Request, output: OutputSchema, *said: str | None) -> Param:
-    """Return the schema of a form as it is sent.
+def form_schema(request: Request, output: OutputSchema, *texts: str | None) -> Param:
+    """Return the schema of the answer as it is sent.
 
-    A lone surrogate in it, or in ``said``, its name or description, is a hint. Raises
-    :class:`DataError` for a schema too deep to be sent.
+    A lone surrogate in the schema or in ``texts``, its name or description, is a hint. Raises
+    :class:`DataError` for a schema that is too deep to be sent.
     """
     schema: Param = json_copy(dict(output.schema))
-    _note_surrogates(request, output, "the output", thawed(output.schema), *said)
+    _note_surrogates(request, output, "the output", thawed(output.schema), *texts)
     return schema
 
 
-def form_param(request: Request, output: OutputSchema) -> Param:
-    """Return the name, the schema and what is said about a form.
+def nameless_schema(request: Request, output: OutputSchema) -> Param:
+    """Return the schema for a provider that takes no name, description or ``strict``: hints."""
+    default = OutputSchema({})
+    for key in ("name", "description", "strict"):
+        value = getattr(output, key)
+        if value != getattr(default, key):
+            request.lose(output, "hint", f"output {key} {value!r}", "there is none here")
+    return form_schema(request, output)
 
-    A name that has other letters or over 64 of them is mended, and ``strict`` is left out where the
-    schema does not keep its rules: both are hints.
+
+def form_param(request: Request, output: OutputSchema) -> Param:
+    """Return the name, schema, description and ``strict`` of the answer, as OpenAI takes them.
+
+    A name with other characters or more than 64 is mended, and ``strict`` is left out where the
+    schema is not closed; both are hints.
     """
-    name = (_MISFIT.sub("_", output.name) or "_")[:_LONGEST_NAME]
+    name = mended(output.name, 64)
     if name != output.name:
         why = f"it has other letters, or is too long: sent as {name}"
         request.lose(output, "hint", f"output name {output.name!r}", why)
     strict = output.strict and is_closed(thawed(output.schema))
     if strict != output.strict:
-        request.lose(output, "hint", "strict", OPEN)
+        request.lose(output, "hint", "strict", _OPEN)
     form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
     form |= {} if output.description is None else {"description": utf8(output.description)}
     return {**form, "strict": True} if strict else form

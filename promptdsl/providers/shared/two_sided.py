@@ -1,45 +1,44 @@
-"""Turns: neighbours on one side of the wire are one turn, results at its head.
+"""Requests of two sides, the user's and the model's: neighbours on one side become one turn.
 
-This is how the wires of two sides are written (Anthropic, Gemini, Bedrock, chat templates): system
-text apart, a user's turns and a model's in alternation, later instructions in place. An adapter
-goes through the messages of ``unwritten``, adds what each says with ``add``, and then calls
-``finish``.
+Anthropic, Gemini, Bedrock and chat templates take these: system text apart, turns of the user and
+the model in alternation with results first, later instructions at their place. An adapter loops
+over the messages of ``unwritten``, gives the params of each to ``add``, and then calls ``finish``.
 """
 
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import attrs
 
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.roles import ROLES
+from promptdsl.providers.shared.clean import MISFIT
 from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
 SIDES: Mapping[str, str | None] = {
     **dict.fromkeys(ROLES),
     **{"user": "user", "tool": "user", "assistant": "assistant"},
 }
-"""The side of the wire, by the role of a message; ``None`` for an instruction."""
+"""The side of a message, by its role; ``None`` for an instruction."""
 
 SPOKEN_KINDS = frozenset({"written", "recorded", "recorded_system", "mixed", "trailed"})
-"""The kinds of messages that are part of what was said: neither events nor request-only."""
+"""The kinds of messages that are part of the conversation: neither events nor request-only."""
 
 OPENING = "."
-"""The first words of a user where a model may not speak first; none that a model would follow."""
+"""The first text of a user where a model may not speak first; no model would follow it."""
 
 
 @attrs.frozen
 class Dialect:
-    """The rules of a wire of two sides.
+    """The rules of a provider of two sides.
 
-    ``text`` are the keys of a text beside ``text`` itself. ``result`` names a result: it is the
-    ``type`` of its param or, where params have none, a key of it. ``apart``: results are a turn of
-    their own. ``opens``: a user has to speak first. ``trims``: what is to be continued may not end
-    in white space. ``misfit`` matches what an id may not hold, and no id is longer than
-    ``longest_id``.
+    ``result`` names a result: it is the ``type`` of its param or, where params have no type, a key.
+    ``text`` are the keys of a text param beside ``text`` itself. ``apart``: results are in a turn
+    of their own. ``opens``: a user has to speak first. ``trims``: a turn that the model continues
+    may not end in white space. ``misfit`` matches a character that is refused in an id;
+    ``longest_id`` is the number of characters it may have.
     """
 
     result: str
@@ -47,7 +46,7 @@ class Dialect:
     apart: bool = False
     opens: bool = False
     trims: bool = True
-    misfit: re.Pattern[str] = re.compile(r"[^a-zA-Z0-9_-]")
+    misfit: re.Pattern[str] = MISFIT
     longest_id: int = 64
 
     def is_result(self, param: Param) -> bool:
@@ -61,30 +60,31 @@ class Turns(Request):
 
     dialect: Dialect = attrs.field(kw_only=True)
     head: int = attrs.field(init=False)
-    """Where the conversation begins."""
+    """The index of the first message of the conversation."""
     stale: int = attrs.field(default=0, kw_only=True)
-    """Where reasoning begins that can be replayed."""
+    """The index of the first message whose reasoning can be sent again."""
     system: list[Param] = attrs.field(factory=new_list)
     settled: int = 0
-    """How many turns an adapter has settled: nothing more is added to them."""
+    """How many turns an adapter has finished: nothing more is added to them."""
     late: list[Loss] = attrs.field(factory=new_list)
-    """The losses of settled turns: told after those of messages."""
-    # Of the last turn: its role, its content, and how many results it starts with.
+    """The losses of finished turns, which come after those of messages."""
+    # The last turn: its role, its content, and how many results it starts with.
     role: str = ""
     content: list[Param] = attrs.field(factory=new_list)
     results: int = 0
-    # Of the calls not answered yet, the id sent; and those of an id that its turn uses again.
+    # The calls without an answer: the id that is sent, by the id written. Ids that one turn uses
+    # several times: the ids that are sent and wait. How often each id was used.
     calls: dict[str, str] = attrs.field(factory=new_dict)
     again: dict[str, deque[str]] = attrs.field(factory=new_dict)
     uses: dict[str, int] = attrs.field(factory=new_dict)
     stems: dict[str, int] = attrs.field(factory=new_dict)
-    """The last number given to one of several ids that were mended alike, by what they became."""
+    """The last number added to a mended id that several calls would share."""
     called: dict[str, str] = attrs.field(factory=new_dict)
-    """The name of the tool as it was sent, by the id of the call as it was sent."""
+    """The name of the tool as it is sent, by the id of the call as it is sent."""
     pending: list[tuple[Place, list[Param]]] = attrs.field(factory=new_list)
     """Instructions, each with its params, that wait for the message after them."""
     open: bool = False
-    """Whether these stand between calls and their results."""
+    """Whether the pending instructions are between calls and their results."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
@@ -93,18 +93,18 @@ class Turns(Request):
         )
         self.head = next(spoken, len(self.messages))
 
-    def depends(self, stop: int) -> tuple[Any, ...]:
-        """Return the facts, beside the first ``stop`` messages, that their turns depend on."""
-        given = (self.dialect, min(self.head, stop), min(self.stale, stop))
-        return (*Request.depends(self, stop), *given)
+    def depends(self, stop: int) -> tuple[object, ...]:
+        """Return all that the turns of the first ``stop`` messages depend on, beside these."""
+        indices = (min(self.head, stop), min(self.stale, stop))
+        return (*Request.depends(self, stop), self.dialect, *indices)
 
-    def state(self) -> dict[str, Any]:
-        """Return a copy of the state so far, without turns, losses and marks."""
+    def state(self) -> dict[str, object]:
+        """Return a copy of the results so far, without turns, losses and marks."""
         again = {id: waiting.copy() for id, waiting in self.again.items()}
         return {**Request.state(self), "again": again}
 
     def lasting(self) -> int:
-        """Return how many turns no later message changes: all but the last two."""
+        """Return how many of the first turns no later message changes: all but the last two."""
         return max(len(self.entries) - 2, 0)
 
     def part(self, lasting: int) -> None:
@@ -116,10 +116,10 @@ class Turns(Request):
 
 
 def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
-    """Write the plain messages from ``start`` to ``stop``; yield the others for an adapter.
+    """Write the plain messages from ``start`` to ``stop``; yield the places of the others.
 
-    A message of one text, as most are, is added to the request here and not yielded. Of a message
-    that is yielded the adapter writes the params, and gives them back with ``add``.
+    Most messages are one text: these are added to the request here. For each place that is yielded
+    the adapter writes the params of the message, and adds them with ``add``.
     """
     text_keys = request.dialect.text
     for index, message in enumerate(request.messages[start:stop], start):
@@ -135,7 +135,7 @@ def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             if is_leading:
                 request.system.append(param)
             elif role is None:
-                _wait(request, Place(index, message, message.role), [param])
+                _postpone(request, Place(index, message, message.role), [param])
             else:
                 if request.pending:
                     _settle_instructions(request, role)
@@ -143,7 +143,7 @@ def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
         else:
             yield Place(-1 if is_leading else index, message, message.role)
             if forgotten and request.role != "assistant":
-                # It said nothing, so there is no new turn.
+                # The message was empty, so there is no new turn.
                 request.calls, request.again = forgotten
 
 
@@ -156,7 +156,7 @@ def add(request: Turns, place: Place, params: list[Param]) -> None:
     if place.number < 0:
         request.system += params
     elif role is None:
-        _wait(request, place, params)
+        _postpone(request, place, params)
     else:
         for param in params:
             if request.pending:
@@ -170,7 +170,7 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
     dialect = request.dialect
     apart = dialect.apart and is_result != bool(request.results)
     if apart and is_result and role == request.role:
-        # What was said since the call stays after the result.
+        # Texts between the call and its result stay after the result.
         before = request.entries[-2:-1]
         if before and before[0]["role"] == "user":
             before[0]["content"].append(param)
@@ -201,7 +201,7 @@ def finish(request: Turns) -> None:
     elif request.role == "assistant" and not request.calls:
         param = request.content[-1]
         message = next(m for m in reversed(request.messages) if m.role == "assistant")
-        text: Any = param.get("text", "")
+        text = str(param.get("text", ""))
         if not request.facts.prefill:
             why = "this model refuses to continue one"
             request.lose(message, "hint", "trailing assistant turn", why)
@@ -215,15 +215,15 @@ def finish(request: Turns) -> None:
 # Instructions within the conversation.
 
 
-def _wait(request: Turns, place: Place, params: list[Param]) -> None:
+def _postpone(request: Turns, place: Place, params: list[Param]) -> None:
     request.pending.append((place, params))
     request.open = bool(request.calls)
 
 
 def _settle_instructions(request: Turns, following: str) -> None:
-    """Place the instructions that wait; ``following`` is the next turn's role, or empty.
+    """Place the pending instructions; ``following`` is the role of the next turn, or empty.
 
-    They are messages of their own where the model takes these, otherwise text of a user's turn.
+    They become messages of their own where the model takes these, otherwise text of a user's turn.
     """
     waiting, request.pending = request.pending, []
     legal = request.role == "user" and following != "user" and not request.open
@@ -244,7 +244,7 @@ _MISPLACED = (
 
 
 def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
-    """Return an instruction as text of a user turn; one that has a fence stays as it is."""
+    """Return an instruction as text of a user turn, inside a fence where it has none yet."""
     message = place.message
     why = _MISPLACED if request.facts.instructions else "this model takes none here"
     why = f"{why}: sent in the user turn"

@@ -40,7 +40,7 @@ class Outcome:
     @property
     def payload(self) -> Mapping[str, Any] | None:
         """What a provider gets, to be read; also where calls are open."""
-        return None if self.written_payload is None else self.written_payload.said
+        return None if self.written_payload is None else self.written_payload.shared
 
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""
