@@ -5,8 +5,7 @@ from functools import cache, cached_property
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-from promptdsl.tokens.encodings import COMING_ALONG, encoding, served_by
-from promptdsl.tokens.published_files import vocabulary
+from promptdsl.tokens.encodings import SERVED_BY, SHIPPED, encoding, vocabulary
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 
 T = TypeVar("T")
@@ -97,7 +96,7 @@ def encoder(name: str) -> "Encoder":
     Raises :class:`TokenizerError` for one that is unknown, or whose file is not here.
     """
     with _MAKING:
-        return _encoder(served_by(name))
+        return _encoder(SERVED_BY.get(name, name))
 
 
 _MAKING = Lock()
@@ -149,7 +148,7 @@ class Encoder:
     @property
     def _has_cuts(self) -> bool:
         """Whether the certain cuts hold in this encoding."""
-        return self._name in COMING_ALONG
+        return self._name in SHIPPED
 
     def _piece(self, text: str) -> Encoded:
         # By default tiktoken refuses a text that holds <|endoftext|>.
