@@ -166,7 +166,7 @@ from promptdsl.templates.pieces import Rope
 from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
-from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens, pixels
+from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tokens.encoder import OVERHEAD, Remembered, encoder
 from promptdsl.tokens.encodings import SHIPPED, packed_file, unpack, vocabulary
@@ -233,7 +233,7 @@ __all__ = [
     "XML",
     "Abilities",
     "AnyBlock",
-    "Attachment",
+    "AttachedMedia",
     "Cache",
     "Conversation",
     "Crossing",
@@ -284,7 +284,6 @@ __all__ = [
     "as_json",
     "as_messages",
     "as_text",
-    "attachment",
     "attachment_tokens",
     "attribute",
     "authored_cell",
@@ -365,6 +364,7 @@ __all__ = [
     "margin",
     "marked",
     "mask_of",
+    "media_at",
     "media_type_of",
     "message_tokens",
     "models_module",
