@@ -165,26 +165,16 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
-from promptdsl.tokens import downloads as downloads_module
-from promptdsl.tokens import published_files as packed_module
-from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens, pixels
+from promptdsl.tokens import encodings as encodings_module
+from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tokens.encoder import OVERHEAD, Remembered, encoder
-from promptdsl.tokens.encodings import COMING_ALONG
+from promptdsl.tokens.encodings import SHIPPED, packed_file, unpack, vocabulary
 from promptdsl.tokens.encodings import encoding as encoding_named
 from promptdsl.tokens.frames import label_of
 from promptdsl.tokens.images import ASSUMED, image_tokens
 from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
 from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
-from promptdsl.tokens.published_files import (
-    PUBLISHED,
-    pack,
-    packed_file,
-    publish,
-    unpack,
-    vocabulary,
-)
-from promptdsl.tokens.published_files import main as packed_main
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import masks as tree_module
@@ -205,7 +195,6 @@ __all__ = [
     "CLASSES",
     "CLAUDE_TOOLS",
     "CLI_PROVIDERS",
-    "COMING_ALONG",
     "DEFAULTS",
     "EMPTY",
     "EPHEMERAL_DELIMITER",
@@ -227,8 +216,8 @@ __all__ = [
     "OPENING",
     "OVERHEAD",
     "PLAIN",
-    "PUBLISHED",
     "ROLES",
+    "SHIPPED",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",
@@ -239,7 +228,7 @@ __all__ = [
     "XML",
     "Abilities",
     "AnyBlock",
-    "Attachment",
+    "AttachedMedia",
     "Cache",
     "ConversationNode",
     "Crossing",
@@ -290,7 +279,6 @@ __all__ = [
     "as_json",
     "as_messages",
     "as_text",
-    "attachment",
     "attachment_tokens",
     "attribute",
     "authored_cell",
@@ -324,9 +312,9 @@ __all__ = [
     "described",
     "dissolved",
     "dissolved_in_turn",
-    "downloads_module",
     "encoder",
     "encoding_named",
+    "encodings_module",
     "entries_key",
     "entry",
     "entry_tokens",
@@ -371,6 +359,7 @@ __all__ = [
     "margin",
     "marked",
     "mask_of",
+    "media_at",
     "media_type_of",
     "message_tokens",
     "models_module",
@@ -385,17 +374,13 @@ __all__ = [
     "one_line",
     "outline",
     "output_tokens",
-    "pack",
     "packed_file",
-    "packed_main",
-    "packed_module",
     "pair",
     "piece_environment",
     "pieces",
     "pixels",
     "plain_data",
     "probed",
-    "publish",
     "read_anthropic",
     "read_any_depth",
     "read_bedrock",
