@@ -174,11 +174,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         So ``data.copy`` is the item of that name: a mapping shows only its methods for reading.
         """
-        if isinstance(obj, Mapping) and attribute not in ("get", "items", "keys", "values"):
-            items = cast("Mapping[str, object]", obj)
-            return (
-                items[attribute] if attribute in items else self.unsafe_undefined(items, attribute)
-            )
+        if isinstance(obj, dict) and attribute not in ("get", "items", "keys", "values"):
+            items = cast("dict[str, object]", obj)
+            if attribute in items:
+                return items[attribute]
+            return self.unsafe_undefined(items, attribute)
         return super().getattr(obj, attribute)
 
     def unsafe_undefined(self, obj: object, attribute: str) -> Undefined:

@@ -32,12 +32,15 @@ def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
 
     @wraps(function)
     def filtered(*args: object, **options: object) -> object:
+        values = [*args]
         if prepare is not None:
-            args = (*args[:place], prepare(args[place]), *args[place + 1 :])
-        result = function(*args, **options)
+            values[place] = prepare(values[place])
+        result = function(*values, **options)
+        if isinstance(result, str):
+            return bounded(str.__str__(result))
         if isinstance(result, Iterator):
             return list(counted(cast("Iterator[object]", result)))
-        return bounded(str.__str__(result) if isinstance(result, str) else result)
+        return bounded(result)
 
     return filtered
 
