@@ -151,18 +151,13 @@ from promptdsl.rendering.text.page import (
 )
 from promptdsl.rendering.text.traced import TracedPage, lower_traced
 from promptdsl.rendering.text.xml import XML
-from promptdsl.templates import (
-    Inserted,
-    Piece,
-    TemplateSource,
-    check_variables,
-    event_text,
-    template_pieces,
-)
-from promptdsl.templates.environments import event_environment, piece_environment
+from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
+from promptdsl.templates.environment import sandbox as template_sandbox
+from promptdsl.templates.event_text import event_text
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
 from promptdsl.templates.pieces import Rope
+from promptdsl.templates.render import template_pieces
 from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -321,7 +316,6 @@ __all__ = [
     "equip",
     "equipment_of",
     "errors_module",
-    "event_environment",
     "event_text",
     "facts_for",
     "fence_literals",
@@ -376,7 +370,6 @@ __all__ = [
     "output_tokens",
     "packed_file",
     "pair",
-    "piece_environment",
     "pieces",
     "pixels",
     "plain_data",
@@ -418,6 +411,7 @@ __all__ = [
     "tally",
     "targets_module",
     "template_pieces",
+    "template_sandbox",
     "templates_root",
     "text_block",
     "text_of",
