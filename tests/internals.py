@@ -52,11 +52,9 @@ from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
 from promptdsl.foundation.json import (
     ABSENT,
+    LEVELS,
     canonical,
-    read_any_depth,
-    read_deep,
     read_json,
-    write_deep,
     write_json,
 )
 from promptdsl.foundation.tables import FORMATS, table_text
@@ -223,6 +221,7 @@ __all__ = [
     "HOLLOW",
     "INTERRUPTED",
     "KINDS",
+    "LEVELS",
     "LIBRARY",
     "MARKDOWN",
     "MAX_BYTES",
@@ -402,10 +401,8 @@ __all__ = [
     "probed",
     "publish",
     "read_anthropic",
-    "read_any_depth",
     "read_bedrock",
     "read_chat_template",
-    "read_deep",
     "read_file",
     "read_gemini",
     "read_json",
@@ -460,7 +457,6 @@ __all__ = [
     "write_anthropic",
     "write_bedrock",
     "write_chat_template",
-    "write_deep",
     "write_gemini",
     "write_json",
     "write_openai_chat",

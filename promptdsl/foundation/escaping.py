@@ -24,7 +24,7 @@ from typing import Any
 
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import write_deep
+from promptdsl.foundation.json import stack_is_full
 from promptdsl.foundation.pattern import pattern
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF
 
@@ -90,13 +90,12 @@ def json_text(value: object) -> str:
     Raises :class:`ContentError` for values that JSON cannot say: NaN, a date, a cycle.
     """
     try:
-        checked = plain(value, "value")
+        text = json.dumps(plain(value, "value"), ensure_ascii=False)
+    except RecursionError:
+        error = stack_is_full()
+        raise ContentError(error.what, fix=error.fix) from None
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
-    try:
-        text = json.dumps(checked, ensure_ascii=False)
-    except RecursionError:
-        text = write_deep(checked)
     return _JSON.sub(_json_escape, text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
@@ -102,7 +102,7 @@ def _answer(message: Message) -> Any:
     text = message.text
     if message.calls and not text.strip():
         return None
-    value = read_any_depth(text)
+    value = read_json(text)
     if value is ABSENT:
         reason = message.finish_reason
         why = f" (finish_reason {reason!r})" if reason else ""

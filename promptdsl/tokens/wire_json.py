@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from math import isfinite
 from typing import Any, NamedTuple, cast
 
-from promptdsl.foundation.json import write_deep
+from promptdsl.foundation.json import write_json
 
 SILENT = frozenset(
     {
@@ -42,14 +42,14 @@ class Pruned(NamedTuple):
 
 
 def compact(value: Any) -> str:
-    """Return a value as JSON without white space, however deep it is; never raises.
+    """Return a value as JSON without white space; what is no JSON is written as its string.
 
-    What is no JSON is written as its string.
+    Raises :class:`DataError` for data nested deeper than 200 levels.
     """
     try:
         return _WRITER.encode(value)
     except (RecursionError, TypeError, ValueError):
-        return write_deep(pruned(value, ()).value)
+        return write_json(pruned(value, ()).value)
 
 
 def pruned(value: Any, silent: Collection[str] = SILENT) -> Pruned:

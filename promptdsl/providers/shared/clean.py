@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any, cast
 
-from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import read_json, write_json
 from promptdsl.foundation.unicode import whole
 from promptdsl.messages import ToolUseBlock
@@ -24,10 +23,7 @@ def json_copy(value: object) -> Any:
     Raises :class:`DataError` for what is no JSON value.
     """
     write_json(value)
-    try:
-        return read_json(utf8(json.dumps(value, ensure_ascii=False)))
-    except RecursionError:
-        raise DataError("JSON is nested too deep to be sent", fix="Python's own limit") from None
+    return read_json(utf8(json.dumps(value, ensure_ascii=False)))
 
 
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> dict[str, Any]:
