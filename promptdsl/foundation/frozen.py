@@ -5,13 +5,11 @@ A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeVar, overload
+from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, overload
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import LEVELS, PLAIN, JsonObject, JsonValue, stack_is_full, too_deep
 from promptdsl.foundation.unicode import exact
-
-T = TypeVar("T")
 
 
 class _Frozen:
@@ -90,7 +88,7 @@ class _Rule(NamedTuple):
     """How deep the data may be nested."""
 
 
-def frozen(value: T) -> T:
+def frozen(value: Any) -> Any:  # Any: data of authors, of the same shape
     """Return a copy of plain data that nobody can change; values other than containers stay.
 
     An empty mapping is always the same object. Raises :class:`DataError` for data that contains
@@ -98,8 +96,7 @@ def frozen(value: T) -> T:
     """
     if type(value) in _FROZEN:
         return value
-    copy: T = _copied_from(value, "", _FREEZE)
-    return copy
+    return _copied_from(value, "", _FREEZE)
 
 
 @overload
@@ -132,8 +129,9 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
     """Return a string, number, boolean or ``None``; :class:`DataError` names any other value."""
     if item is None or isinstance(item, bool):
         return item
-    if issubclass(type(item), str):
-        return str.__str__(item)
+    text = exact(item)
+    if type(text) is str:
+        return text
     if isinstance(item, float) and isfinite(item):
         return float.__float__(item)
     if not isinstance(item, int):
@@ -153,7 +151,8 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
 
 def _copied_from(value: Any, key: str, rule: _Rule) -> Any:  # Any: data of authors
     # Most data is flat, and is copied in a fifth of the time.
-    if type(value) is dict and rule is not _THAW:
+    kind: type[object] = type(value)
+    if kind is dict and rule is not _THAW:
         for name, item in value.items():
             if type(name) is not str or type(item) not in _SIMPLE:
                 break
@@ -165,16 +164,17 @@ def _copied_from(value: Any, key: str, rule: _Rule) -> Any:  # Any: data of auth
         raise stack_is_full() from None
 
 
-def _copied(item: Any, key: object, around: Around, rule: _Rule) -> Any:  # Any: data of authors
+def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
     if type(item) in _SIMPLE:
         return item
-    if not isinstance(item, _CONTAINERS):
+    if not _is_container(item):
         return rule.leaf(item, around, key)
     if id(item) in around:
         raise DataError("data that contains itself", fix="give plain data, without circles")
     if len(around) == rule.levels:
         raise too_deep(_path(around, key))
     around[id(item)] = key
+    copy: object
     if isinstance(item, Mapping):
         entries: dict[object, object] = {}
         for given_name, value in item.items():
@@ -196,13 +196,26 @@ def _copied(item: Any, key: object, around: Around, rule: _Rule) -> Any:  # Any:
     return copy
 
 
-_CONTAINERS = (dict, list, tuple, Mapping)
+def _is_container(
+    item: object,
+) -> TypeGuard[Mapping[object, object] | list[object] | tuple[object, ...]]:
+    return isinstance(item, (dict, list, tuple, Mapping))
+
+
+def _exact_leaf(item: object, *_: object) -> object:
+    return exact(item)
+
+
+def _same_leaf(item: object, *_: object) -> object:
+    return item
+
+
 _SIMPLE = frozenset({str, bool, type(None)})
 _FROZEN = frozenset({FrozenDict, FrozenList, str, int, float, bool, type(None), bytes})
 
-_FREEZE = _Rule(FrozenDict, FrozenList, lambda item, *_: exact(item))
+_FREEZE = _Rule(FrozenDict, FrozenList, _exact_leaf)
 _PLAIN = _Rule(FrozenDict, FrozenList, json_leaf, only_strings=True)
-_THAW = _Rule(dict, list, lambda item, *_: item)
+_THAW = _Rule(dict, list, _same_leaf)
 
 
 def _path(around: Around, *last: object) -> str:

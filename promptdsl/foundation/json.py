@@ -6,15 +6,18 @@ Data is nested at most ``LEVELS`` deep, so that every part of Python that recurs
 import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Never, TypeAlias
+from typing import TYPE_CHECKING, Never, TypeAlias
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_whole
 
-JsonValue: TypeAlias = (
-    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-)
-"""JSON data: what :func:`json.loads` returns, and frozen forms of it."""
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = (
+        "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+    )
+    """JSON data: the values that :func:`json.loads` returns, and frozen forms of them."""
+else:  # a recursive type cannot be looked up by those who read annotations
+    JsonValue: TypeAlias = object
 
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 """A JSON object."""
@@ -65,7 +68,7 @@ def stack_is_full() -> DataError:
     )
 
 
-def read_json(text: str) -> "JsonValue | Absent":
+def read_json(text: str) -> JsonValue | Absent:
     """Return the value of a strict JSON text, or ``ABSENT`` for any other text.
 
     Not strict are ``NaN``, a number that a float cannot hold (``1e400``), and data nested deeper
@@ -109,12 +112,12 @@ def _may_be_deep(text: str) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Whether data is nested deeper than 200 levels, found level by level."""
-    level = [value]
+    level: list[_Container] = [value] if isinstance(value, (dict, list, tuple)) else []
     for _ in range(LEVELS):
         level = [
             inner
-            for item in level
-            for inner in (item.values() if isinstance(item, dict) else item)
+            for container in level
+            for inner in (container.values() if isinstance(container, dict) else container)
             if type(inner) not in _LEAVES and isinstance(inner, (dict, list, tuple))
         ]
         if not level:
@@ -122,6 +125,7 @@ def _is_deep(value: object) -> bool:
     return True
 
 
+_Container: TypeAlias = "dict[object, object] | list[object] | tuple[object, ...]"
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
