@@ -6,7 +6,7 @@ from typing import cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
 
-from promptdsl.foundation.json import JsonValue, write_deep
+from promptdsl.foundation.json import JsonValue, write_json
 
 WireValue: TypeAlias = (
     "bool | int | float | str | bytes | Sequence[WireValue] | Mapping[str, WireValue] | None"
@@ -54,14 +54,14 @@ class Pruned(NamedTuple):
 
 
 def compact(value: WireValue) -> str:
-    """Return a value as JSON without white space, however deep it is; never raises.
+    """Return a value as JSON without white space; a value that is not JSON as its string.
 
-    A value that is not JSON is written as its string.
+    Raises :class:`DataError` for data nested deeper than 200 levels.
     """
     try:
         return _WRITER.encode(value)
     except (RecursionError, TypeError, ValueError):
-        return write_deep(pruned(value, ()).value)
+        return write_json(pruned(value, ()).value)
 
 
 def pruned(value: WireValue, silent: Collection[str] = SILENT) -> Pruned:

@@ -192,17 +192,16 @@ def test_variables_hide_globals() -> None:
     assert (Inserted("a", "range"),) == pieces("{{ range }}", range="a")
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_very_many_levels(depth: int) -> None:
-    """Variables nested very deep are taken and given on."""
+def test_very_many_levels() -> None:
+    """Variables of 200 levels are taken and given on."""
     data: Any = "end"
-    for _ in range(depth):
+    for _ in range(199):
         data = [data]
     template = (
         "{% set n = namespace(x=x) %}{% for i in range(depth) %}{% set n.x = n.x[0] %}{% endfor %}"
         "{{ n.x }}"
     )
-    assert "end" == in_full(pieces(template, x=data, depth=depth))
+    assert "end" == in_full(pieces(template, x=data, depth=199))
 
 
 ALONE = """

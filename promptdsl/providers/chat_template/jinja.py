@@ -12,8 +12,6 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from promptdsl.foundation.json import write_deep
-
 Printer = Callable[[dict[str, Any]], str]
 """Returns the text of a rendering; raises what Jinja raises."""
 
@@ -84,17 +82,14 @@ def _tojson(  # noqa: PLR0917 (transformers takes them by place)
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    # Jinja's own escapes HTML. What is too deep for Python's writer is written without a layout.
-    try:
-        return json.dumps(
-            value,
-            ensure_ascii=ensure_ascii,
-            indent=indent,
-            separators=separators,
-            sort_keys=sort_keys,
-        )
-    except RecursionError:
-        return write_deep(value, ascii_only=ensure_ascii)
+    # Jinja's own escapes HTML.
+    return json.dumps(
+        value,
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        separators=separators,
+        sort_keys=sort_keys,
+    )
 
 
 def _environment() -> _Environment:

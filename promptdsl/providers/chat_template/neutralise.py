@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from promptdsl.foundation.frozen import thawed
-from promptdsl.foundation.json import ABSENT, read_any_depth, write_json
+from promptdsl.foundation.json import ABSENT, read_json, write_json
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
@@ -62,7 +62,7 @@ def _held(request: Templated, key: object, value: Any) -> Any:
     if not text or not request.tokens.search(value):
         return request.harmless(value)
     # JSON text has no word for a backslash before a letter: what it says is broken in its place.
-    said = read_any_depth(value)
+    said = read_json(value)
     if said is ABSENT:
         return request.harmless(value)
     held = [said]
