@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
     from promptdsl.providers.anthropic.write import Payload as AnthropicPayload
     from promptdsl.providers.bedrock.write import Payload as BedrockPayload
-    from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
+    from promptdsl.providers.chat_template.write import ChatTemplatePayload
     from promptdsl.providers.gemini.write import Payload as GeminiPayload
     from promptdsl.providers.openai_chat.write import Payload as OpenAIPayload
     from promptdsl.providers.openai_responses.write import Payload as OpenAIResponsesPayload
