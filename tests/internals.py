@@ -89,14 +89,14 @@ from promptdsl.providers.anthropic.write import write as write_anthropic
 from promptdsl.providers.bedrock.read import read as read_bedrock
 from promptdsl.providers.bedrock.read import read_response as read_response_bedrock
 from promptdsl.providers.bedrock.write import write as write_bedrock
-from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
 from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
 from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.read import read as read_chat_template
 from promptdsl.providers.chat_template.read import read_response as read_response_chat_template
+from promptdsl.providers.chat_template.request import CAREFUL, Abilities
+from promptdsl.providers.chat_template.run import formatted_time
 from promptdsl.providers.chat_template.run import render as render_template
 from promptdsl.providers.chat_template.run import render_open as render_open_template
-from promptdsl.providers.chat_template.run import told
 from promptdsl.providers.chat_template.write import write as write_chat_template
 from promptdsl.providers.gemini.read import read as read_gemini
 from promptdsl.providers.gemini.read import read_response as read_response_gemini
@@ -324,6 +324,7 @@ __all__ = [
     "fill",
     "first_cut",
     "fitting_prefix",
+    "formatted_time",
     "frozen",
     "given_arguments",
     "guard",
@@ -415,7 +416,6 @@ __all__ = [
     "thawed",
     "title",
     "tokens_for",
-    "told",
     "tool_result_block",
     "tool_tokens",
     "tool_use_block",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
     from promptdsl.providers.anthropic.write import AnthropicPayload
     from promptdsl.providers.bedrock.write import BedrockPayload
-    from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
+    from promptdsl.providers.chat_template.write import ChatTemplatePayload
     from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
