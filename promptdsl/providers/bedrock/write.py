@@ -222,7 +222,7 @@ def _finished(
 def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | None:
     in_result = place.role in ("result", "error result")
     if in_result and block.extra.get("json") is True:
-        value: JsonValue = read_json(block.text)
+        value = read_json(block.text)
         if isinstance(value, dict):
             return _finished(request, place, {"json": json_copy(value)}, block, used=("json",))
     texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
