@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import JsonValue, read_json
+from promptdsl.foundation.json import read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.binary import decoded, put_bytes
