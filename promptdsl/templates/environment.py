@@ -17,7 +17,7 @@ from promptdsl.templates.compiler import PieceCode, advice, checked_tree
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, find, read_template
 from promptdsl.templates.limits import RUN, bounded, check_count
-from promptdsl.templates.operators import check_power, check_product, joined, percent, text
+from promptdsl.templates.operators import check_operands, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
 from promptdsl.templates.source import check_name, label
 
@@ -162,10 +162,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return the result of an operator, refused before it is made if it would be too large."""
         if operator == "%" and isinstance(left, str):
             return bounded(percent(text(left), right))
-        if operator == "*":
-            check_product(left, right)
-        elif operator == "**":
-            check_power(left, right)
+        check_operands(operator, left, right)
         result: object = super().call_binop(context, operator, left, right)
         return bounded(result)
 

@@ -85,17 +85,14 @@ def _printable(value: object) -> object:
     return value if is_number else text(value)
 
 
-def check_product(left: object, right: object) -> None:
-    """Raise :class:`TemplateError` for a repeated text or list that is too long to be made."""
-    for items, times in ((left, right), (right, left)):
-        if isinstance(items, _SEQUENCES) and isinstance(times, int):
-            check = check_length if isinstance(items, str) else check_count
-            check(len(items) * times)
-
-
-def check_power(base: object, exponent: object) -> None:
-    """Raise :class:`TemplateError` for a power of too many digits."""
-    if isinstance(base, int | Fraction) and isinstance(exponent, int):
-        largest = max(abs(base.numerator), base.denominator)
-        if largest > 1:
-            check_bits((largest.bit_length() - 1) * abs(exponent))
+def check_operands(operator: str, left: object, right: object) -> None:
+    """Raise :class:`TemplateError` for a product or power that is too large to be made."""
+    if operator == "*":
+        for items, times in ((left, right), (right, left)):
+            if isinstance(items, _SEQUENCES) and isinstance(times, int):
+                check = check_length if isinstance(items, str) else check_count
+                check(len(items) * times)
+    if operator == "**" and isinstance(left, int | Fraction) and isinstance(right, int):
+        base = max(abs(left.numerator), left.denominator)
+        if base > 1:
+            check_bits((base.bit_length() - 1) * abs(right))
