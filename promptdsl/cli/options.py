@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from promptdsl import Node, Rendered, arender, render
 from promptdsl.cli.arguments import call_function
@@ -188,7 +188,7 @@ def render_target(
         "chat_template": chat_template,
         "media_roots": arguments.media_roots,
     }
-    prompt = cast("Node", loaded)  # render() refuses anything else by name
+    prompt: Any = loaded  # Any: render() refuses other objects by name
     # A prompt with an asynchronous part is rendered with arender().
     waiting: list[object] = [prompt]
     while waiting:

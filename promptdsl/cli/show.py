@@ -94,7 +94,7 @@ def _block_summary(block: Block) -> str:
         case ToolResultBlock():
             words += [block.tool_use_id, *([block.error_type or "error"] if block.is_error else [])]
         case _ if isinstance(data.get("source"), dict):
-            source = cast("dict[str, object]", data["source"])
+            source = data["source"]
             if source["type"] == "base64":
                 size = len(str(source["data"])) * 3 // 4
                 words.append(f"{source.get('media_type') or 'base64'}, about {size:,} bytes")
