@@ -6,8 +6,7 @@ module, only the imports here change. A claim about behaviour enters by the fron
 """
 
 from promptdsl import cli as cli_module
-from promptdsl.cli.arguments import call as call_function
-from promptdsl.cli.arguments import given as given_arguments
+from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
@@ -326,7 +325,6 @@ __all__ = [
     "fitting_prefix",
     "formatted_time",
     "frozen",
-    "given_arguments",
     "guard",
     "guard_end",
     "guard_prefixes",
@@ -375,6 +373,8 @@ __all__ = [
     "plain_data",
     "probed",
     "read_anthropic",
+    "read_any_depth",
+    "read_arguments",
     "read_bedrock",
     "read_chat_template",
     "read_file",
