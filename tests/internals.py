@@ -373,7 +373,6 @@ __all__ = [
     "plain_data",
     "probed",
     "read_anthropic",
-    "read_any_depth",
     "read_arguments",
     "read_bedrock",
     "read_chat_template",
