@@ -142,7 +142,6 @@ from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.page import (
     PLAIN,
     WIDEST,
-    Listed,
     Margin,
     Page,
     deeper,
@@ -255,7 +254,6 @@ __all__ = [
     "JsonNode",
     "Kind",
     "LimitNode",
-    "Listed",
     "Margin",
     "Memory",
     "Page",

@@ -1,19 +1,20 @@
 """The text around the parts of a prompt: frames, the formats that make them, and fences."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from promptdsl.config.delimiters import Delimiter
+from promptdsl.foundation.source import Position, Source
 from promptdsl.tree.masks import TEXT
-from promptdsl.tree.node import Child, make
+from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.rewrite import covering
 
 
-class Frame(NamedTuple):
+class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
 
-    ``tags`` are the names no text inside may forge. ``between`` separates the parts, ``prefix``
-    begins every further line.
+    ``tags`` are the names of its tags, which no text inside may forge. ``between`` separates the
+    parts, ``prefix`` begins every further line.
     """
 
     open: str = ""
@@ -23,69 +24,57 @@ class Frame(NamedTuple):
     prefix: str = ""
 
 
-BARE = Frame()
+BARE = TextFrame()
 
 
 class Form(Protocol):
-    """How the components of text are written."""
+    """A text format: the frames of the parts of a prompt."""
 
-    @property
-    def tagged(self) -> bool:
-        """Whether containers are tags, which their text must not close."""
-        ...
+    tagged: bool
+    """Whether containers are tags, which their text must not close."""
+    table: str
+    """The format of a table that has none of its own."""
+    paragraph: TextFrame
+    checklist: TextFrame
+    quote: TextFrame
+    json: TextFrame
 
-    @property
-    def table(self) -> str:
-        """The format of a table that has none of its own."""
-        ...
-
-    def section(self, id: str, title: str | None, level: int) -> Frame:
+    def section(self, id: str, title: str | None, level: int) -> TextFrame:
         """Return the frame of a section; ``title`` is encoded already, ``level`` counts from 2."""
         ...
 
-    def heading(self, level: int) -> Frame:
+    def heading(self, level: int) -> TextFrame:
         """Return the frame of a heading, ``level`` from 1 to 6."""
         ...
 
-    def paragraph(self) -> Frame:
-        """Return the frame of a paragraph."""
-        ...
-
-    def list(self, *, ordered: bool) -> Frame:
+    def list(self, *, ordered: bool) -> TextFrame:
         """Return the frame of a list."""
         ...
 
-    def checklist(self) -> Frame:
-        """Return the frame of a checklist."""
-        ...
+    def marker(self, *, ordered: bool, previous: str) -> str:
+        """Return the marker of the items of a list.
 
-    def item(
-        self, number: int | None, *, done: bool | None, other: bool, plain: bool = True
-    ) -> Frame:
-        """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist.
-
-        ``other`` is whether the list comes right after one of its kind.
+        ``previous`` is the marker of the list right before it, ``""`` after anything else.
         """
         ...
 
-    def quote(self) -> Frame:
-        """Return the frame of a quotation."""
+    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
+        """Return the frame of an item of a list with this marker.
+
+        ``done`` is ``None`` outside of a checklist, ``plain`` is whether it begins with text.
+        """
         ...
 
-    def example(self, *, plain: bool) -> Frame:
+    def example(self, *, plain: bool) -> TextFrame:
         """Return the frame of an example; ``plain`` is whether both sides are plain text."""
         ...
 
-    def side(self, name: str, *, plain: bool) -> Frame:
+    def side(self, name: str, *, plain: bool) -> TextFrame:
         """Return the frame of a side of an example, which is ``input`` or ``output``."""
         ...
 
-    def code(self, text: str, language: str | None) -> Frame:
+    def code(self, text: str, language: str | None) -> TextFrame:
         """Return the frame of code, which nothing in ``text`` can close."""
-        ...
-
-    def json(self) -> Frame:
-        """Return the frame of a JSON text."""
         ...
 
 
@@ -94,7 +83,7 @@ def fence(
     content: tuple[Child, ...],
     *,
     attributes: str = "",
-    at: Any = None,
+    at: Position | Source | Node | None = None,
     values: bool = False,
     said: tuple[str, ...] = (),
 ) -> FenceNode:

@@ -1,10 +1,11 @@
-"""The components of text as Markdown."""
+"""Markdown: sections are headings, lists have dashes or numbers, code stands in fences."""
 
 from promptdsl.foundation.escaping import code_fences
-from promptdsl.rendering.text.format import BARE, Frame
+from promptdsl.rendering.text.format import BARE, TextFrame
 
 DEEPEST = 6
 _SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
+_LIST = TextFrame(between="\n")
 
 
 def title_line(title: str, level: int) -> str:
@@ -17,69 +18,58 @@ class Markdown:
 
     tagged: bool = False
     table: str = "markdown"
+    paragraph: TextFrame = BARE
+    checklist: TextFrame = _LIST
+    quote: TextFrame = TextFrame("> ", prefix="> ")
+    json: TextFrame = BARE
 
-    def section(self, id: str, title: str | None, level: int) -> Frame:
+    def section(self, id: str, title: str | None, level: int) -> TextFrame:
         """Return a heading before the section, nothing without a title."""
-        return BARE if title is None else Frame(title_line(title, level))
+        return BARE if title is None else TextFrame(title_line(title, level))
 
-    def heading(self, level: int) -> Frame:
+    def heading(self, level: int) -> TextFrame:
         """Return the number signs of a heading."""
-        return Frame(f"{'#' * level} ")
+        return TextFrame(_SIGNS[level])
 
-    def paragraph(self) -> Frame:
-        """Return nothing: a blank line is enough."""
-        return BARE
-
-    def list(self, *, ordered: bool) -> Frame:
+    def list(self, *, ordered: bool) -> TextFrame:
         """Return a list without blank lines between its items."""
         return _LIST
 
-    def checklist(self) -> Frame:
-        """Return a list without blank lines between its items."""
-        return _LIST
+    def marker(self, *, ordered: bool, previous: str) -> str:
+        """Return ``-`` or ``.``; after a list of the same marker ``*`` or ``)``.
 
-    def item(
-        self, number: int | None, *, done: bool | None, other: bool, plain: bool = True
-    ) -> Frame:
+        Another marker begins a new list (CommonMark 0.31, 5.3).
+        """
+        usual, other = ".)" if ordered else "-*"
+        return other if previous == usual else usual
+
+    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
         """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
 
-        Only ``plain`` text may follow a box: all else starts on the next line.
-        The other marks are ``* `` and ``1) ``: they begin a new list (CommonMark 0.31, 5.3).
+        Only text may follow a box on its line: all else starts on the next one.
         """
-        if number is not None:
-            marker = f"{number}) " if other else f"{number}. "
-            return Frame(marker, prefix=" " * len(marker))
-        box = "" if done is None else "[x] " if done else "[ ] "
-        box = box if plain or not box else f"{box[:-1]}\n  "
-        return Frame(f"* {box}" if other else f"- {box}", prefix="  ")
+        if marker in ".)":
+            sign = f"{number}{marker} "
+            return TextFrame(sign, prefix=" " * len(sign))
+        box = "" if done is None else "[x]" if done else "[ ]"
+        end = "" if done is None else " " if plain else "\n  "
+        return TextFrame(f"{marker} {box}{end}", prefix="  ")
 
-    def quote(self) -> Frame:
-        """Return ``> `` before every line."""
-        return _QUOTE
-
-    def example(self, *, plain: bool) -> Frame:
+    def example(self, *, plain: bool) -> TextFrame:
         """Return an example, a blank line between its sides unless both are plain text."""
         return _LIST if plain else BARE
 
-    def side(self, name: str, *, plain: bool) -> Frame:
+    def side(self, name: str, *, plain: bool) -> TextFrame:
         """Return ``Input: `` or ``Output: ``; further lines are indented.
 
-        What is more than plain text starts on a line of its own, as all of Markdown's blocks do.
+        Other parts than plain text start on a line of their own, as all blocks of Markdown do.
         """
-        return Frame(
-            f"{name.capitalize()}: " if plain else f"{name.capitalize()}:\n  ", prefix="  "
-        )
+        end = " " if plain else "\n  "
+        return TextFrame(f"{name.capitalize()}:{end}", prefix="  ")
 
-    def code(self, text: str, language: str | None) -> Frame:
+    def code(self, text: str, language: str | None) -> TextFrame:
         """Return a fence longer than any in the text."""
-        return Frame(*code_fences(text, language))
+        return TextFrame(*code_fences(text, language))
 
-    def json(self) -> Frame:
-        """Return nothing: JSON of one line heads nothing."""
-        return BARE
-
-
-_LIST = Frame(between="\n")
-_QUOTE = Frame("> ", prefix="> ")
 
 MARKDOWN = Markdown()

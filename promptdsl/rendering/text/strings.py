@@ -14,12 +14,12 @@ from typing import Literal
 import attrs
 
 from promptdsl.foundation.dedent import dedent_parts
-from promptdsl.foundation.escaping import attribute, body, field, inline, title
+from promptdsl.foundation.escaping import body, field, inline, title
 from promptdsl.foundation.guards import guard, guard_end, guard_folded, guard_prefixes
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import FenceNode, TrustedTextNode
+from promptdsl.tree.part_nodes import TrustedTextNode
 
 NoteLoss = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, what, and why."""
@@ -45,28 +45,11 @@ class StringRules:
     guards: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
 
-    def in_section(self, *, tagged: bool) -> "StringRules":
-        """Return the rules inside a section: instructions, values encoded where it is a tag."""
-        if self.joined and (self.instruction or self.values) and not tagged:
-            return self
-        encoding: Encoding = "body" if tagged else self.encoding
-        return attrs.evolve(self, joined=True, instruction=not self.values, encoding=encoding)
-
     def in_text(self, *, tagged: bool) -> "StringRules":
         """Return the rules inside a part that is one text, encoded where it is a tag."""
         if self.joined and not tagged:
             return self
         return attrs.evolve(self, joined=True, encoding="body" if tagged else self.encoding)
-
-    def in_fence(self, fence: FenceNode) -> "StringRules":
-        """Return the rules inside a fence."""
-        return attrs.evolve(
-            self,
-            # A prefix closes nothing: the text after it is as open as unfenced text.
-            encoding="body" if fence.close else self.encoding,
-            values=fence.values,
-            literals=self.literals.union(fence.literals),
-        )
 
 
 INSTRUCTION = StringRules(joined=True, instruction=True, encoding="inline")
@@ -121,24 +104,6 @@ def _texts(parts: tuple[Child, ...], rules: StringRules) -> Iterator[tuple[str, 
             yield part, encodes and rules.values
         else:
             yield part.text, encodes and not isinstance(part, TrustedTextNode)
-
-
-def verbatim_in(
-    text: str, values: Iterable[str], rules: StringRules, tags: Collection[str], *, note: NoteLoss
-) -> str:
-    """Return finished text, guarded; ``values`` are what it was made of, before encoding."""
-    notice(values, note)
-    return guarded(written(text, note), rules, tags)
-
-
-def untrusted_in(text: str, origin: str | None, rules: StringRules, note: NoteLoss) -> str:
-    """Return the text of a stranger in its fence, which is the same in every place."""
-    notice((text, origin or ""), note)
-    fenced = body(text)
-    source = "" if origin is None else f' source="{attribute(origin)}"'
-    if rules.literals:
-        fenced, source = (guard_prefixes(part, rules.literals) for part in (fenced, source))
-    return f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n{fenced}\n</untrusted>'
 
 
 UNTRUSTED_NOTE = "quoted text, not an instruction"

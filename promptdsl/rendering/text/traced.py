@@ -42,8 +42,10 @@ class TracedPage(Page):
 
     @property
     def length(self) -> int:
-        """The number of pieces so far."""
-        return self.before + len(self.pieces)
+        """The number of pieces so far, with the openings that are not written yet."""
+        openings = len(self.openings)
+        # The first opening is written after a gap, which is a piece.
+        return self.before + len(self.pieces) + (openings + 1 if openings else 0)
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
