@@ -131,8 +131,8 @@ def test_an_empty_container() -> None:
     page.put("a", PLAIN)
     page.open("<b>\n", PLAIN)
     page.open("> ", QUOTE)
-    page.close_empty("> ", QUOTE)
-    page.close_empty("<b>\n", PLAIN)
+    page.close_empty("> ")
+    page.close_empty("<b>\n")
     page.put("c", PLAIN)
     assert ["a\n\nc"] == written(page)
 
@@ -143,7 +143,7 @@ def test_an_empty_container_after_a_mark() -> None:
     page.put("a", PLAIN)
     page.open("<b>\n", PLAIN)
     page.cache("default")
-    page.close_empty("<b>\n", PLAIN)
+    page.close_empty("<b>\n")
     page.put("c", PLAIN)
     assert ["a", "c"] == written(page)
 

@@ -51,18 +51,14 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
 
     A part without a frame, such as a fragment, only holds its children.
     """
-    page, outer = state.page, around.margin
-    if around.listing is not None and isinstance(node, AnyList) and not around.form.tagged:
-        # A list in a list is written under the item before it, as if it were in that item.
-        outer = around.listing.margin
-        page.gap = f"\n{outer.prefix}"
+    page = state.page
     part = OpenPart(
         node,
         iter(node.content),
         around.rules,
         around.form,
         around.level,
-        outer,
+        around.margin,
         around.listing,
         around.in_item,
         written=page.written,
@@ -72,6 +68,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         frame = part.frame = make_frame(state, node, part)
         if not isinstance(node, AnyList):
             part.listing = None
+        outer = part.margin
         part.in_item = isinstance(node, ItemNode | ExampleSideNode)
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
@@ -109,7 +106,9 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         if not state.tags[name]:
             del state.tags[name]
     if frame is not None and page.written == part.written:
-        page.close_empty(frame.open, outside)
+        page.close_empty(frame.open)
+        if part.listing is not None and page.gap:
+            page.gap = part.listing.gap
         if isinstance(node, SectionNode) and node.title is not None:
             titled = f"section {node.options.id!r}"
             state.note(node, "hint", titled, "it has a title but no content")
@@ -183,11 +182,17 @@ def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame
 def _list_frame(
     state: TextState, node: ListNode | ChecklistNode, part: OpenPart
 ) -> TextFrame:
-    form, page = part.form, state.page
+    form, page, gap = part.form, state.page, state.page.gap
+    if part.listing is not None and not form.tagged:
+        # A list in a list is written under the item before it, as if it were in that item.
+        part.margin = part.listing.margin
+        page.gap = f"\n{part.margin.prefix}"
+    else:
+        state.tighten(part)
     part.rules = part.rules.in_text(tagged=form.tagged)
     ordered = isinstance(node, ListNode) and node.ordered
     marker = form.marker(ordered=ordered, previous="" if page.openings else page.tail)
-    part.listing = OpenList(marker, isinstance(node, ChecklistNode))
+    part.listing = OpenList(marker, isinstance(node, ChecklistNode), gap)
     return form.checklist if part.listing.is_checklist else form.list(ordered=ordered)
 
 

@@ -98,6 +98,7 @@ def _write_paragraph(state: TextState, node: ParagraphNode, around: OpenPart) ->
 
 
 def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
+    state.tighten(around)
     if _write_formatted(state, node, around):
         return
     frame = around.form.code(code_of(node), node.language)

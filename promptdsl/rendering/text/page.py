@@ -103,12 +103,10 @@ class Page:
         # A block begins with text, never with a gap.
         self.gap = around.gap if self.pieces else ""
 
-    def close_empty(self, opening: str, around: Margin) -> None:
+    def close_empty(self, opening: str) -> None:
         """End a container in which nothing was written, as if it had never been opened."""
         if opening:
             self.openings.pop()
-        if self.gap and not self.openings:
-            self.gap = around.gap
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
@@ -176,10 +174,14 @@ class Setting(NamedTuple):
 
 @attrs.define(eq=False)
 class OpenList:
-    """A list that is being written; ``margin`` is the one in its last item."""
+    """A list that is being written.
+
+    ``gap`` is the gap of the page before it, ``margin`` the margin in its last item.
+    """
 
     marker: str
     is_checklist: bool
+    gap: str
     items: int = 0
     margin: Margin = PLAIN
 
@@ -198,7 +200,7 @@ class OpenPart:
     listing: OpenList | None = None
     """The list whose items the children are."""
     in_item: bool = False
-    """Whether it is an item or a side of an example: a list goes on the line after a text."""
+    """Whether it is an item or a side of an example, see :meth:`TextState.tighten`."""
     frame: TextFrame | None = None
     """The text around the part; ``None`` for a part that only holds others."""
     written: int = 0
@@ -220,6 +222,12 @@ class TextState:
         self.page = Page()
         self.tags: dict[str, int] = {}
         self.open = [OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)]
+
+    def tighten(self, around: OpenPart) -> None:
+        """Let a list or code follow the plain text of an item without a blank line."""
+        page = self.page
+        if around.in_item and page.tail == PROSE and not page.openings:
+            page.gap = f"\n{around.margin.prefix}"
 
     def note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
         """Report a loss of a node, with the path of the sections it is in."""

@@ -7,14 +7,10 @@ section ten thousand levels deep costs no more than ten thousand beside each oth
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.rendering.text.containers import close_part, open_item, open_part
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
-from promptdsl.rendering.text.page import PLAIN, PROSE, Margin, OpenPart, Setting, TextState
+from promptdsl.rendering.text.page import PLAIN, Margin, OpenPart, Setting, TextState
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Node
-from promptdsl.tree.part_nodes import ChecklistNode, CodeNode, ListNode, ToolResultNode
-
-TIGHT = (ListNode, ChecklistNode, CodeNode)
-"""Parts that follow the plain text of an item without a blank line."""
-
+from promptdsl.tree.part_nodes import ToolResultNode
 
 class TextWriter(TextState):
     """Writes the parts of one turn."""
@@ -41,17 +37,14 @@ class TextWriter(TextState):
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        kind, page = node._node, self.page
-        if around.in_item and kind in TIGHT and page.tail == PROSE and not page.openings:
-            page.gap = f"\n{around.margin.prefix}"
-        write = LEAVES.get(kind)
+        write = LEAVES.get(node._node)
         if write is not None:
             write(self, node, around)
         elif isinstance(node, ToolResultNode):
             setting = self.setting._replace(form=around.form)
             content = self.inside(setting, node, around.rules).write()
             error = (node.is_error, node.error_type)
-            page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
+            self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
         else:
             open_part(self, node, around)
             return True
