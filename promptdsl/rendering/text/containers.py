@@ -63,7 +63,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         around.in_item,
         written=page.written,
     )
-    make_frame = _FRAMES.get(node._node)
+    make_frame = _FRAMES.get(type(node))
     if make_frame is not None:
         frame = part.frame = make_frame(state, node, part)
         if not isinstance(node, AnyList):
@@ -80,7 +80,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
     elif isinstance(node, FormatNode):
         part.form = state.setting.forms[node.format]
     elif not isinstance(node, _HOLDERS):
-        name = node._node.__name__
+        name = type(node).__name__
         raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
     state.open.append(part)
 
@@ -179,9 +179,7 @@ def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame
     return TextFrame(node.open, node.close, node.names)
 
 
-def _list_frame(
-    state: TextState, node: ListNode | ChecklistNode, part: OpenPart
-) -> TextFrame:
+def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> TextFrame:
     form, page, gap = part.form, state.page, state.page.gap
     if part.listing is not None and not form.tagged:
         # A list in a list is written under the item before it, as if it were in that item.
@@ -223,7 +221,7 @@ def _quote_or_example_frame(
 
 def _is_plain(side: Child) -> bool:
     """Whether a side of an example is plain text, so that it can follow its name on the line."""
-    waiting = [side] if isinstance(side, str) else [*side.content]
+    waiting: list[Child] = [side] if isinstance(side, str) else [*side.content]
     while waiting:
         part = waiting.pop()
         if isinstance(part, FragmentNode):

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import attrs
 
 from promptdsl.config.transformation import FormatBlock
-from promptdsl.messages import Block
+from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.unchecked import text_block
@@ -134,22 +134,23 @@ class Page:
         elif self.blocks:
             self.blocks[-1] = marked(self.blocks[-1], cache)
         self.marked = self.written
-        return bool(self.blocks) and hasattr(self.blocks[-1], "cache")
+        return bool(self.blocks) and isinstance(self.blocks[-1], MARKABLE)
 
 
 # A lone CR ends a line of Markdown, too (CommonMark 0.31, 2.1). The group matches where the next
 # line is empty: no space is written there.
 _LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
-B = TypeVar("B", bound=Block)
+MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
+"""The kinds of blocks that carry a cache mark."""
 
 
-def marked(block: B, cache: Cache) -> B:
+def marked(block: Block, cache: Cache) -> Block:
     """Return a block with a cache mark after it; the same block if its kind carries none.
 
     Of two marks the one that lives longer stays.
     """
-    if not hasattr(block, "cache"):
+    if not isinstance(block, MARKABLE):
         return block
     return attrs.evolve(block, cache=longer(block.cache, cache))
 

@@ -12,6 +12,7 @@ from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ToolResultNode
 
+
 class TextWriter(TextState):
     """Writes the parts of one turn."""
 
@@ -37,7 +38,7 @@ class TextWriter(TextState):
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        write = LEAVES.get(node._node)
+        write = LEAVES.get(type(node))
         if write is not None:
             write(self, node, around)
         elif isinstance(node, ToolResultNode):
