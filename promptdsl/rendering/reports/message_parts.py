@@ -2,19 +2,23 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple, TypeAlias
 
 import attrs
 
 from promptdsl.foundation.source import Source
-from promptdsl.messages import TextBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.reports.token_parts import INLINE, what_of, within
+from promptdsl.rendering.reports.token_parts import INLINE, name_of, within
+from promptdsl.rendering.text.page import MARKABLE
 from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
+from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 Key: TypeAlias = tuple[str, str]
 """The name and the address of a part, by which it is found in another prompt."""
@@ -44,23 +48,23 @@ class TextPiece(NamedTuple):
     number: int = -1
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, slots=False)
 class MessageParts:
     """A message, and the entry of the timeline it is from: its message of that ``number``."""
 
-    node: Any
+    node: Node
     entry: TracedEntry
     number: int
     message: Message
 
     @classmethod
-    def of(cls, outcome: Outcome, number: int) -> "MessageParts":
-        """Return the parts of the message of a number."""
+    def of(cls, outcome: Outcome, index: int) -> "MessageParts":
+        """Return the parts of the message with this index."""
         entries = outcome.traced()
-        index = bisect_right(entries, number, key=lambda entry: entry.messages)
-        first = entries[index - 1].messages if index else 0
-        message = outcome.sent.messages[number]
-        return cls(outcome.tree.content[index], entries[index], number - first, message)
+        place = bisect_right(entries, index, key=lambda entry: entry.messages)
+        first = entries[place - 1].messages if place else 0
+        message = outcome.sent.messages[index]
+        return cls(outcome.tree.content[place], entries[place], index - first, message)
 
     @property
     def whole(self) -> MessagePart:
@@ -69,64 +73,80 @@ class MessageParts:
         if isinstance(node, RecordedNode):
             path = f"history[{node.start + self.number}]"
             return MessagePart(f"{self.message.role} message", path, node.source)
-        return MessagePart(what_of(node), turns[0].address if len(turns) == 1 else "", node.source)
+        return MessagePart(name_of(node), turns[0].address if len(turns) == 1 else "", node.source)
 
-    def of_turn(self, turn: TracedTurn | None) -> MessagePart:
-        """Return a turn that may be merged with others."""
-        if turn is None or len(self.entry.turns) == 1:
-            return self.whole
-        return MessagePart(what_of(turn.node), turn.address, turn.node.source)
-
-    def pieces(self) -> Iterator[TextPiece]:
-        """Yield the pieces of the message, a block other than text as one."""
+    @cached_property
+    def pieces(self) -> list[TextPiece]:
+        """The pieces of the message; a block other than text is one piece."""
+        pieces: list[TextPiece] = []
         if isinstance(self.node, RecordedNode):
-            yield from (TextPiece(text, None) for text in _texts(_segments(self.message.content)))
+            pieces += [TextPiece(text, None) for text in _texts(_segments(self.message.content))]
         for turn in self.entry.turns:
             if turn.page is None:
-                yield from (TextPiece(text, turn) for text in _texts(_segments(turn.blocks)))
+                pieces += [TextPiece(text, turn) for text in _texts(_segments(turn.blocks))]
             else:
                 texts = enumerate(_texts(turn.page.segments))
-                yield from (TextPiece(text, turn, number) for number, text in texts)
+                pieces += [TextPiece(text, turn, number) for number, text in texts]
+        return pieces
 
-    def around(self, piece: TextPiece) -> list[MessagePart]:
-        """Return the parts around a piece, innermost first; plain text counts as the next."""
-        turn, number = piece.turn, piece.number
+    @property
+    def text(self) -> str:
+        """The text of all pieces."""
+        return "".join([piece.text for piece in self.pieces])
+
+    def around(self, length: int) -> list[MessagePart]:
+        """Return the parts around the character after so many, innermost first.
+
+        Plain text counts as the part around it. After the last character there are no parts.
+        """
+        ends = [*accumulate(len(piece.text) for piece in self.pieces)]
+        index = bisect_right(ends, length)
+        if index == len(ends):
+            return []
+        _, turn, number = self.pieces[index]
         if turn is None or number < 0:
-            return [self.of_turn(turn)]
+            return [self._turn_part(turn)]
         holders = [
             part
             for part in reversed(turn.parts)
             if part.page is turn.page and part.start <= number < part.end
         ]
-        parts = _parts(turn)
-        found = [*(parts[id(holder)] for holder in holders), self.of_turn(turn)]
+        parts = _parts_of(turn)
+        around = [*(parts[id(holder)] for holder in holders), self._turn_part(turn)]
         if holders and isinstance(holders[0].node, INLINE):
-            text, around, *others = found
-            return [around._replace(source=text.source or around.source), *others]
-        return found
+            text, outer, *others = around
+            return [outer._replace(source=text.source or outer.source), *others]
+        return around
+
+    def _turn_part(self, turn: TracedTurn | None) -> MessagePart:
+        """Return a turn that may be merged with others."""
+        if turn is None or len(self.entry.turns) == 1:
+            return self.whole
+        return MessagePart(name_of(turn.node), turn.address, turn.node.source)
 
     def keys(self) -> set[Key]:
         """Return the keys of all parts of the message."""
         keys = {self.whole.key}
         for turn in self.entry.turns:
-            keys.add(self.of_turn(turn).key)
-            keys |= {part.key for part in _parts(turn).values()}
+            keys.add(self._turn_part(turn).key)
+            keys |= {part.key for part in _parts_of(turn).values()}
         return keys
 
 
-def _parts(turn: TracedTurn) -> dict[int, MessagePart]:
-    """Return the parts of a turn by the id of what was traced of them."""
-    top = "" if getattr(turn.node, "role", "") == "system" else turn.address
+def _parts_of(turn: TracedTurn) -> dict[int, MessagePart]:
+    """Return the parts of a turn by the ids of their traced parts."""
+    is_system = isinstance(turn.node, TurnNode) and turn.node.role == "system"
+    top = "" if is_system else turn.address
     parts: dict[int, MessagePart] = {}
     for traced in turn.parts:
         path = top if traced.around is None else parts[id(traced.around)].path
         if isinstance(traced.node, SectionNode):
             path = within(path, str(traced.node.options.id))
-        parts[id(traced)] = MessagePart(what_of(traced.node), path, traced.node.source)
+        parts[id(traced)] = MessagePart(name_of(traced.node), path, traced.node.source)
     return parts
 
 
-def _segments(blocks: Iterable[Any]) -> Iterator[Segment]:
+def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
     return ([block.text] if isinstance(block, TextBlock) else block for block in blocks)
 
 
@@ -141,9 +161,10 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
         after_text = is_text
 
 
-def unmarked(block: Any) -> Any:
+def unmarked(block: Block) -> Block:
     """Return a block without cache marks, also in the blocks it holds."""
-    inner = getattr(block, "content", None)
-    if inner:
-        block = attrs.evolve(block, content=tuple(map(unmarked, inner)))
-    return attrs.evolve(block, cache=None) if getattr(block, "cache", None) else block
+    if isinstance(block, ToolResultBlock):
+        block = attrs.evolve(block, content=tuple(map(unmarked, block.content)))
+    if isinstance(block, MARKABLE) and block.cache:
+        return attrs.evolve(block, cache=None)
+    return block
