@@ -137,8 +137,8 @@ from promptdsl.rendering.reports.cache_order import (
     shared_tokens,
 )
 from promptdsl.rendering.reports.outline import outline
+from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
-from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.page import (
     PLAIN,
     WIDEST,
@@ -149,7 +149,6 @@ from promptdsl.rendering.text.page import (
     marked,
 )
 from promptdsl.rendering.text.traced import TracedPage, lower_traced
-from promptdsl.rendering.text.xml import XML
 from promptdsl.templates import (
     Inserted,
     Piece,

@@ -1,6 +1,6 @@
 """Containers: parts that hold parts. Each writes its opening, and later its closing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -221,33 +221,31 @@ def _quote_or_example_frame(
 
 def _is_plain(side: Child) -> bool:
     """Whether a side of an example is plain text, so that it can follow its name on the line."""
-    waiting: list[Child] = [side] if isinstance(side, str) else [*side.content]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode):
-            waiting += part.content
-        elif not isinstance(part, str | _PROSE):
-            return False
-    return True
+    return all(isinstance(part, _PROSE) for part in _parts_in((side,)))
 
 
 def _begins_plain(item: ItemNode) -> bool:
     """Whether an item begins with text, so that it can follow a box on the line."""
-    waiting = [*reversed(item.content)]
+    for part in _parts_in(item.content):
+        if not isinstance(part, _PROSE) or any_said((part,)):
+            return isinstance(part, _PROSE)
+    return True
+
+
+def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
+    """Yield the parts of a content, those in nodes that only hold others, too."""
+    waiting = [*reversed(content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, FragmentNode | NoteNode):
+        if isinstance(part, FragmentNode | NoteNode | ExampleSideNode):
             waiting += reversed(part.content)
-        elif not isinstance(part, str | _PROSE):
-            return False
-        elif any_said((part,)):
-            return True
-    return True
+        else:
+            yield part
 
 
 _HOLDERS = FragmentNode | NoteNode | TurnNode | RequestOnlyNode | ReserveNode
 """The nodes without a frame, which write nothing but their children."""
-_PROSE = TextNode | ValueNode | TrustedTextNode | ParagraphNode | JsonNode
+_PROSE = str | TextNode | ValueNode | TrustedTextNode | ParagraphNode | JsonNode
 
 # Any: each function takes the class of node that it is listed for.
 _FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], TextFrame]] = {

@@ -1,6 +1,5 @@
 """JSON and code: the nodes that recorded blocks become, and the text that they are sent as."""
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import attrs
@@ -13,15 +12,13 @@ from promptdsl.foundation.source import Position, Source
 from promptdsl.messages import Block, CodeBlock, JsonBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
-from promptdsl.rendering.text.markdown import MARKDOWN
+from promptdsl.rendering.text.format import MARKDOWN
+from promptdsl.rendering.text.strings import NoteLoss, written
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
 
 DataBlock: TypeAlias = JsonBlock | CodeBlock
-
-Rewording = Callable[[Block], str | None]
-"""Returns the text an author wants for a block, ``None`` for the usual one."""
 
 
 def data_node(
@@ -92,25 +89,25 @@ def is_text(message: Message) -> bool:
     return True
 
 
-def as_text(message: Message, reword: Rewording) -> Message:
-    """Return a recorded message whose JSON and code are text."""
+def as_text(
+    message: Message, format_block: FormatBlock | None, at: Source | None, note: NoteLoss
+) -> Message:
+    """Return a recorded message whose JSON and code are text, by ``format_block`` or as usual."""
     if is_text(message):
         return message
-    content = tuple(_block_as_text(block, reword) for block in message.content)
-    return message.replace(content=content)
 
+    def reworded(block: Block) -> Block:
+        if isinstance(block, ToolResultBlock):
+            return attrs.evolve(block, content=tuple(map(reworded, block.content)))
+        if not isinstance(block, JsonBlock | CodeBlock):
+            return block
+        text = None if format_block is None else formatted(block, format_block, at)
+        if text is not None:
+            return text_block(written(text, note))
+        if isinstance(block, JsonBlock):
+            return text_block(json_text(block.value))
+        # A recorded message has the same text in every format of the prompt.
+        frame = MARKDOWN.code(block.text, block.language)
+        return text_block(f"{frame.open}{block.text}{frame.close}")
 
-def _block_as_text(block: Block, reword: Rewording) -> Block:
-    if isinstance(block, ToolResultBlock):
-        content = tuple(_block_as_text(inner, reword) for inner in block.content)
-        return attrs.evolve(block, content=content)
-    if not isinstance(block, JsonBlock | CodeBlock):
-        return block
-    text = reword(block)
-    if text is not None:
-        return text_block(text)
-    if isinstance(block, JsonBlock):
-        return text_block(json_text(block.value))
-    # A recorded message has the same text in every format of the prompt.
-    frame = MARKDOWN.code(block.text, block.language)
-    return text_block(f"{frame.open}{block.text}{frame.close}")
+    return message.replace(content=tuple(map(reworded, message.content)))

@@ -15,8 +15,7 @@ from promptdsl.messages import Block, MediaBlock, ToolResultBlock
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block, tool_result_block
-from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.markdown import title_line
+from promptdsl.rendering.text.format import Form, title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import MediaNode, SectionNode, TextNode, ToolUseNode, ValueNode

@@ -1,8 +1,13 @@
-"""The text around the parts of a prompt: frames, the formats that make them, and fences."""
+"""The text formats, Markdown and XML: the text around the parts of a prompt.
 
-from typing import NamedTuple, Protocol
+A format returns a frame for each container; ``Form`` is either of the two.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.delimiters import Delimiter
+from promptdsl.foundation.escaping import attribute, code_fences
 from promptdsl.foundation.source import Position, Source
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
@@ -27,55 +32,134 @@ class TextFrame(NamedTuple):
 BARE = TextFrame()
 
 
-class Form(Protocol):
-    """A text format: the frames of the parts of a prompt."""
+DEEPEST = 6
+_SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
+_LIST = TextFrame(between="\n")
 
-    tagged: bool
-    """Whether containers are tags, which their text must not close."""
-    table: str
-    """The format of a table that has none of its own."""
-    paragraph: TextFrame
-    checklist: TextFrame
-    quote: TextFrame
-    json: TextFrame
+
+def title_line(title: str, level: int) -> str:
+    """Return the heading of a section, which is all of its frame."""
+    return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
+
+
+class Markdown:
+    """Sections as headings, ``## Title``, nested ones a level deeper, down to six."""
+
+    tagged: bool = False
+    table: str = "markdown"
+    paragraph: TextFrame = BARE
+    checklist: TextFrame = _LIST
+    quote: TextFrame = TextFrame("> ", prefix="> ")
+    json: TextFrame = BARE
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
-        """Return the frame of a section; ``title`` is encoded already, ``level`` counts from 2."""
-        ...
+        """Return a heading before the section, nothing without a title."""
+        return BARE if title is None else TextFrame(title_line(title, level))
 
     def heading(self, level: int) -> TextFrame:
-        """Return the frame of a heading, ``level`` from 1 to 6."""
-        ...
+        """Return the number signs of a heading."""
+        return TextFrame(_SIGNS[level])
 
     def list(self, *, ordered: bool) -> TextFrame:
-        """Return the frame of a list."""
-        ...
+        """Return a list without blank lines between its items."""
+        return _LIST
 
     def marker(self, *, ordered: bool, previous: str) -> str:
-        """Return the marker of the items of a list.
+        """Return ``-`` or ``.``; after a list of the same marker ``*`` or ``)``.
 
-        ``previous`` is the marker of the list right before it, ``""`` after anything else.
+        Another marker begins a new list (CommonMark 0.31, 5.3).
         """
-        ...
+        usual, other = ".)" if ordered else "-*"
+        return other if previous == usual else usual
 
     def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
-        """Return the frame of an item of a list with this marker.
+        """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
 
-        ``done`` is ``None`` outside of a checklist, ``plain`` is whether it begins with text.
+        Only text may follow a box on its line: all else starts on the next one.
         """
-        ...
+        if marker in ".)":
+            sign = f"{number}{marker} "
+            return TextFrame(sign, prefix=" " * len(sign))
+        box = "" if done is None else "[x]" if done else "[ ]"
+        end = "" if done is None else " " if plain else "\n  "
+        return TextFrame(f"{marker} {box}{end}", prefix="  ")
 
     def example(self, *, plain: bool) -> TextFrame:
-        """Return the frame of an example; ``plain`` is whether both sides are plain text."""
-        ...
+        """Return an example, a blank line between its sides unless both are plain text."""
+        return _LIST if plain else BARE
 
     def side(self, name: str, *, plain: bool) -> TextFrame:
-        """Return the frame of a side of an example, which is ``input`` or ``output``."""
-        ...
+        """Return ``Input: `` or ``Output: ``; further lines are indented.
+
+        Other parts than plain text start on a line of their own, as all blocks of Markdown do.
+        """
+        end = " " if plain else "\n  "
+        return TextFrame(f"{name.capitalize()}:{end}", prefix="  ")
 
     def code(self, text: str, language: str | None) -> TextFrame:
-        """Return the frame of code, which nothing in ``text`` can close."""
-        ...
+        """Return a fence longer than any in the text."""
+        return TextFrame(*code_fences(text, language))
+
+
+MARKDOWN = Markdown()
+
+
+def _element(
+    name: str, attributes: str = "", *, inline: bool = False, between: str = "\n"
+) -> TextFrame:
+    """Return a tag on lines of its own, or one on the line of its text."""
+    end = "" if inline else "\n"
+    return TextFrame(f"<{name}{attributes}>{end}", f"{end}</{name}>", (name,), between)
+
+
+class Xml:
+    """Sections as ``<id title="...">``, other components as tags of their own names."""
+
+    tagged: bool = True
+    table: str = "xml"
+    paragraph: TextFrame = _element("paragraph")
+    checklist: TextFrame = _element("checklist")
+    quote: TextFrame = _element("quote", between="\n\n")
+    json: TextFrame = _element("json")
+
+    def section(self, id: str, title: str | None, level: int) -> TextFrame:
+        """Return the tag of a section, its title as an attribute."""
+        return _element(id, "" if title is None else f' title="{title}"', between="\n\n")
+
+    def heading(self, level: int) -> TextFrame:
+        """Return ``<heading level="1">``."""
+        return _element("heading", f' level="{level}"', inline=True)
+
+    def list(self, *, ordered: bool) -> TextFrame:
+        """Return ``<list>`` or ``<list ordered="true">``."""
+        return _element("list", ' ordered="true"' if ordered else "")
+
+    def marker(self, *, ordered: bool, previous: str) -> str:
+        """Return nothing: an item is an element."""
+        return ""
+
+    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
+        """Return ``<item>``, in a checklist with ``done="true"`` or ``done="false"``."""
+        attributes = "" if done is None else f' done="{str(done).lower()}"'
+        return _element("item", attributes, inline=True, between="\n\n")
+
+    def example(self, *, plain: bool) -> TextFrame:
+        """Return ``<example>``."""
+        return _element("example")
+
+    def side(self, name: str, *, plain: bool) -> TextFrame:
+        """Return ``<input>`` or ``<output>``."""
+        return _element(name, inline=True, between="\n\n")
+
+    def code(self, text: str, language: str | None) -> TextFrame:
+        """Return ``<code language="...">``."""
+        return _element("code", f' language="{attribute(language)}"' if language else "")
+
+
+XML = Xml()
+
+Form: TypeAlias = Markdown | Xml
+FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 
 def fence(

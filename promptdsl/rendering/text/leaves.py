@@ -17,7 +17,6 @@ from promptdsl.rendering.text.strings import (
     UNTRUSTED_NOTE,
     NoteLoss,
     StringRules,
-    code_in,
     guarded,
     line_in,
     notice,
@@ -44,7 +43,7 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
 StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], NoteLoss], str]
-"""Returns strings and values as one text: ``text_in``, ``line_in`` or ``code_in``."""
+"""Returns strings and values as one text: ``text_in`` or ``line_in``."""
 
 # Text.
 
@@ -105,7 +104,7 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
     if around.rules.literals:
         # The language of recorded code is data.
         frame = frame._replace(open=guard_prefixes(frame.open, around.rules.literals))
-    _write_framed(state, node, around, code_in, frame=frame)
+    _write_framed(state, node, around, partial(text_in, encode=body), frame=frame)
 
 
 def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:

@@ -16,14 +16,12 @@ from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.data import as_text, formatted
+from promptdsl.rendering.text.data import as_text
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
-from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.markdown import MARKDOWN
+from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.page import MARKABLE, OnLoss, Setting, marked
-from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
+from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules
 from promptdsl.rendering.text.writer import TextWriter
-from promptdsl.rendering.text.xml import XML
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Child, Node, mark_of
@@ -34,8 +32,6 @@ from promptdsl.tree.turn_nodes import (
     ToolTurnNode,
     TurnNode,
 )
-
-FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
@@ -199,14 +195,8 @@ class Lowering:
 
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
-        reword = partial(self._reworded, node)
-        return [as_text(message, reword) for message in node.items]
-
-    def _reworded(self, node: RecordedNode, block: Block) -> str | None:
-        """Return the text an author's function returns for a recorded block."""
-        format_block = self.setting.format_block
-        text = None if format_block is None else formatted(block, format_block, node.source)
-        return None if text is None else written(text, partial(self._note_recorded, node))
+        format_block, note = self.setting.format_block, partial(self._note_recorded, node)
+        return [as_text(message, format_block, node.source, note) for message in node.items]
 
     def _note_recorded(self, node: RecordedNode, kind: LossKind, what: str, why: str) -> None:
         self.losses.append(Loss(kind, what, why, "history", node.source))

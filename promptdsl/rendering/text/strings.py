@@ -56,12 +56,21 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
 def text_in(
-    parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: NoteLoss
+    parts: tuple[Child, ...],
+    rules: StringRules,
+    tags: Collection[str],
+    note: NoteLoss,
+    *,
+    encode: Callable[[str], str] | None = None,
 ) -> str:
-    """Return strings and values as one text; ``tags`` are the folded names of the tags around."""
+    """Return strings and values as one text; ``tags`` are the folded names of the tags around.
+
+    Values are encoded by ``encode``, or as the rules say.
+    """
     if rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
-    encode = body if rules.encoding == "body" or tags else inline
+    if encode is None:
+        encode = body if rules.encoding == "body" or tags else inline
     encoded = [
         value(text, encode, note) if is_value else written(text, note)
         for text, is_value in _texts(parts, rules)
@@ -76,19 +85,6 @@ def line_in(
     """Return a text of one line: every line end in it is a reference."""
     encoded = [
         value(text, field, note) if is_value else title(written(text, note))
-        for text, is_value in _texts(parts, rules)
-    ]
-    return guarded("".join(encoded), rules, tags)
-
-
-def code_in(
-    parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: NoteLoss
-) -> str:
-    """Return source code: strings as written, values encoded as in the body of a fence."""
-    if rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
-        parts = dedent_parts(parts)
-    encoded = [
-        value(text, body, note) if is_value else written(text, note)
         for text, is_value in _texts(parts, rules)
     ]
     return guarded("".join(encoded), rules, tags)
