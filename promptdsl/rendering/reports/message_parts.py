@@ -13,12 +13,11 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.reports.token_parts import INLINE, name_of, within
+from promptdsl.rendering.reports.token_parts import INLINE, name_of
 from promptdsl.rendering.text.page import MARKABLE
 from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
 from promptdsl.tree.node import Node
-from promptdsl.tree.part_nodes import SectionNode
-from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+from promptdsl.tree.turn_nodes import RecordedNode
 
 Key: TypeAlias = tuple[str, str]
 """The name and the address of a part, by which it is found in another prompt."""
@@ -111,8 +110,8 @@ class MessageParts:
             for part in reversed(turn.parts)
             if part.page is turn.page and part.start <= number < part.end
         ]
-        parts = _parts_of(turn)
-        around = [*(parts[id(holder)] for holder in holders), self._turn_part(turn)]
+        around = [MessagePart(name_of(p.node), p.path, p.node.source) for p in holders]
+        around.append(self._turn_part(turn))
         if holders and isinstance(holders[0].node, INLINE):
             text, outer, *others = around
             return [outer._replace(source=text.source or outer.source), *others]
@@ -129,21 +128,8 @@ class MessageParts:
         keys = {self.whole.key}
         for turn in self.entry.turns:
             keys.add(self._turn_part(turn).key)
-            keys |= {part.key for part in _parts_of(turn).values()}
+            keys |= {(name_of(part.node), part.path) for part in turn.parts}
         return keys
-
-
-def _parts_of(turn: TracedTurn) -> dict[int, MessagePart]:
-    """Return the parts of a turn by the ids of their traced parts."""
-    is_system = isinstance(turn.node, TurnNode) and turn.node.role == "system"
-    top = "" if is_system else turn.address
-    parts: dict[int, MessagePart] = {}
-    for traced in turn.parts:
-        path = top if traced.around is None else parts[id(traced.around)].path
-        if isinstance(traced.node, SectionNode):
-            path = within(path, str(traced.node.options.id))
-        parts[id(traced)] = MessagePart(name_of(traced.node), path, traced.node.source)
-    return parts
 
 
 def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:

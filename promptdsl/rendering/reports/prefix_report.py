@@ -94,5 +94,5 @@ def _payload(outcome: Outcome) -> Payload:
     """Return the payload; for no target, that for OpenAI."""
     if outcome.payload is not None:
         return outcome.payload
-    payload, _ = TARGETS["openai"].adapter.write(outcome.sent, facts_for(None, "openai"))
+    payload: Payload = TARGETS["openai"].adapter.write(outcome.sent, facts_for(None, "openai"))[0]
     return payload

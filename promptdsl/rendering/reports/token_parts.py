@@ -79,10 +79,6 @@ def mark_in(message: Message) -> Cache | None:
     return next((mark for mark in marks if mark is not None), None)
 
 
-LONGEST = 1_000
-"""An address of more characters loses its beginning: it would grow with the square of the depth."""
-
-
 @attrs.frozen
 class TokenPart:
     """A part of a request and its tokens, those of all parts in it included.
@@ -215,8 +211,7 @@ class Ledger:
                     before += [start + end for end in _spread(segment, tokens)]
                 else:
                     before.append(start + block_tokens(segment, tokens, facts))
-        is_system = isinstance(turn.node, TurnNode) and turn.node.role == "system"
-        top = _CountedNode(depth - 1, "" if is_system else turn.address, source, 0)
+        top = _CountedNode(depth - 1, source, 0)
         counted: dict[int, _CountedNode] = {}
         hidden = _hidden(turn.parts)
         for part in turn.parts:
@@ -226,17 +221,17 @@ class Ledger:
             end = min(part.end, len(before) - 1)
             count = before[end] - before[min(part.start, end)]
             around.inside += count
-            path = around.path
             if isinstance(node, SectionNode):
-                path = within(path, str(node.options.id))
-                self.sections[path] = self.sections.get(path, 0) + count
+                self.sections[part.path] = self.sections.get(part.path, 0) + count
             line = self._source(node) or around.source
-            this = counted[id(part)] = _CountedNode(around.depth, path, line, count)
+            this = counted[id(part)] = _CountedNode(around.depth, line, count)
             if id(part) not in hidden:
                 this.depth += 1
-                is_breakpoint = isinstance(node, CacheBreakpointNode)
-                mark = (node.ttl or "default") if is_breakpoint else mark_of(node.options)
-                self.parts.append(TokenPart(this.depth, name_of(node), path, count, line, mark))
+                mark = mark_of(node.options)
+                if isinstance(node, CacheBreakpointNode):
+                    mark = node.ttl or "default"
+                entry = TokenPart(this.depth, name_of(node), part.path, count, line, mark)
+                self.parts.append(entry)
         for this in counted.values():
             self.charge(this.source, this.tokens - this.inside)
         return top.inside
@@ -257,7 +252,6 @@ class _CountedNode:
     """A node with its tokens; ``inside`` are those of the nodes directly in it."""
 
     depth: int
-    path: str
     source: Source | None
     tokens: int
     inside: int = 0
@@ -275,13 +269,6 @@ def _hidden(parts: Sequence[TracedPart]) -> set[int]:
         or (isinstance(part.node, FragmentNode) and not isinstance(part.node, ComponentNode))
         or (isinstance(part.node, INLINE) and siblings[id(part.around)] == 1)
     }
-
-
-def within(path: str, id: str) -> str:
-    """Return the address of a section in a part with an address."""
-    if len(path) > LONGEST:
-        path = "..."
-    return f"{path}/{id}" if path else id
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:

@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard_between, guard_prefixes
-from promptdsl.rendering.text.format import TextFrame
+from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
     PLAIN,
@@ -78,7 +78,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
             for name in part.tags:
                 state.tags[name] = state.tags.get(name, 0) + 1
     elif isinstance(node, FormatNode):
-        part.form = state.setting.forms[node.format]
+        part.form = FORMATS[node.format]
     elif not isinstance(node, _HOLDERS):
         name = type(node).__name__
         raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
@@ -88,7 +88,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
 def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenList) -> bool:
     """Open an item for a child of a list that is no item yet; return whether that was done."""
     if isinstance(child, FormatNode):
-        if state.setting.forms[child.format] is around.form:
+        if FORMATS[child.format] is around.form:
             return False
     elif isinstance(child, FragmentNode | ItemNode | NoteNode) or (
         isinstance(child, AnyList) and listing.items

@@ -67,7 +67,7 @@ class Lowering:
 
     def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
         form = FORMATS[config.format]
-        self.setting = Setting(FORMATS, form, media_roots, config.format_block)
+        self.setting = Setting(form, media_roots, config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)

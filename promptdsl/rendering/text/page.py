@@ -1,7 +1,7 @@
 """The page a turn is written on: pieces of text, joined to blocks, and the parts that are open."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -165,9 +165,8 @@ OnLoss = Callable[[Loss], None]
 
 
 class Setting(NamedTuple):
-    """The same for all turns: the formats there are, and the author's options for text."""
+    """The author's options for text, the same for all turns."""
 
-    forms: Mapping[str, Form]
     form: Form
     media_roots: MediaRoots = ()
     format_block: FormatBlock | None = None

@@ -21,7 +21,11 @@ from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Settin
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node
+from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+
+LONGEST = 1_000
+"""An address of more characters loses its beginning: it would grow with the square of the depth."""
 
 Segment: TypeAlias = "list[str] | Block"
 """The pieces of a block of text, or a block other than text."""
@@ -79,9 +83,14 @@ class TracedPage(Page):
 
 @attrs.define(eq=False)
 class TracedPart:
-    """A node and the pieces of a page that it wrote; ``around`` is the part it is in."""
+    """A node and the pieces of a page that it wrote.
+
+    ``around`` is the part it is in. ``path`` is its address: that of the turn, ``""`` for system
+    text, and the ids of the sections around it.
+    """
 
     node: Node
+    path: str
     around: "TracedPart | None"
     page: TracedPage
     start: int
@@ -127,17 +136,23 @@ class TracedWriter(TextWriter):
         node: Node,
         rules: StringRules,
         *,
-        around: TracedPart | None = None,
+        path: str,
         parts: list[TracedPart],
+        around: TracedPart | None = None,
     ) -> None:
         super().__init__(setting, report, node, rules)
         self.page = TracedPage()
-        self.around = around
+        self.path = path
         self.parts = parts
+        self.around = around
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        part = TracedPart(node, self.around, self.page, self.page.length)
+        path = self.path if self.around is None else self.around.path
+        if isinstance(node, SectionNode):
+            path = path if len(path) <= LONGEST else "..."
+            path = f"{path}/{node.options.id}" if path else str(node.options.id)
+        part = TracedPart(node, path, self.around, self.page, self.page.length)
         self.parts.append(part)
         self.around = part
         is_open = super().write_part(node, around)
@@ -159,7 +174,9 @@ class TracedWriter(TextWriter):
 
     def inside(self, setting: Setting, node: Node, rules: StringRules) -> TextWriter:
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
-        return TracedWriter(setting, self.report, node, rules, around=self.around, parts=self.parts)
+        return TracedWriter(
+            setting, self.report, node, rules, path=self.path, parts=self.parts, around=self.around
+        )
 
 
 class TracedLowering(Lowering):
@@ -178,7 +195,9 @@ class TracedLowering(Lowering):
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn become."""
         parts: list[TracedPart] = []
-        writer = TracedWriter(self.setting, report, turn, self.rules(turn), parts=parts)
+        path = "" if turn.role == "system" else address
+        rules = self.rules(turn)
+        writer = TracedWriter(self.setting, report, turn, rules, path=path, parts=parts)
         blocks = writer.write()
         self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page))
         return blocks
