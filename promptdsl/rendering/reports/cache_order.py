@@ -159,12 +159,14 @@ def _alike(one: Sequence[object], two: Sequence[object]) -> int:
 
 
 class ContentPiece(NamedTuple):
-    """A part under a key of a message, or several parts that are one text."""
+    """A part under a key of a message, or several parts that are one text.
+
+    Its ``identity`` is the text, or for another part a key to compare it by.
+    """
 
     key: str
-    text: str | None
-    value: object
-    parts: tuple[str, ...] = ()
+    identity: object
+    parts: tuple[object, ...]
 
 
 class _Beginning(NamedTuple):
@@ -183,8 +185,7 @@ def _entry_key(entry: object) -> object:
     mapping = _mapping(entry)
     if mapping is None:
         return entry
-    content = [(piece.key, _piece_key(piece)) for piece in _entry_pieces(mapping)]
-    return _key(_header(mapping)), content
+    return _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
 
 
 def _header(entry: Payload) -> Payload:
@@ -198,23 +199,21 @@ def _entry_pieces(entry: Payload) -> list[ContentPiece]:
 
 def _common_beginning(one: list[ContentPiece], two: list[ContentPiece]) -> _Beginning:
     count = 0
-    while count < min(len(one), len(two)) and _piece_key(one[count]) == _piece_key(two[count]):
+    while count < min(len(one), len(two)) and one[count][:2] == two[count][:2]:
         count += 1
-    kept: list[object] = []
-    for piece in two[:count]:
-        kept += [piece.value] if piece.text is None else piece.parts
+    kept = [part for piece in two[:count] for part in piece.parts]
     whole = count == len(one)
     if not whole and count < len(two):
-        old, new = one[count], two[count]
-        if old.text is not None and new.text is not None:
+        old, new = one[count].identity, two[count].identity
+        if isinstance(old, str) and isinstance(new, str):
             # The parts of the second text, up to the end of the tokens that both begin with.
-            length, start = common(old.text, new.text), 0
-            end = certain(old.text, new.text, length)
-            for part in new.parts:
-                if end > start:
-                    kept.append(part[: end - start])
-                start += len(part) + len(GAP)
-            whole = length == len(old.text) and count == len(one) - 1
+            length, start = common(old, new), 0
+            end = certain(old, new, length)
+            for text in map(_text_of, two[count].parts):
+                if text is not None and end > start:
+                    kept.append(text[: end - start])
+                start += len(text or "") + len(GAP)
+            whole = length == len(old) and count == len(one) - 1
     return _Beginning(kept, count == len(one) == len(two), whole)
 
 
@@ -224,9 +223,9 @@ def _pieces(key: str, items: Sequence[object]) -> list[ContentPiece]:
     for is_text, group in groupby(filter(_is_part, items), lambda item: _text_of(item) is not None):
         if is_text:
             texts = tuple([_text_of(item) or "" for item in group])
-            pieces.append(ContentPiece(key, GAP.join(texts), None, texts))
+            pieces.append(ContentPiece(key, GAP.join(texts), texts))
         else:
-            pieces += [ContentPiece(key, None, item) for item in group]
+            pieces += [ContentPiece(key, _key(item), (item,)) for item in group]
     return pieces
 
 
@@ -244,10 +243,6 @@ def _text_of(item: object) -> str | None:
     text = part.get("text")
     only = part.keys() <= {"text", "type"} and part.get("type") in _TEXTS
     return text if only and isinstance(text, str) else None
-
-
-def _piece_key(piece: ContentPiece) -> object:
-    return piece.text if piece.text is not None else _key(piece.value)
 
 
 def _key(value: object) -> tuple[str, tuple[str | bytes, ...]]:

@@ -8,42 +8,8 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import (
-    ComponentNode,
-    ConversationNode,
-    FirstFitNode,
-    FormatNode,
-    GroupNode,
-    LimitNode,
-    ReserveNode,
-)
+from promptdsl.tree import group_nodes, part_nodes, turn_nodes
 from promptdsl.tree.node import Child, Node, label, mark_of
-from promptdsl.tree.part_nodes import (
-    ExampleSideNode,
-    FenceNode,
-    JsonNode,
-    MediaNode,
-    SectionNode,
-    TableNode,
-    ToolResultNode,
-    ToolUseNode,
-    TrustedTextNode,
-    UntrustedNode,
-    ValueNode,
-    VerbatimNode,
-    VolatileNode,
-)
-from promptdsl.tree.turn_nodes import (
-    CacheBreakpointNode,
-    MergedNode,
-    OutputNode,
-    RecordedNode,
-    RequestOnlyNode,
-    RootNode,
-    ToolNode,
-    ToolTurnNode,
-    TurnNode,
-)
 
 WIDTH = 60
 DEEPEST = 40
@@ -58,13 +24,13 @@ def outline(root: Node) -> str:
         text = "  " * min(depth, DEEPEST) + on_one_line(name)
         lines.append(f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text)
 
-    beside = root.equipment if isinstance(root, RootNode) else ()
+    beside = root.equipment if isinstance(root, turn_nodes.RootNode) else ()
     stack: list[tuple[Child, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
             add(depth, _size(node), None)
-        elif isinstance(node, RecordedNode):
+        elif isinstance(node, turn_nodes.RecordedNode):
             # A recording that is not read yet, or has options, has a line of its own.
             form = "" if node.form == "messages" else f" ({node.form})"
             history = f"history{form}{_history_options(node)}"
@@ -85,21 +51,25 @@ def _described(node: Node) -> str:
     """Return the name of a node and its options, as its author wrote them."""
     options = node.options
     match node:
-        case ToolTurnNode():
+        case turn_nodes.ToolTurnNode():
             name = f"tool {node.tool_use_id}"
-        case TurnNode():
+        case turn_nodes.TurnNode():
             kind = "" if node.kind == "written" else f" ({node.kind.replace('_', ' ')})"
-            name = f"{node.role}{kind}{' (merged)' if isinstance(node, MergedNode) else ''}"
-        case SectionNode():
+            name = (
+                f"{node.role}{kind}{' (merged)' if isinstance(node, turn_nodes.MergedNode) else ''}"
+            )
+        case part_nodes.SectionNode():
             name = "section"
-        case RequestOnlyNode():
+        case turn_nodes.RequestOnlyNode():
             name = "grounding" if node.grounding else "ephemeral"
         case _:
             describe = _PARTS.get(type(node))
             name = label(node).lower() if describe is None else describe(node)
     words = [name, *([options.id] if options.id else [])]
-    if isinstance(node, SectionNode) and node.title is not None:
-        words.append(repr(node.title.text if isinstance(node.title, ValueNode) else node.title))
+    if isinstance(node, part_nodes.SectionNode) and node.title is not None:
+        words.append(
+            repr(node.title.text if isinstance(node.title, part_nodes.ValueNode) else node.title)
+        )
     words[-1] += _components(node)
     words += [f"name={options.name}"] if options.name else []
     words += [f"audience={options.audience}"] if options.audience != "all" else []
@@ -110,7 +80,7 @@ def _described(node: Node) -> str:
     return " ".join(words)
 
 
-def _history_options(node: RecordedNode | ConversationNode) -> str:
+def _history_options(node: turn_nodes.RecordedNode | group_nodes.ConversationNode) -> str:
     """Return the options of a history that a budget follows."""
     keep = f" keep={node.keep:,}" if node.keep else ""
     step = "" if node.step is None else f" step={node.step:,}"
@@ -135,63 +105,63 @@ def _size(text: str) -> str:
     return f"{len(text):,} characters"
 
 
-def _sized(node: ValueNode | TrustedTextNode | JsonNode) -> str:
-    named = f" {node.label}" if isinstance(node, ValueNode) and node.label else ""
+def _sized(node: part_nodes.ValueNode | part_nodes.TrustedTextNode | part_nodes.JsonNode) -> str:
+    named = f" {node.label}" if isinstance(node, part_nodes.ValueNode) and node.label else ""
     return f"{label(node).lower()}{named}, {_size(node.text)}"
 
 
-def _untrusted(node: UntrustedNode) -> str:
+def _untrusted(node: part_nodes.UntrustedNode) -> str:
     origin = "" if node.origin is None else f" from {node.origin!r}"
     return f"untrusted{origin}, {_size(node.text)}"
 
 
-def _limit(node: LimitNode) -> str:
+def _limit(node: group_nodes.LimitNode) -> str:
     end = "" if node.keep == "head" else f" keep={node.keep}"
     return f"limit {node.max_tokens:,} tokens{end}"
 
 
-def _component(node: ComponentNode) -> str:
+def _component(node: group_nodes.ComponentNode) -> str:
     return f"{node.name} (overridden by {node.by})" if node.by else node.name
 
 
-def _tool(node: ToolNode) -> str:
+def _tool(node: turn_nodes.ToolNode) -> str:
     mark = node.definition.cache
     return f"tool definition {node.definition.name}" + (f" {_cached(mark)}" if mark else "")
 
 
-def _media(node: MediaNode) -> str:
+def _media(node: part_nodes.MediaNode) -> str:
     source = getattr(node.block, "source", None)
     return node.block.type if source is None else f"{node.block.type} {described(source)}"
 
 
-def _tool_use(node: ToolUseNode) -> str:
+def _tool_use(node: part_nodes.ToolUseNode) -> str:
     return f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
 
 
 # Any: each function takes the class of node that it is listed for.
 _PARTS: Mapping[type[Node], Callable[[Any], str]] = {
-    FenceNode: lambda node: node.open.strip() or "unfenced",
-    ComponentNode: _component,
-    FormatNode: lambda node: f"format {node.format}",
-    GroupNode: lambda node: f"group{_priority(node.priority)}",
-    FirstFitNode: lambda node: f"first fit{_priority(node.priority)}",
-    LimitNode: _limit,
-    ReserveNode: lambda node: f"reserve {node.tokens:,} tokens",
-    ConversationNode: lambda node: f"history{_history_options(node)}",
-    ValueNode: _sized,
-    VolatileNode: _sized,
-    TrustedTextNode: _sized,
-    JsonNode: _sized,
-    UntrustedNode: _untrusted,
-    VerbatimNode: lambda node: _size(node.text),
-    TableNode: lambda node: f"table of {len(node.rows):,} rows",
-    ExampleSideNode: lambda node: node.name,
-    ToolUseNode: _tool_use,
-    ToolResultNode: lambda node: f"result {node.tool_use_id}",
-    MediaNode: _media,
-    ToolNode: _tool,
-    OutputNode: lambda node: f"output {node.schema.name}",
-    CacheBreakpointNode: lambda node: f"cache breakpoint {node.ttl or ''}".rstrip(),
+    part_nodes.FenceNode: lambda node: node.open.strip() or "unfenced",
+    group_nodes.ComponentNode: _component,
+    group_nodes.FormatNode: lambda node: f"format {node.format}",
+    group_nodes.GroupNode: lambda node: f"group{_priority(node.priority)}",
+    group_nodes.FirstFitNode: lambda node: f"first fit{_priority(node.priority)}",
+    group_nodes.LimitNode: _limit,
+    group_nodes.ReserveNode: lambda node: f"reserve {node.tokens:,} tokens",
+    group_nodes.ConversationNode: lambda node: f"history{_history_options(node)}",
+    part_nodes.ValueNode: _sized,
+    part_nodes.VolatileNode: _sized,
+    part_nodes.TrustedTextNode: _sized,
+    part_nodes.JsonNode: _sized,
+    part_nodes.UntrustedNode: _untrusted,
+    part_nodes.VerbatimNode: lambda node: _size(node.text),
+    part_nodes.TableNode: lambda node: f"table of {len(node.rows):,} rows",
+    part_nodes.ExampleSideNode: lambda node: node.name,
+    part_nodes.ToolUseNode: _tool_use,
+    part_nodes.ToolResultNode: lambda node: f"result {node.tool_use_id}",
+    part_nodes.MediaNode: _media,
+    turn_nodes.ToolNode: _tool,
+    turn_nodes.OutputNode: lambda node: f"output {node.schema.name}",
+    turn_nodes.CacheBreakpointNode: lambda node: f"cache breakpoint {node.ttl or ''}".rstrip(),
 }
 
 
