@@ -5,6 +5,8 @@ module, only the imports here change. A claim about behaviour enters by the fron
 ``promptdsl``, ``promptdsl.tokens``, ``promptdsl.integrations`` or ``promptdsl.cli``, and not here.
 """
 
+from promptdsl.rendering.text.xml import XML
+
 from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
@@ -134,12 +136,11 @@ from promptdsl.rendering.reports.cache_order import (
     shared_tokens,
 )
 from promptdsl.rendering.reports.outline import outline
+from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
-from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.rendering.text.page import (
     PLAIN,
     WIDEST,
-    Listed,
     Margin,
     Page,
     deeper,
@@ -147,7 +148,6 @@ from promptdsl.rendering.text.page import (
     marked,
 )
 from promptdsl.rendering.text.traced import TracedPage, lower_traced
-from promptdsl.rendering.text.xml import XML
 from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_text
@@ -238,7 +238,6 @@ __all__ = [
     "JsonNode",
     "Kind",
     "LimitNode",
-    "Listed",
     "Margin",
     "Memory",
     "Page",

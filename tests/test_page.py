@@ -3,7 +3,7 @@
 import pytest
 
 from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
-from tests.internals import PLAIN, WIDEST, Listed, Margin, Page, TracedPage, deeper, margin, marked
+from tests.internals import PLAIN, WIDEST, Margin, Page, TracedPage, deeper, margin, marked
 from tests.renders import only_text
 
 ITEM = margin("  ", "\n\n")
@@ -87,12 +87,11 @@ def test_a_container_behind_a_margin() -> None:
 
 
 def test_a_mark_before_what_is_open() -> None:
-    """What opens a container can begin the next block, without the gap before it."""
+    """A container in which nothing is written begins the next block, without the gap before it."""
     page = Page()
     page.put("a", PLAIN)
-    start = page.here().pieces
     page.open("<b>\n", PLAIN)
-    carried = page.cache("1h", start)
+    carried = page.cache("1h")
     page.put("c", PLAIN)
     page.close("\n</b>", PLAIN)
     page.flush()
@@ -102,14 +101,14 @@ def test_a_mark_before_what_is_open() -> None:
 def test_one_mark_at_one_place() -> None:
     """Where nothing was written since, the mark that lives longer stays."""
     page = Page()
-    page.put("a", PLAIN)
     page.open("<b>\n", PLAIN)
+    page.put("a", PLAIN)
     page.cache("5m")
     page.close("</b>", PLAIN)
     page.cache("1h")
     page.cache("default")
     page.flush()
-    assert [TextBlock("a\n\n<b>\n", "1h"), TextBlock("</b>")] == page.blocks
+    assert [TextBlock("<b>\na", "1h"), TextBlock("</b>")] == page.blocks
 
 
 def test_a_mark_of_nothing() -> None:
@@ -126,17 +125,27 @@ def test_a_block_begins_with_text() -> None:
     assert ["a"] == written(page)
 
 
-def test_taking_back() -> None:
-    """A container in which nothing was written is taken back, with what stood last before it."""
+def test_an_empty_container() -> None:
+    """A container in which nothing was written leaves no trace, nor does one inside it."""
     page = Page()
     page.put("a", PLAIN)
-    page.tail = Listed(ordered=False, other=False)
-    mark = page.here()
     page.open("<b>\n", PLAIN)
-    page.take_back(mark)
-    tail = page.tail
+    page.open("> ", QUOTE)
+    page.close_empty("> ")
+    page.close_empty("<b>\n")
     page.put("c", PLAIN)
-    assert (Listed(ordered=False, other=False), ["a\n\nc"]) == (tail, written(page))
+    assert ["a\n\nc"] == written(page)
+
+
+def test_an_empty_container_after_a_mark() -> None:
+    """After a cache mark an empty container leaves no gap at the beginning of the next block."""
+    page = Page()
+    page.put("a", PLAIN)
+    page.open("<b>\n", PLAIN)
+    page.cache("default")
+    page.close_empty("<b>\n")
+    page.put("c", PLAIN)
+    assert ["a", "c"] == written(page)
 
 
 def test_the_end_of_a_container_after_a_block() -> None:

@@ -132,6 +132,7 @@ def test_written(part: Node, markdown: str, xml: str) -> None:
         (Item(List("a")), "- - a"),
         (Item("a ", Value("b"), 3), "- a b3"),
         (Item(Example("a", "b")), "- Input: a\n  Output: b"),
+        (Item("a", List(""), "b"), "- a\n\n  b"),
     ],
 )
 def test_items(item: Item, expected: str) -> None:
@@ -189,6 +190,7 @@ def test_numbers_of_several_digits() -> None:
         ([List("a"), "text", List("b")], "- a\n\ntext\n\n- b"),
         ([List("a"), Fragment(List("b"))], "- a\n\n* b"),
         ([List("a"), List(""), List("b")], "- a\n\n* b"),
+        ([List("a"), List("", "b")], "- a\n\n* b"),
         ([List("a"), Section("s", List("b"))], "- a\n\n* b"),
         ([List("a"), Section("s", List("b"), title="S")], "- a\n\n## S\n- b"),
         ([Quote(List("a")), List("b")], "> - a\n\n- b"),

@@ -1,11 +1,12 @@
 """Payloads in the order in which a provider's cache sees them, and the beginning that two share.
 
-Tools come first, then the form of the answer, the system text, and what was said. Cache marks are
+Tools come first, then the form of the answer, the system text and the messages. Cache marks are
 left out: two texts with a mark between them are the one text they would be without it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeAlias, cast
 
 import attrs
 
@@ -24,7 +25,7 @@ from promptdsl.tokens.safe_cuts import last_cut
 from promptdsl.tokens.tools import definitions
 from promptdsl.tokens.wire_json import compact, pruned
 
-Payload: TypeAlias = Mapping[str, Any]
+Payload: TypeAlias = Mapping[str, object]
 
 MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 NEAR = 64
@@ -32,7 +33,8 @@ NEAR = 64
 GAP = "\n\n"
 """The gap between two parts of a text that a mark divides."""
 
-_SAID = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
+_CONTENT = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
+"""The keys of an entry that hold its content."""
 _TEXTS = (None, "text", "input_text", "output_text")
 _CHOOSING = ("anthropic", "bedrock")
 """Where another tool choice is another conversation (Anthropic, "What invalidates the cache")."""
@@ -42,18 +44,18 @@ _CHOOSING = ("anthropic", "bedrock")
 class CacheOrder:
     """A payload in the order in which a cache sees it; ``prompt`` is the text of a template."""
 
-    tools: Sequence[Any]
+    tools: Sequence[object]
     rest: Payload
-    system: Sequence[Any]
-    choice: Any
-    entries: Sequence[Any]
+    system: Sequence[object]
+    choice: object
+    entries: Sequence[object]
     prompt: str | None = None
 
 
 class Shared(NamedTuple):
-    """The beginning that two requests share, as a payload, and the place where they part.
+    """The beginning that two requests share, as a payload, and the place where it ends.
 
-    The place is ``""`` for the same requests; ``is_whole`` is whether all of the first is shared.
+    The place is ``""`` for equal requests; ``is_whole`` is whether all of the first is shared.
     """
 
     payload: Payload
@@ -64,16 +66,14 @@ class Shared(NamedTuple):
 def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     """Return a payload of any provider in the order in which a cache sees it."""
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
-    config = {k: v for k, v in _mapping(payload.get("config")).items() if k not in _ELSEWHERE}
-    tools, system = (
-        [value_at(payload, *path) for path in paths] for paths in (TOOL_PATHS, SYSTEM_PATHS)
-    )
+    config = _mapping(payload.get("config")) or {}
+    config = {key: value for key, value in config.items() if key not in _ELSEWHERE}
     choices = [payload.get("tool_choice"), value_at(payload, "toolConfig", "toolChoice")]
     key, prompt = entries_key(payload), payload.get("prompt")
     return CacheOrder(
-        [tool for found in tools for tool in definitions(found)],
+        [tool for path in TOOL_PATHS for tool in definitions(value_at(payload, *path))],
         {**rest, "config": config} if config else rest,
-        [part for found in system for part in _items(found)],
+        [part for path in SYSTEM_PATHS for part in _items(value_at(payload, *path))],
         choices if facts.provider in _CHOOSING else None,
         [] if key is None else _items(payload[key]),
         prompt if isinstance(prompt, str) else None,
@@ -88,14 +88,15 @@ _ELSEWHERE = frozenset(
 )
 
 
-def _items(found: object) -> list[Any]:
-    if isinstance(found, list | tuple):
-        return [*cast("Sequence[Any]", found)]
-    return [found] if found else []
+def _items(value: object) -> list[object]:
+    """Return the items of a list; any other value is the only item."""
+    if isinstance(value, list | tuple):
+        return [*cast("Sequence[object]", value)]
+    return [value] if value else []
 
 
-def _mapping(value: object) -> Payload:
-    return cast("Payload", value) if isinstance(value, Mapping) else {}
+def _mapping(value: object) -> Payload | None:
+    return cast("Payload", value) if isinstance(value, Mapping) else None
 
 
 def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
@@ -107,167 +108,144 @@ def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
 def shared_by(one: CacheOrder, two: CacheOrder) -> Shared:
     """Return the beginning that two requests share."""
     if one.prompt is not None and two.prompt is not None:
-        return _templated(one, two)
+        # The text that the template of a model makes of all, and the attachments in it.
+        length, count = common(one.prompt, two.prompt), _alike(one.entries, two.entries)
+        text = two.prompt[: certain(one.prompt, two.prompt, length)]
+        same = one.prompt == two.prompt and count == len(one.entries) == len(two.entries)
+        payload = {"prompt": text, "messages": two.entries[:count]}
+        return Shared(payload, "" if same else "prompt", is_whole=same)
+    # Tools, then settings such as the form of the answer.
     count = _alike(one.tools, two.tools)
-    found: dict[str, Any] = {"tools": [*two.tools[:count]]}
+    shared: dict[str, object] = {"tools": two.tools[:count]}
     if count < max(len(one.tools), len(two.tools)):
-        return Shared(found, f"tools[{count}]", is_whole=False)
+        return Shared(shared, f"tools[{count}]", is_whole=False)
     if _key(one.rest) != _key(two.rest):
-        return Shared(found, "settings", is_whole=False)
-    found.update(two.rest)
-    system = _common_parts(_pieces("", one.system), _pieces("", two.system))
-    found["system"] = system.parts
+        return Shared(shared, "settings", is_whole=False)
+    shared.update(two.rest)
+    # The system text; another choice of a tool ends what is shared after it.
+    system = _common_beginning(_pieces("", one.system), _pieces("", two.system))
+    shared["system"] = system.parts
     if not system.is_same:
-        return Shared(found, "system", is_whole=False)
+        return Shared(shared, "system", is_whole=False)
     if one.choice != two.choice:
-        return Shared(found, "tool_choice", is_whole=False)
-    return _said(one.entries, two.entries, found)
+        return Shared(shared, "tool_choice", is_whole=False)
+    # The messages, and the beginning of the first one that differs.
+    count = _alike(one.entries, two.entries)
+    entries = [*two.entries[:count]]
+    shared["messages"] = entries
+    whole = count == len(one.entries)
+    if whole and count == len(two.entries):
+        return Shared(shared, "", is_whole=True)
+    if not whole and count < len(two.entries):
+        old, new = _mapping(one.entries[count]), _mapping(two.entries[count])
+        if old and new and _key(_header(old)) == _key(_header(new)):
+            content = _common_beginning(_entry_pieces(old), _entry_pieces(new))
+            entries.append({**_header(new), "content": content.parts})
+            whole = content.is_whole and count == len(one.entries) - 1
+    return Shared(shared, f"messages[{count}]", is_whole=whole)
 
 
-def _said(one: Sequence[Any], two: Sequence[Any], found: dict[str, Any]) -> Shared:
-    count = _alike(one, two)
-    found["messages"] = [*two[:count]]
-    whole = count == len(one)
-    if whole and count == len(two):
-        return Shared(found, "", is_whole=True)
-    if not whole and count < len(two):
-        entry, ended = _begun(one[count], two[count])
-        found["messages"] += [] if entry is None else [entry]
-        whole = ended and count == len(one) - 1
-    return Shared(found, f"messages[{count}]", is_whole=whole)
-
-
-def _templated(one: CacheOrder, two: CacheOrder) -> Shared:
-    """Return the beginning that the texts of two templates share, with the attachments in it."""
-    before, after = one.prompt or "", two.prompt or ""
-    length, count = common(before, after), _alike(one.entries, two.entries)
-    found = {"prompt": after[: certain(before, after, length)], "messages": two.entries[:count]}
-    same = before == after and count == len(one.entries) == len(two.entries)
-    return Shared(found, "" if same else "prompt", is_whole=same)
-
-
-def _alike(one: Sequence[Any], two: Sequence[Any]) -> int:
+def _alike(one: Sequence[object], two: Sequence[object]) -> int:
     """Return how many values are the same at the beginning of two lists, marks aside."""
-    pairs = enumerate(zip(one, two, strict=False))
     least = min(len(one), len(two))
-    return next((n for n, (a, b) in pairs if a != b and _entry_key(a) != _entry_key(b)), least)
+    for index in range(least):
+        old, new = one[index], two[index]
+        if old != new and _entry_key(old) != _entry_key(new):
+            return index
+    return least
 
 
 # Messages.
 
 
-class Piece(NamedTuple):
-    """A part under a key of a message, or several parts that are one text."""
+class ContentPiece(NamedTuple):
+    """A part under a key of a message, or several parts that are one text.
+
+    Its ``identity`` is the text, or for another part a key to compare it by.
+    """
 
     key: str
-    text: str | None
-    value: Any
-    parts: tuple[str, ...] = ()
+    identity: object
+    parts: tuple[object, ...]
 
 
-class _Common(NamedTuple):
-    """The beginning that two lists of pieces share, as parts.
+class _Beginning(NamedTuple):
+    """The beginning that two contents share, as parts.
 
     ``is_same`` is whether that is all of both, ``is_whole`` whether all of the first.
     """
 
-    parts: list[Any]
+    parts: list[object]
     is_same: bool
     is_whole: bool
 
 
-def _entry_key(entry: Any) -> Any:
-    if not isinstance(entry, Mapping):
+def _entry_key(entry: object) -> object:
+    """Return a key to compare an entry by."""
+    mapping = _mapping(entry)
+    if mapping is None:
         return entry
-    said = [(piece.key, _piece_key(piece)) for piece in _entry_pieces(cast("Payload", entry))]
-    return _key(_header(cast("Payload", entry))), said
+    return _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
 
 
 def _header(entry: Payload) -> Payload:
-    return {key: value for key, value in entry.items() if key not in _SAID and key not in MARKS}
+    """Return an entry without its content and marks: its role, mostly."""
+    return {key: value for key, value in entry.items() if key not in _CONTENT and key not in MARKS}
 
 
-def _entry_pieces(entry: Payload) -> list[Piece]:
-    return [piece for key in _SAID for piece in _pieces(key, _items(entry.get(key)))]
+def _entry_pieces(entry: Payload) -> list[ContentPiece]:
+    return [piece for key in _CONTENT for piece in _pieces(key, _items(entry.get(key)))]
 
 
-def _begun(one: Any, two: Any) -> tuple[Any, bool]:
-    """Return the beginning of the second entry that the first has, too, and if that is all of it.
-
-    ``None`` for entries of two speakers.
-    """
-    entries = _mapping(one), _mapping(two)
-    headers = [_header(entry) for entry in entries]
-    if not all(entries) or _key(headers[0]) != _key(headers[1]):
-        return None, False
-    common = _common_parts(*map(_entry_pieces, entries))
-    return {**headers[1], "content": common.parts}, common.is_whole
-
-
-def _common_parts(one: list[Piece], two: list[Piece]) -> _Common:
-    pairs = enumerate(zip(one, two, strict=False))
-    least = min(len(one), len(two))
-    count = next((n for n, (a, b) in pairs if _piece_key(a) != _piece_key(b)), least)
-    kept: list[Any] = []
-    for piece in two[:count]:
-        kept += [piece.value] if piece.text is None else piece.parts
-    ended = count == len(one)
-    if not ended and count < len(two):
-        first, second = one[count], two[count]
-        if first.text is not None and second.text is not None:
-            length = common(first.text, second.text)
-            kept += _cut(second, certain(first.text, second.text, length))
-            ended = length == len(first.text) and count == len(one) - 1
-    return _Common(kept, count == len(one) == len(two), ended)
+def _common_beginning(one: list[ContentPiece], two: list[ContentPiece]) -> _Beginning:
+    count = 0
+    while count < min(len(one), len(two)) and one[count][:2] == two[count][:2]:
+        count += 1
+    kept = [part for piece in two[:count] for part in piece.parts]
+    whole = count == len(one)
+    if not whole and count < len(two):
+        old, new = one[count].identity, two[count].identity
+        if isinstance(old, str) and isinstance(new, str):
+            # The parts of the second text, up to the end of the tokens that both begin with.
+            length, start = common(old, new), 0
+            end = certain(old, new, length)
+            for text in map(_text_of, two[count].parts):
+                if text is not None and end > start:
+                    kept.append(text[: end - start])
+                start += len(text or "") + len(GAP)
+            whole = length == len(old) and count == len(one) - 1
+    return _Beginning(kept, count == len(one) == len(two), whole)
 
 
-def _pieces(key: str, items: Sequence[Any]) -> list[Piece]:
+def _pieces(key: str, items: Sequence[object]) -> list[ContentPiece]:
     """Return the parts of a content, neighbouring texts as one, without bare marks."""
-    found: list[Piece] = []
-    texts: list[str] = []
-    for item in items:
-        text = _text(item)
-        if text is not None:
-            texts.append(text)
-        elif not isinstance(item, Mapping) or _without_marks(item):  # pyright: ignore[reportUnknownArgumentType]
-            found += (*_joined(key, texts), Piece(key, None, item))
-            texts = []
-    return [*found, *_joined(key, texts)]
+    pieces: list[ContentPiece] = []
+    for is_text, group in groupby(filter(_is_part, items), lambda item: _text_of(item) is not None):
+        if is_text:
+            texts = tuple([_text_of(item) or "" for item in group])
+            pieces.append(ContentPiece(key, GAP.join(texts), texts))
+        else:
+            pieces += [ContentPiece(key, _key(item), (item,)) for item in group]
+    return pieces
 
 
-def _joined(key: str, texts: list[str]) -> list[Piece]:
-    """Return neighbouring texts as one piece, if there are any."""
-    return [Piece(key, GAP.join(texts), None, (*texts,))] if texts else []
+def _is_part(item: object) -> bool:
+    """Whether an item of a content is more than a cache mark."""
+    mapping = _mapping(item)
+    return mapping is None or any(key not in MARKS for key in mapping)
 
 
-def _cut(piece: Piece, length: int) -> Iterator[str]:
-    """Yield the parts of a text up to a length of all of it."""
-    start = 0
-    for part in piece.parts:
-        if length > start:
-            yield part[: length - start]
-        start += len(part) + len(GAP)
-
-
-def _text(item: Any) -> str | None:
-    """Return the text of a part that is nothing else."""
+def _text_of(item: object) -> str | None:
+    """Return the text of a part that is a text and nothing more."""
     if isinstance(item, str):
         return item
-    said = _without_marks(_mapping(item))
-    text = said.get("text")
-    only = said.keys() <= {"text", "type"} and said.get("type") in _TEXTS
+    part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
+    text = part.get("text")
+    only = part.keys() <= {"text", "type"} and part.get("type") in _TEXTS
     return text if only and isinstance(text, str) else None
 
 
-def _without_marks(item: Payload) -> Payload:
-    return {key: value for key, value in item.items() if key not in MARKS}
-
-
-def _piece_key(piece: Piece) -> Any:
-    return piece.text if piece.text is not None else _key(piece.value)
-
-
-def _key(value: Any) -> tuple[str, tuple[str | bytes, ...]]:
+def _key(value: object) -> tuple[str, tuple[str | bytes, ...]]:
     """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
     bare = pruned(value, MARKS)
     return compact(bare.value), tuple(bare.encoded)

@@ -1,37 +1,44 @@
 """The first difference: the node in which two prompts differ first, as an author wrote it."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, takewhile
-from typing import Any, Literal, NamedTuple, TypeAlias
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, groupby, takewhile
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import on_one_line
-from promptdsl.messages import TextBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP, common
-from promptdsl.rendering.reports.message_parts import (
-    Key,
-    MessagePart,
-    MessageParts,
-    TextPiece,
-    unmarked,
-)
 from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.token_parts import INLINE, name_of
+from promptdsl.rendering.text.page import MARKABLE
+from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
+from promptdsl.tree.node import Node
+from promptdsl.tree.turn_nodes import RecordedNode
 
+T = TypeVar("T")
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 
 
 @attrs.frozen
 class Difference:
-    """Where two prompts differ first.
+    """The first part in which two prompts differ.
 
-    ``how`` says what was done to it: ``changed``, ``added``, ``removed``, ``moved``, or
-    ``appended`` after all there was. ``source`` is the line that wrote it; a part that was removed
-    has the line of the first prompt.
+    ``how`` is ``changed``, ``added``, ``removed``, ``moved``, or ``appended`` after everything
+    else. ``what`` names the part, ``path`` is its address. ``source`` is the line that wrote it, in
+    the first prompt for a part that was removed.
+
+    >>> from promptdsl import Section, System, prefix_report, render
+    >>> one, two = (render(System(Section("role", text))) for text in ("Help.", "Go."))
+    >>> difference = prefix_report(one, two).first
+    >>> difference.how, difference.what, difference.path
+    ('changed', "section 'role'", 'role')
     """
 
     how: How
@@ -46,88 +53,93 @@ class Difference:
 
 
 def first_difference(before: Outcome, after: Outcome) -> Difference | None:
-    """Return where two prompts differ first, marks aside; ``None`` where they say the same."""
+    """Return where two prompts differ first, marks aside; ``None`` for equal ones."""
     one, two = before.sent, after.sent
-    found = _tools(one.tools, two.tools)
-    if found is not None:
-        return found
-    if one.output != two.output:
-        output: Any = one.output if two.output is None else two.output
+    tools = _tool_difference(one.tools, two.tools)
+    if tools is not None:
+        return tools
+    if two.output is None and one.output is not None:
+        return Difference("removed", "form of the answer", one.output.name, one.output.source)
+    if two.output is not None and one.output != two.output:
         how: How = "added" if one.output is None else "changed"
-        how = "removed" if two.output is None else how
-        return Difference(how, "form of the answer", output.name, output.source)
-    return _messages(before, after, named=False) or _messages(before, after, named=True)
+        return Difference(how, "form of the answer", two.output.name, two.output.source)
+    # Names of speakers come last: most providers have none.
+    return _message_difference(before, after, named=False) or _message_difference(
+        before, after, named=True
+    )
 
 
-def _tools(one: Sequence[ToolDefinition], two: Sequence[ToolDefinition]) -> Difference | None:
-    found = _first(one, two, lambda a, b: _bare(a) == _bare(b))
-    if found is None:
+class _Change(NamedTuple):
+    """The first change from one list to another, and its position."""
+
+    how: How
+    position: int
+
+
+def _first_change(
+    one: Sequence[T], two: Sequence[T], is_same: Callable[[T, T], bool]
+) -> _Change | None:
+    least = min(len(one), len(two))
+    index = next((index for index in range(least) if not is_same(one[index], two[index])), least)
+    if index == len(one):
+        return None if index == len(two) else _Change("appended", index)
+    if index == len(two) or any(is_same(old, two[index]) for old in one[index + 1 :]):
+        return _Change("removed", index)
+    if any(is_same(one[index], new) for new in two[index + 1 :]):
+        return _Change("added", index)
+    return _Change("changed", index)
+
+
+def _tool_difference(
+    one: Sequence[ToolDefinition], two: Sequence[ToolDefinition]
+) -> Difference | None:
+    def is_same(old: ToolDefinition, new: ToolDefinition) -> bool:
+        return attrs.evolve(old, cache=None) == attrs.evolve(new, cache=None)
+
+    change = _first_change(one, two, is_same)
+    if change is None:
         return None
-    how, tool = found.how, (one if found.how == "removed" else two)[found.place]
-    if how == "changed":
-        names = [{tool.name for tool in tools} for tools in (one, two)]
-        how = "moved" if all(tool.name in known for known in names) else how
-        how = "changed" if one[found.place].name == tool.name else how
+    how, tool = change.how, (one if change.how == "removed" else two)[change.position]
+    if how == "changed" and one[change.position].name != tool.name:
+        known = all(any(tool.name == other.name for other in tools) for tools in (one, two))
+        how = "moved" if known else how
     how = "added" if how == "appended" else how
     return Difference(how, f"tool {tool.name!r}", tool.name, tool.source)
-
-
-def _bare(tool: ToolDefinition) -> ToolDefinition:
-    return attrs.evolve(tool, cache=None)
-
-
-class _Found(NamedTuple):
-    how: How
-    place: int
-
-
-def _first(
-    one: Sequence[Any], two: Sequence[Any], is_same: Callable[[Any, Any], bool]
-) -> _Found | None:
-    """Return where two lists differ first, and how."""
-    least = min(len(one), len(two))
-    place = next((n for n in range(least) if not is_same(one[n], two[n])), least)
-    if place == len(one):
-        return None if place == len(two) else _Found("appended", place)
-    if place == len(two) or any(is_same(one[n], two[place]) for n in range(place + 1, len(one))):
-        return _Found("removed", place)
-    if any(is_same(one[place], two[n]) for n in range(place + 1, len(two))):
-        return _Found("added", place)
-    return _Found("changed", place)
 
 
 # Messages.
 
 
-def _messages(before: Outcome, after: Outcome, *, named: bool) -> Difference | None:
-    def is_same(one: Message, two: Message) -> bool:
-        return _unmarked_content(one) == _unmarked_content(two) and (
-            not named or one.name == two.name
-        )
+def _message_difference(before: Outcome, after: Outcome, *, named: bool) -> Difference | None:
+    """Return the first difference of messages; ``named`` is whether speakers' names count."""
 
-    found = _first(before.sent.messages, after.sent.messages, is_same)
-    if found is None:
+    def is_same(old: Message, new: Message) -> bool:
+        same = _unmarked_content(old) == _unmarked_content(new)
+        return same and (not named or old.name == new.name)
+
+    change = _first_change(before.sent.messages, after.sent.messages, is_same)
+    if change is None:
         return None
-    how, number = found
-    if how == "added" and before.sent.messages[number].kind in FLEETING:
+    how, index = change
+    if how == "added" and before.sent.messages[index].kind in FLEETING:
         # It comes after all that was added, so it is not where a cache has it.
-        return Difference("moved", *MessageParts.of(before, number).whole)
+        return Difference("moved", *MessageParts.of(before, index).whole)
     if how != "changed":
         side = before if how == "removed" else after
-        return Difference(how, *MessageParts.of(side, number).whole)
-    old, new = MessageParts.of(before, number), MessageParts.of(after, number)
+        return Difference(how, *MessageParts.of(side, index).whole)
+    old, new = MessageParts.of(before, index), MessageParts.of(after, index)
     if old.message.role == new.message.role:
-        return _inside(old, new)
+        return _part_difference(old, new)
     if old.message.role == "system":
         return Difference("removed", *old.whole)
     return Difference("added" if new.message.role == "system" else how, *new.whole)
 
 
-def _unmarked_content(message: Message) -> tuple[Any, ...]:
+def _unmarked_content(message: Message) -> tuple[object, ...]:
     """Return role and content without marks: two texts with a mark between them are one."""
     if message.plain is not None:
         return message.role, message.plain
-    content: list[Any] = []
+    content: list[object] = []
     for is_text, blocks in groupby(message.content, lambda block: isinstance(block, TextBlock)):
         if is_text:
             content.append(GAP.join(getattr(block, "text", "") for block in blocks))
@@ -136,19 +148,156 @@ def _unmarked_content(message: Message) -> tuple[Any, ...]:
     return (message.role, *content)
 
 
-def _inside(before: MessageParts, after: MessageParts) -> Difference:
-    """Return where two messages of one role and one place differ first."""
-    sides = [*before.pieces()], [*after.pieces()]
-    length = common(*["".join([piece.text for piece in pieces]) for pieces in sides])
-    old, new = (_piece_at(length, pieces) for pieces in sides)
-    olds = before.around(old) if old else []
-    news = after.around(new) if new else []
+# The parts that a message was made of, down to the pieces of its text.
+
+Key: TypeAlias = tuple[str, str]
+"""The name and the address of a part, by which it is found in another prompt."""
+
+
+class MessagePart(NamedTuple):
+    """A part that a message was made of: a turn, or a node in it."""
+
+    what: str
+    path: str
+    source: Source | None
+
+    @property
+    def key(self) -> Key:
+        """The name and the address."""
+        return self.what, self.path
+
+
+class TextPiece(NamedTuple):
+    """A piece of the text of a message, with its turn and its number on the turn's page.
+
+    A recorded message has no page: the number is -1 there.
+    """
+
+    text: str
+    turn: TracedTurn | None
+    number: int = -1
+
+
+@attrs.define(eq=False, slots=False)
+class MessageParts:
+    """A message, and the entry of the timeline it is from: its message of that ``number``."""
+
+    node: Node
+    entry: TracedEntry
+    number: int
+    message: Message
+
+    @classmethod
+    def of(cls, outcome: Outcome, index: int) -> "MessageParts":
+        """Return the parts of the message with this index."""
+        entries = outcome.traced()
+        number = bisect_right(entries, index, key=lambda entry: entry.messages)
+        first = entries[number - 1].messages if number else 0
+        message = outcome.sent.messages[index]
+        return cls(outcome.tree.content[number], entries[number], index - first, message)
+
+    @property
+    def whole(self) -> MessagePart:
+        """The message itself."""
+        node, turns = self.node, self.entry.turns
+        if isinstance(node, RecordedNode):
+            path = f"history[{node.start + self.number}]"
+            return MessagePart(f"{self.message.role} message", path, node.source)
+        return MessagePart(name_of(node), turns[0].address if len(turns) == 1 else "", node.source)
+
+    @cached_property
+    def pieces(self) -> list[TextPiece]:
+        """The pieces of the message; a block other than text is one piece."""
+        pieces: list[TextPiece] = []
+        if isinstance(self.node, RecordedNode):
+            pieces += [TextPiece(text, None) for text in _texts(self.message.content)]
+        for turn in self.entry.turns:
+            if turn.page is None:
+                pieces += [TextPiece(text, turn) for text in _texts(turn.blocks)]
+            else:
+                texts = enumerate(_texts(turn.page.segments))
+                pieces += [TextPiece(text, turn, number) for number, text in texts]
+        return pieces
+
+    @property
+    def text(self) -> str:
+        """The text of all pieces."""
+        return "".join([piece.text for piece in self.pieces])
+
+    def around(self, length: int) -> list[MessagePart]:
+        """Return the parts around the character after so many, innermost first.
+
+        Plain text counts as the part around it. After the last character there are no parts.
+        """
+        ends = [*accumulate(len(piece.text) for piece in self.pieces)]
+        index = bisect_right(ends, length)
+        if index == len(ends):
+            return []
+        _, turn, number = self.pieces[index]
+        if turn is None or number < 0:
+            return [self._turn_part(turn)]
+        holders = [
+            part
+            for part in reversed(turn.parts)
+            if part.page is turn.page and part.start <= number < part.end
+        ]
+        around = [
+            *(MessagePart(name_of(part.node), part.path, part.node.source) for part in holders),
+            self._turn_part(turn),
+        ]
+        if holders and isinstance(holders[0].node, INLINE):
+            text, outer, *others = around
+            return [outer._replace(source=text.source or outer.source), *others]
+        return around
+
+    def _turn_part(self, turn: TracedTurn | None) -> MessagePart:
+        """Return the part of a turn; a turn that is not merged is the whole message."""
+        if turn is None or len(self.entry.turns) == 1:
+            return self.whole
+        return MessagePart(name_of(turn.node), turn.address, turn.node.source)
+
+    def keys(self) -> set[Key]:
+        """Return the keys of all parts of the message."""
+        keys = {self.whole.key}
+        for turn in self.entry.turns:
+            keys.add(self._turn_part(turn).key)
+            keys |= {(name_of(part.node), part.path) for part in turn.parts}
+        return keys
+
+
+def _texts(segments: Iterable[Segment]) -> Iterator[str]:
+    """Yield pieces as texts to compare: of two segments of text the second begins with a gap."""
+    after_text = False
+    for segment in segments:
+        if isinstance(segment, list | TextBlock):
+            pieces = segment if isinstance(segment, list) else [segment.text]
+            yield GAP + pieces[0] if after_text else pieces[0]
+            yield from pieces[1:]
+            after_text = True
+        else:
+            yield repr(unmarked(segment))
+            after_text = False
+
+
+def unmarked(block: Block) -> Block:
+    """Return a block without cache marks, also in the blocks it holds."""
+    if isinstance(block, ToolResultBlock):
+        block = attrs.evolve(block, content=tuple(map(unmarked, block.content)))
+    if isinstance(block, MARKABLE) and block.cache:
+        return attrs.evolve(block, cache=None)
+    return block
+
+
+def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
+    """Return where two messages of one role differ first."""
+    length = common(before.text, after.text)
+    olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()
     if not olds:
         return Difference("added", *_outermost(news or [after.whole], old_keys))
     if not news:
         return Difference("removed", *_outermost(olds, new_keys))
-    # Another part comes next than before.
+    # Did the next part come from elsewhere in the message, or is it new?
     was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
     if olds[0].key == news[0].key or was_there == is_there:
         moved = was_there and olds[0].key != news[0].key
@@ -162,12 +311,3 @@ def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
     """Return the largest part around a piece that the other prompt does not have."""
     unknown = [*takewhile(lambda part: part.key not in keys, around)]
     return unknown[-1] if unknown else around[0]
-
-
-def _piece_at(length: int, pieces: Iterable[TextPiece]) -> TextPiece | None:
-    """Return the piece that holds the character after so many, ``None`` at the end."""
-    for piece in pieces:
-        length -= len(piece.text)
-        if length < 0:
-            return piece
-    return None

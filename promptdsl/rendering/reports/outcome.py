@@ -1,7 +1,6 @@
 """The outcome of a render, as reports need it: its tree, its messages and its payload."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import attrs
 
@@ -12,6 +11,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
+from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
@@ -22,9 +22,9 @@ from promptdsl.tree.turn_nodes import RootNode
 class Outcome:
     """The outcome of a render.
 
-    ``tree`` is the tree after all passes, ``messages`` what it was lowered to. ``sent`` is the
-    prompt with the marks that were placed, ``written_payload`` what was written of it, ``None``
-    where there is no target.
+    ``tree`` is the tree after all passes, ``messages`` are the messages it became. ``sent`` is the
+    prompt with the marks that were placed, ``written_payload`` its payload, ``None`` where there is
+    no target.
     """
 
     tree: RootNode
@@ -38,8 +38,8 @@ class Outcome:
     media_roots: MediaRoots
 
     @property
-    def payload(self) -> Mapping[str, Any] | None:
-        """What a provider gets, to be read; also where calls are open."""
+    def payload(self) -> Payload | None:
+        """The payload, to be read only; also where calls are not answered yet."""
         return None if self.written_payload is None else self.written_payload.shared
 
     def counts(self) -> tuple[int, ...]:
@@ -54,5 +54,5 @@ class Outcome:
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
 
     def traced(self) -> list[TracedEntry]:
-        """Return which part of the tree came to which text; the tree is lowered once more."""
+        """Return the entries of the tree with the text of each part; it is lowered once more."""
         return lower_traced(self.tree, config=self.config, media_roots=self.media_roots)[1]

@@ -1,6 +1,6 @@
 """The outline: the parts of a prompt, a line each."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptdsl.foundation.unicode import on_one_line
@@ -8,42 +8,8 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import (
-    ComponentNode,
-    ConversationNode,
-    FirstFitNode,
-    FormatNode,
-    GroupNode,
-    LimitNode,
-    ReserveNode,
-)
-from promptdsl.tree.node import Node, label, mark_of
-from promptdsl.tree.part_nodes import (
-    ExampleSideNode,
-    FenceNode,
-    JsonNode,
-    MediaNode,
-    SectionNode,
-    TableNode,
-    ToolResultNode,
-    ToolUseNode,
-    TrustedTextNode,
-    UntrustedNode,
-    ValueNode,
-    VerbatimNode,
-    VolatileNode,
-)
-from promptdsl.tree.turn_nodes import (
-    CacheBreakpointNode,
-    MergedNode,
-    OutputNode,
-    RecordedNode,
-    RequestOnlyNode,
-    RootNode,
-    ToolNode,
-    ToolTurnNode,
-    TurnNode,
-)
+from promptdsl.tree import group_nodes, part_nodes, turn_nodes
+from promptdsl.tree.node import Child, Node, label, mark_of
 
 WIDTH = 60
 DEEPEST = 40
@@ -51,168 +17,152 @@ DEEPEST = 40
 
 def outline(root: Node) -> str:
     """Return the parts below a node, indented, each with its size in characters and its line."""
-    return "\n".join(_line(depth, what, where) for depth, what, where in _entries(root))
+    lines: list[str] = []
 
+    def add(depth: int, name: str, where: object) -> None:
+        # From DEEPEST on the indentation stays: it would grow with the square of the depth.
+        text = "  " * min(depth, DEEPEST) + on_one_line(name)
+        lines.append(f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text)
 
-def _line(depth: int, what: str, where: object) -> str:
-    # Deeper than a page is wide, the indentation stays: it would grow with the square of the depth.
-    text = "  " * min(depth, DEEPEST) + on_one_line(what)
-    return f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text
-
-
-def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
-    beside = root.equipment if isinstance(root, RootNode) else ()
-    stack: list[tuple[Any, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
+    beside = root.equipment if isinstance(root, turn_nodes.RootNode) else ()
+    stack: list[tuple[Child, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
-            yield depth, _size(node), None
-        elif isinstance(node, RecordedNode):
-            for below, what in _recorded(node):
-                yield depth + below, what + _by(node), node.source
+            add(depth, _size(node), None)
+        elif isinstance(node, turn_nodes.RecordedNode):
+            # A recording that is not read yet, or has options, has a line of its own.
+            form = "" if node.form == "messages" else f" ({node.form})"
+            history = f"history{form}{_history_options(node)}"
+            source, components = node.source, _components(node)
+            if history != "history":
+                add(depth, history + components, source)
+                depth += 1
+            for item in node.items if node.form == "messages" else ():
+                name = _message(item) if isinstance(item, Message) else "message (recorded)"
+                add(depth, name + components, source)
         else:
-            yield depth, _describe(node), node.source
+            add(depth, _described(node), node.source)
             stack.extend((child, depth + 1) for child in reversed(node.content))
+    return "\n".join(lines)
 
 
-def _recorded(node: RecordedNode) -> Iterator[tuple[int, str]]:
-    """Yield the messages of a recording; one that is not read yet, or has options, says so."""
-    form = "" if node.form == "messages" else f" ({node.form})"
-    head = f"history{form}{_of_history(node)}"
-    below = int(head != "history")
-    if below:
-        yield 0, head
-    for item in node.items if node.form == "messages" else ():
-        yield below, _message(item) if isinstance(item, Message) else "message (recorded)"
+def _described(node: Node) -> str:
+    """Return the name of a node and its options, as its author wrote them."""
+    options = node.options
+    match node:
+        case turn_nodes.ToolTurnNode():
+            name = f"tool {node.tool_use_id}"
+        case turn_nodes.TurnNode():
+            kind = "" if node.kind == "written" else f" ({node.kind.replace('_', ' ')})"
+            name = (
+                f"{node.role}{kind}{' (merged)' if isinstance(node, turn_nodes.MergedNode) else ''}"
+            )
+        case part_nodes.SectionNode():
+            name = "section"
+        case turn_nodes.RequestOnlyNode():
+            name = "grounding" if node.grounding else "ephemeral"
+        case _:
+            describe = _PARTS.get(type(node))
+            name = label(node).lower() if describe is None else describe(node)
+    words = [name, *([options.id] if options.id else [])]
+    if isinstance(node, part_nodes.SectionNode) and node.title is not None:
+        words.append(
+            repr(node.title.text if isinstance(node.title, part_nodes.ValueNode) else node.title)
+        )
+    words[-1] += _components(node)
+    words += [f"name={options.name}"] if options.name else []
+    words += [f"audience={options.audience}"] if options.audience != "all" else []
+    words += [f"priority={options.priority:,}"] if options.priority is not None else []
+    mark = mark_of(options)
+    words += [_cached(mark)] if mark else []
+    words += [f"#{tag}" for tag in options.tags]
+    return " ".join(words)
 
 
-def _of_history(node: RecordedNode | ConversationNode) -> str:
-    """Return the options that say what a budget may take of a history."""
-    said = [f" keep={node.keep:,}"] if node.keep else []
-    said += [] if node.step is None else [f" step={node.step:,}"]
-    return "".join(said) + (_priority(node.priority) if node.priority else "")
+def _history_options(node: turn_nodes.RecordedNode | group_nodes.ConversationNode) -> str:
+    """Return the options of a history that a budget follows."""
+    keep = f" keep={node.keep:,}" if node.keep else ""
+    step = "" if node.step is None else f" step={node.step:,}"
+    return keep + step + _priority(node.priority or None)
 
 
 def _priority(priority: float | None) -> str:
     return "" if priority is None else f" priority={priority:,}"
 
 
-def _limit(node: LimitNode) -> str:
-    end = "" if node.keep == "head" else f" keep={node.keep}"
-    return f"limit {_tokens(node.max_tokens)}{end}"
-
-
-def _tokens(number: int) -> str:
-    return f"{number:,} tokens"
-
-
-def _describe(node: Node) -> str:
-    """Return the name of a node and its options, as its author wrote them."""
-    match node:
-        case ToolTurnNode():
-            what = f"tool {node.tool_use_id}"
-        case TurnNode():
-            what = f"{node.role}{_kind(node)}"
-        case SectionNode():
-            title = node.title.text if isinstance(node.title, ValueNode) else node.title
-            what = f"section {node.options.id}" + (f" {title!r}" if title is not None else "")
-            return _with_options(what, node)
-        case RequestOnlyNode():
-            what = "grounding" if node.grounding else "ephemeral"
-        case _:
-            what = _describe_part(node)
-    return _with_options(what + (f" {node.options.id}" if node.options.id else ""), node)
-
-
-def _describe_part(node: Node) -> str:
-    """Return the name of a part of a turn without an id of its own."""
-    describe = _PARTS.get(type(node))
-    return label(node).lower() if describe is None else describe(node)
-
-
-def _sized(node: Any) -> str:
-    return f"{label(node).lower()}, {_size(node.text)}"
-
-
-def _value(node: ValueNode) -> str:
-    named = f" {node.label}" if node.label else ""
-    return f"{label(node).lower()}{named}, {_size(node.text)}"
-
-
-def _untrusted(node: UntrustedNode) -> str:
-    origin = "" if node.origin is None else f" from {node.origin!r}"
-    return f"untrusted{origin}, {_size(node.text)}"
-
-
-def _component(node: ComponentNode) -> str:
-    return f"{node.name} (overridden by {node.by})" if node.by else node.name
-
-
-def _tool(node: ToolNode) -> str:
-    mark = node.definition.cache
-    return f"tool definition {node.definition.name}" + (f" {_cached(mark)}" if mark else "")
+def _components(node: Node) -> str:
+    """Return the names of the components that wrote a node, and are not in the tree any more."""
+    within = node.options.within
+    return f" by={'/'.join(within)}" if within else ""
 
 
 def _cached(mark: Cache) -> str:
     return "cached" if mark == "default" else f"cached for {mark}"
 
 
-def _breakpoint(node: CacheBreakpointNode) -> str:
-    return f"cache breakpoint {node.ttl}" if node.ttl else "cache breakpoint"
+def _size(text: str) -> str:
+    return f"{len(text):,} characters"
 
 
-def _media(node: MediaNode) -> str:
+def _sized(node: part_nodes.ValueNode | part_nodes.TrustedTextNode | part_nodes.JsonNode) -> str:
+    named = f" {node.label}" if isinstance(node, part_nodes.ValueNode) and node.label else ""
+    return f"{label(node).lower()}{named}, {_size(node.text)}"
+
+
+def _untrusted(node: part_nodes.UntrustedNode) -> str:
+    origin = "" if node.origin is None else f" from {node.origin!r}"
+    return f"untrusted{origin}, {_size(node.text)}"
+
+
+def _limit(node: group_nodes.LimitNode) -> str:
+    end = "" if node.keep == "head" else f" keep={node.keep}"
+    return f"limit {node.max_tokens:,} tokens{end}"
+
+
+def _component(node: group_nodes.ComponentNode) -> str:
+    return f"{node.name} (overridden by {node.by})" if node.by else node.name
+
+
+def _tool(node: turn_nodes.ToolNode) -> str:
+    mark = node.definition.cache
+    return f"tool definition {node.definition.name}" + (f" {_cached(mark)}" if mark else "")
+
+
+def _media(node: part_nodes.MediaNode) -> str:
     source = getattr(node.block, "source", None)
     return node.block.type if source is None else f"{node.block.type} {described(source)}"
 
 
+def _tool_use(node: part_nodes.ToolUseNode) -> str:
+    return f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
+
+
+# Any: each function takes the class of node that it is listed for.
 _PARTS: Mapping[type[Node], Callable[[Any], str]] = {
-    FenceNode: lambda node: node.open.strip() or "unfenced",
-    ComponentNode: _component,
-    FormatNode: lambda node: f"format {node.format}",
-    GroupNode: lambda node: f"group{_priority(node.priority)}",
-    FirstFitNode: lambda node: f"first fit{_priority(node.priority)}",
-    LimitNode: _limit,
-    ReserveNode: lambda node: f"reserve {_tokens(node.tokens)}",
-    ConversationNode: lambda node: f"history{_of_history(node)}",
-    ValueNode: _value,
-    VolatileNode: _value,
-    TrustedTextNode: _sized,
-    JsonNode: _sized,
-    UntrustedNode: _untrusted,
-    VerbatimNode: lambda node: _size(node.text),
-    TableNode: lambda node: f"table of {len(node.rows):,} rows",
-    ExampleSideNode: lambda node: node.name,
-    ToolUseNode: lambda node: (
-        f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
-    ),
-    ToolResultNode: lambda node: f"result {node.tool_use_id}",
-    MediaNode: _media,
-    ToolNode: _tool,
-    OutputNode: lambda node: f"output {node.schema.name}",
-    CacheBreakpointNode: _breakpoint,
+    part_nodes.FenceNode: lambda node: node.open.strip() or "unfenced",
+    group_nodes.ComponentNode: _component,
+    group_nodes.FormatNode: lambda node: f"format {node.format}",
+    group_nodes.GroupNode: lambda node: f"group{_priority(node.priority)}",
+    group_nodes.FirstFitNode: lambda node: f"first fit{_priority(node.priority)}",
+    group_nodes.LimitNode: _limit,
+    group_nodes.ReserveNode: lambda node: f"reserve {node.tokens:,} tokens",
+    group_nodes.ConversationNode: lambda node: f"history{_history_options(node)}",
+    part_nodes.ValueNode: _sized,
+    part_nodes.VolatileNode: _sized,
+    part_nodes.TrustedTextNode: _sized,
+    part_nodes.JsonNode: _sized,
+    part_nodes.UntrustedNode: _untrusted,
+    part_nodes.VerbatimNode: lambda node: _size(node.text),
+    part_nodes.TableNode: lambda node: f"table of {len(node.rows):,} rows",
+    part_nodes.ExampleSideNode: lambda node: node.name,
+    part_nodes.ToolUseNode: _tool_use,
+    part_nodes.ToolResultNode: lambda node: f"result {node.tool_use_id}",
+    part_nodes.MediaNode: _media,
+    turn_nodes.ToolNode: _tool,
+    turn_nodes.OutputNode: lambda node: f"output {node.schema.name}",
+    turn_nodes.CacheBreakpointNode: lambda node: f"cache breakpoint {node.ttl or ''}".rstrip(),
 }
-
-
-def _kind(turn: TurnNode) -> str:
-    merged = " (merged)" if isinstance(turn, MergedNode) else ""
-    return merged if turn.kind == "written" else f" ({turn.kind.replace('_', ' ')}){merged}"
-
-
-def _with_options(what: str, node: Node) -> str:
-    options = node.options
-    said = [f"name={options.name}"] if options.name else []
-    said += [f"audience={options.audience}"] if options.audience != "all" else []
-    said += [_priority(options.priority).strip()] if options.priority is not None else []
-    said += [_cached(mark) for mark in (mark_of(options),) if mark]
-    said += [f"#{tag}" for tag in options.tags]
-    return " ".join([what + _by(node), *said])
-
-
-def _by(node: Node) -> str:
-    """Return the components that wrote a node, which is in none of them any more."""
-    within = node.options.within
-    return f" by={'/'.join(within)}" if within else ""
 
 
 def _message(message: Message) -> str:
@@ -228,10 +178,7 @@ def _block(block: Block) -> str:
         case ToolUseBlock():
             return f"call {block.name} ({block.id})"
         case ToolResultBlock():
-            return f"result {block.tool_use_id}, " + "; ".join(_block(b) for b in block.content)
+            inner = "; ".join(_block(inner) for inner in block.content)
+            return f"result {block.tool_use_id}, {inner}"
         case _:
             return block.type
-
-
-def _size(text: str) -> str:
-    return f"{len(text):,} characters"

@@ -4,9 +4,8 @@ The tokens of the parts of a text add up to those of the text. A text is not the
 exactly, so the difference is spread over them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import attrs
 
@@ -15,9 +14,10 @@ from promptdsl.foundation.source import Source, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.text.traced import TracedEntry, TracedPage, TracedPart, TracedTurn
+from promptdsl.rendering.text.traced import TracedEntry, TracedPart, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
+from promptdsl.tokens.tools import output_tokens, tool_tokens
 from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.node import Node, label, mark_of
 from promptdsl.tree.part_nodes import (
@@ -30,7 +30,6 @@ from promptdsl.tree.part_nodes import (
     TrustedTextNode,
     ValueNode,
     VerbatimNode,
-    VolatileNode,
 )
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
@@ -41,60 +40,57 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-INLINE = (TextNode, ValueNode, VolatileNode, TrustedTextNode, VerbatimNode)
+INLINE = (TextNode, ValueNode, TrustedTextNode, VerbatimNode)
 """Nodes that are text, and hold no other part."""
 
 
-def what_of(node: Any) -> str:
-    """Return the name of a node, in a word or two."""
-    say = _WORDS.get(node._node)
-    return described(node) if say is None else say(node)
+def name_of(node: Node) -> str:
+    """Return the name of a node in a report, a word or two."""
+    match node:
+        case MergedNode():
+            return f"{node.role} turn (merged)"
+        case ConsolidatedNode():
+            return "system text"
+        case ToolTurnNode() | ToolResultNode():
+            return "tool result"
+        case TurnNode():
+            kind = {"event": "event", "request": "request-only content"}.get(node.kind)
+            return f"{node.role} turn" if kind is None else f"{kind} ({node.role} turn)"
+        case RecordedNode():
+            name = f"{node.items[0].role} message"
+        case ToolUseNode():
+            name = f"call {node.block.name!r}"
+        case MediaNode():
+            name = node.block.type
+        case CacheBreakpointNode():
+            name = "cache breakpoint"
+        case TextNode() | ValueNode() | TrustedTextNode() | VerbatimNode():
+            name = label(node).lower()
+        case _:
+            name = described(node)
+    return name
 
 
-def _turn(turn: TurnNode) -> str:
-    kind = _KINDS.get(turn.kind)
-    return f"{turn.role} turn" if kind is None else f"{kind} ({turn.role} turn)"
-
-
-_KINDS = {"event": "event", "request": "request-only content"}
-_WORDS: Mapping[type[Node], Callable[[Any], str]] = {
-    TurnNode: _turn,
-    MergedNode: lambda node: f"{node.role} turn (merged)",
-    ConsolidatedNode: lambda _: "system text",
-    **dict.fromkeys((ToolTurnNode, ToolResultNode), lambda _: "tool result"),
-    RecordedNode: lambda node: f"{node.items[0].role} message",
-    ToolUseNode: lambda node: f"call {node.block.name!r}",
-    MediaNode: lambda node: str(node.block.type),
-    CacheBreakpointNode: lambda _: "cache breakpoint",
-    **dict.fromkeys(INLINE, lambda node: label(node).lower()),
-}
-
-
-def mark_on(node: Any) -> Cache | None:
-    """Return the cache mark after a node."""
-    if isinstance(node, CacheBreakpointNode):
-        return node.ttl or "default"
-    return mark_of(node.options)
-
-
-def mark_in(said: Message) -> Cache | None:
+def mark_in(message: Message) -> Cache | None:
     """Return the last cache mark in a message."""
-    if said.plain is not None:
+    if message.plain is not None:
         return None
-    marks = (getattr(block, "cache", None) for block in reversed(said.content))
+    marks = (getattr(block, "cache", None) for block in reversed(message.content))
     return next((mark for mark in marks if mark is not None), None)
-
-
-LONGEST = 1_000
-"""An address of more characters loses its beginning: it would grow with the square of the depth."""
 
 
 @attrs.frozen
 class TokenPart:
-    """A part of a request: its name, its address, and its tokens, with all parts in it.
+    """A part of a request and its tokens, those of all parts in it included.
 
-    ``depth`` is 0 for a part directly in the request. ``cache`` is the mark after it. ``dropped``
-    says why it was left out; then its tokens are in no other part.
+    ``depth`` is 0 for a part directly in the request. ``what`` names the part, ``path`` is its
+    address, ``source`` the line that wrote it. ``cache`` is the mark after it. ``dropped`` is the
+    reason it was left out; then its tokens are in no other part.
+
+    >>> from promptdsl import Section, System, render
+    >>> report = render(System(Section("role", "You help.")), counter=len).tokens
+    >>> [(part.depth, part.what, part.path, part.tokens) for part in report.parts[:2]]
+    [(0, 'system turn', 'system[0]', 18), (1, "section 'role'", 'role', 9)]
     """
 
     depth: int
@@ -115,51 +111,68 @@ class Ledger:
     parts: list[TokenPart] = attrs.field(factory=list[TokenPart])
     sections: dict[str, int] = attrs.field(factory=dict[str, int])
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
-    _lines: dict[tuple[int, int], Source | None] = attrs.field(factory=dict[Any, Any])
-    _pages: dict[int, list[int]] = attrs.field(factory=dict[int, list[int]])
-
-    def add_messages(self) -> None:
-        """Add a part for every message, with the parts in it."""
-        outcome = self.outcome
-        first = 0
-        before: Any = None
-        for node, entry in zip(outcome.tree.content, outcome.traced(), strict=True):
-            if isinstance(node, RecordedNode):
-                # A line that is run again writes another history, which begins anew.
-                continues = isinstance(before, RecordedNode) and before.at == node.at
-                continues = continues and node.start >= before.start + len(before.items)
-                self._add_history(node, first, continues=continues)
-            elif entry.messages > first:
-                self._add_turn(node, entry, first)
-            first, before = entry.messages, node
+    _lines: dict[tuple[int, int], Source | None] = attrs.field(
+        factory=dict[tuple[int, int], Source | None]
+    )
 
     def charge(self, source: Source | None, tokens: int) -> None:
         """Add tokens to those of a line of the author."""
         if source is not None and tokens:
             self.sources[source] = self.sources.get(source, 0) + tokens
 
-    # A recorded conversation.
+    def add_tools(self, total: int) -> None:
+        """Add the tools and the form of the answer, which a request begins with."""
+        sent, tokens = self.outcome.sent, self.outcome.tokens
+        output = sent.output
+        form = output_tokens(output, tokens) if output else 0
+        if sent.tools:
+            self.parts.append(TokenPart(0, "tools", "", total - form))
+        for tool in sent.tools:
+            count = tool_tokens(tool, tokens)
+            part = TokenPart(1, f"tool {tool.name!r}", tool.name, count, tool.source, tool.cache)
+            self.parts.append(part)
+            self.charge(tool.source, count)
+        if output:
+            part = TokenPart(0, "form of the answer", output.name, form, output.source)
+            self.parts.append(part)
+            self.charge(output.source, form)
+
+    def add_messages(self) -> None:
+        """Add a part for every message, with the parts in it."""
+        outcome = self.outcome
+        first = 0
+        before: Node | None = None
+        for node, entry in zip(outcome.tree.content, outcome.traced(), strict=True):
+            if isinstance(node, RecordedNode):
+                # A line that is run again writes another history, which begins anew.
+                continues = (
+                    isinstance(before, RecordedNode)
+                    and before.at == node.at
+                    and node.start >= before.start + len(before.items)
+                )
+                self._add_history(node, first, continues=continues)
+            elif entry.messages > first:
+                self._add_turn(node, entry, first)
+            first, before = entry.messages, node
 
     def _add_history(self, node: RecordedNode, first: int, *, continues: bool) -> None:
         """Add a history, or more messages of the one that was added last."""
         source, end = self._source(node), first + len(node.items)
         total = sum(self.messages[first:end])
         if continues:
-            place = max(n for n, part in enumerate(self.parts) if not part.depth)
-            whole = self.parts[place]
-            self.parts[place] = attrs.evolve(whole, tokens=whole.tokens + total)
+            index = max(index for index, part in enumerate(self.parts) if not part.depth)
+            whole = self.parts[index]
+            self.parts[index] = attrs.evolve(whole, tokens=whole.tokens + total)
         else:
             self.parts.append(TokenPart(0, "history", "history", total, source))
         self.charge(source, total)
-        for number, place in enumerate(range(first, end), node.start):
-            said = self.outcome.sent.messages[place]
-            what, mark = f"{said.role} message", mark_in(said)
-            tokens = self.messages[place]
-            self.parts.append(TokenPart(1, what, f"history[{number}]", tokens, source, mark))
+        for number, index in enumerate(range(first, end), node.start):
+            message = self.outcome.sent.messages[index]
+            name, mark = f"{message.role} message", mark_in(message)
+            tokens = self.messages[index]
+            self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
 
-    # Turns.
-
-    def _add_turn(self, node: Any, entry: TracedEntry, first: int) -> None:
+    def _add_turn(self, node: Node, entry: TracedEntry, first: int) -> None:
         """Add a turn, or each of the turns that were merged to one message."""
         source = self._source(node)
         total = sum(self.messages[first : entry.messages])
@@ -169,66 +182,59 @@ class Ledger:
             sent, lowered = self.outcome.sent.messages, self.outcome.messages
             placed = (n for n in range(first, entry.messages) if sent[n] is not lowered[n])
             mark = next((mark_in(sent[number]) for number in placed), None)
-        merged = isinstance(node, MergedNode)
-        path = "" if merged else entry.turns[0].address
-        self.parts.append(TokenPart(0, what_of(node), path, total, source, mark))
-        for turn in entry.turns:
-            if merged:
-                total -= self._add_merged(turn, source)
-            else:
-                total -= self._add_nodes(turn, source, depth=1)
-        self.charge(source, total)
-
-    def _add_merged(self, turn: TracedTurn, around: Source | None) -> int:
-        """Add a turn that was merged with others; return its tokens."""
-        source = self._source(turn.node) or around
+        if not isinstance(node, MergedNode):
+            turn = entry.turns[0]
+            self.parts.append(TokenPart(0, name_of(node), turn.address, total, source, mark))
+            self.charge(source, total - self._add_nodes(turn, source, depth=1))
+            return
+        self.parts.append(TokenPart(0, name_of(node), "", total, source, mark))
         tokens, facts = self.outcome.tokens, self.outcome.facts
-        total = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
-        mark = mark_of(turn.node.options)
-        self.parts.append(TokenPart(1, what_of(turn.node), turn.address, total, source, mark))
-        self.charge(source, total - self._add_nodes(turn, source, depth=2))
-        return total
+        for turn in entry.turns:
+            line, name = self._source(turn.node) or source, name_of(turn.node)
+            mark = mark_of(turn.node.options)
+            count = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
+            self.parts.append(TokenPart(1, name, turn.address, count, line, mark))
+            self.charge(line, count - self._add_nodes(turn, line, depth=2))
+            total -= count
+        self.charge(source, total)
 
     def _add_nodes(self, turn: TracedTurn, source: Source | None, *, depth: int) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
-        system = isinstance(turn.node, TurnNode) and turn.node.role == "system"
-        seen: dict[int, _Seen] = {}
-        top = _Seen(depth - 1, "" if system else turn.address, source, 0)
+        tokens, facts = self.outcome.tokens, self.outcome.facts
+        # The tokens before every piece of each page: a result in the turn has its own page.
+        sums: dict[int, list[int]] = {}
+        for page in {id(part.page): part.page for part in turn.parts}.values():
+            before = sums[id(page)] = [0]
+            for segment in page.segments:
+                start = before[-1]
+                if isinstance(segment, list):
+                    before += [start + end for end in _spread(segment, tokens)]
+                else:
+                    before.append(start + block_tokens(segment, tokens, facts))
+        top = _CountedNode(depth - 1, source, 0)
+        counted: dict[int, _CountedNode] = {}
         hidden = _hidden(turn.parts)
-        for node in turn.parts:
-            around = top if node.around is None else seen[id(node.around)]
-            before = self._pages.get(id(node.page))
-            if before is None:
-                before = self._pages[id(node.page)] = self._summed(node.page)
-            # A part of a container that was taken back ends after all there is now.
-            end = min(node.end, len(before) - 1)
-            tokens = max(before[end] - before[min(node.start, end)], 0)
-            around.inside += tokens
-            path = around.path
-            if isinstance(node.node, SectionNode):
-                path = within(path, str(node.node.options.id))
-                self.sections[path] = self.sections.get(path, 0) + tokens
-            line = self._source(node.node) or around.source
-            found = seen[id(node)] = _Seen(around.depth, path, line, tokens)
-            if id(node) in hidden:
-                continue
-            found.depth += 1
-            part = TokenPart(found.depth, what_of(node.node), found.path, tokens, found.source)
-            self.parts.append(attrs.evolve(part, cache=mark_on(node.node)))
-        for found in seen.values():
-            self.charge(found.source, found.tokens - found.inside)
+        for part in turn.parts:
+            node, before = part.node, sums[id(part.page)]
+            around = top if part.around is None else counted[id(part.around)]
+            # An empty container may begin after all pieces there are.
+            end = min(part.end, len(before) - 1)
+            count = before[end] - before[min(part.start, end)]
+            around.inside += count
+            if isinstance(node, SectionNode):
+                self.sections[part.path] = self.sections.get(part.path, 0) + count
+            line = self._source(node) or around.source
+            this = counted[id(part)] = _CountedNode(around.depth, line, count)
+            if id(part) not in hidden:
+                this.depth += 1
+                mark = mark_of(node.options)
+                if isinstance(node, CacheBreakpointNode):
+                    mark = node.ttl or "default"
+                entry = TokenPart(this.depth, name_of(node), part.path, count, line, mark)
+                self.parts.append(entry)
+        for this in counted.values():
+            self.charge(this.source, this.tokens - this.inside)
         return top.inside
-
-    def _summed(self, page: TracedPage) -> list[int]:
-        """Return the tokens before every piece of a page."""
-        tokens, found = self.outcome.tokens, [0]
-        for said in page.segments:
-            before = found[-1]
-            if isinstance(said, list):
-                found += [before + part for part in _spread(said, tokens)]
-            else:
-                found.append(before + block_tokens(said, tokens, self.outcome.facts))
-        return found
 
     def _source(self, node: Node) -> Source | None:
         """Return the line a node was written in; one line writes many, and is looked up once."""
@@ -242,39 +248,27 @@ class Ledger:
 
 
 @attrs.define(eq=False)
-class _Seen:
+class _CountedNode:
     """A node with its tokens; ``inside`` are those of the nodes directly in it."""
 
     depth: int
-    path: str
     source: Source | None
     tokens: int
     inside: int = 0
 
 
-def _hidden(nodes: Sequence[TracedPart]) -> set[int]:
-    """Return the nodes that are no parts of their own: mere holders, and text alone."""
-    count: dict[int, int] = {}
-    for node in nodes:
-        key = id(node.around)
-        count[key] = count.get(key, 0) + 1
-    hidden: set[int] = set()
-    for node in nodes:
-        is_component = isinstance(node.node, ComponentNode)
-        if (
-            isinstance(node.node, FenceNode)
-            or (isinstance(node.node, FragmentNode) and not is_component)
-            or (isinstance(node.node, INLINE) and count[id(node.around)] == 1)
-        ):
-            hidden.add(id(node))
-    return hidden
-
-
-def within(path: str, id: str) -> str:
-    """Return the address of a section in a part with an address."""
-    if len(path) > LONGEST:
-        path = "..."
-    return f"{path}/{id}" if path else id
+def _hidden(parts: Sequence[TracedPart]) -> set[int]:
+    """Return the ids of the nodes that are not parts of their own: mere holders, and text alone."""
+    siblings: dict[int, int] = {}
+    for part in parts:
+        siblings[id(part.around)] = siblings.get(id(part.around), 0) + 1
+    return {
+        id(part)
+        for part in parts
+        if isinstance(part.node, FenceNode)
+        or (isinstance(part.node, FragmentNode) and not isinstance(part.node, ComponentNode))
+        or (isinstance(part.node, INLINE) and siblings[id(part.around)] == 1)
+    }
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:

@@ -1,10 +1,10 @@
-"""Blocks that can be sent: files are read, and lone surrogates are replaced."""
+"""Recorded blocks made fit to be sent: files are read, and lone surrogates are replaced."""
 
 import os
 from collections.abc import Callable
 from functools import partial
 from operator import is_
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
@@ -37,15 +37,20 @@ def settle(
 ) -> tuple[Message, bool]:
     """Return a recorded message whose blocks can be sent, and whether some are JSON or code.
 
-    It is the same message where they could be sent already; JSON and code become text later.
+    The message is the same object if nothing had to change; JSON and code become text later.
     ``node`` is the recording and ``number`` the index of the message in it; both are noted in
     ``lost`` when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is
     refused or cannot be read.
     """
     content = message.content
+    # Most blocks need nothing: calls, whole texts, and results that are one whole text.
     for block in content:
-        # Most blocks other than text are calls: they are told without another function.
-        if type(block) is not ToolUseBlock and not _is_settled(block):
+        if type(block) is ToolUseBlock:
+            continue
+        text: Block = block
+        if isinstance(block, ToolResultBlock) and len(block.content) == 1:
+            text = block.content[0]
+        if not isinstance(text, TextBlock) or not is_whole(text.text):
             break
     else:
         return message, False
@@ -58,17 +63,8 @@ def settle(
     return message, not is_text(message)
 
 
-def _is_settled(block: Any) -> bool:
-    """Whether a block is one of the common kinds that need nothing."""
-    kind = type(block)  # pyright: ignore[reportUnknownVariableType]
-    if kind is ToolResultBlock:
-        inner = block.content
-        return len(inner) == 1 and type(inner[0]) is TextBlock and is_whole(inner[0].text)
-    return kind is ToolUseBlock or (kind is TextBlock and is_whole(block.text))
-
-
 def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -> Block:
-    """Return a block that can be sent; the same one where it could already."""
+    """Return a block that can be sent; the same object if nothing had to change."""
     if isinstance(block, TextBlock | CodeBlock):
         text, changed = whole(block.text)
         if not changed:
@@ -81,7 +77,8 @@ def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -
         return attrs.evolve(block, source=read_path(block.source, media_roots, block.type))
     if isinstance(block, ToolResultBlock):
         content = tuple(
-            settle_block(b, media_roots=media_roots, replaced=replaced) for b in block.content
+            settle_block(inner, media_roots=media_roots, replaced=replaced)
+            for inner in block.content
         )
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)

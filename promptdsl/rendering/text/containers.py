@@ -1,25 +1,29 @@
 """Containers: parts that hold parts. Each writes its opening, and later its closing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
+
+import attrs
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard_between, guard_prefixes
-from promptdsl.rendering.text.format import Frame
+from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
     PLAIN,
-    Listed,
+    PROSE,
     Margin,
+    OpenList,
     OpenPart,
     TextState,
     deeper,
 )
 from promptdsl.rendering.text.strings import guarded, notice, value, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
+from promptdsl.tree.masks import SYSTEM
 from promptdsl.tree.node import Child, Node, make, mark_of
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
@@ -39,14 +43,15 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import any_said
 from promptdsl.tree.turn_nodes import RequestOnlyNode, TurnNode
 
+AnyList = ListNode | ChecklistNode
 
-def open_part(
-    state: TextState, node: Any, around: OpenPart, *, continues: bool = False
-) -> OpenPart:
-    """Write the opening of a container, whose children are next; return it.
+
+def open_part(state: TextState, node: Node, around: OpenPart) -> None:
+    """Write the opening of a container, whose children are next.
 
     A part without a frame, such as a fragment, only holds its children.
     """
+    page = state.page
     part = OpenPart(
         node,
         iter(node.content),
@@ -55,97 +60,79 @@ def open_part(
         around.level,
         around.margin,
         around.listing,
-        around.tight,
+        around.in_item,
+        written=page.written,
     )
-    make_frame = _FRAMES.get(node._node)
-    if make_frame is None:
-        if not isinstance(node, _HOLDERS):
-            name = node._node.__name__
-            raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
-        if isinstance(node, FormatNode):
-            part.form = state.setting.forms[node.format]
-        state.open.append(part)
-        return part
-    part.continues = continues
-    frame = part.frame = make_frame(state, node, part)
-    part.listing = part if isinstance(node, ListNode | ChecklistNode) else None
-    part.tight = isinstance(node, ItemNode | ExampleSideNode)
-    if frame.prefix or frame.between != BETWEEN or around.margin is not PLAIN:
-        part.margin = deeper(around.margin, frame.prefix, frame.between)
-    part.start = state.page.open(frame.open, around.margin)
-    if continues:
-        state.page.tail = part.start.tail
-    if frame.tags:
-        part.tags = tuple(map(fold, frame.tags))
-        for name in part.tags:
-            state.tags[name] = state.tags.get(name, 0) + 1
+    make_frame = _FRAMES.get(type(node))
+    if make_frame is not None:
+        frame = part.frame = make_frame(state, node, part)
+        if not isinstance(node, AnyList):
+            part.listing = None
+        outer = part.margin
+        part.in_item = isinstance(node, ItemNode | ExampleSideNode)
+        if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
+            part.margin = deeper(outer, frame.prefix, frame.between)
+        page.open(frame.open, outer)
+        if frame.tags:
+            part.tags = tuple(map(fold, frame.tags))
+            for name in part.tags:
+                state.tags[name] = state.tags.get(name, 0) + 1
+    elif isinstance(node, FormatNode):
+        part.form = FORMATS[node.format]
+    elif not isinstance(node, _HOLDERS):
+        name = type(node).__name__
+        raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
     state.open.append(part)
-    return part
 
 
-def open_item(state: TextState, child: Child, around: OpenPart) -> bool:
+def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenList) -> bool:
     """Open an item for a child of a list that is no item yet; return whether that was done."""
-    in_other_format = isinstance(child, FormatNode) and (
-        state.setting.forms[child.format] is not around.form
-    )
-    if isinstance(child, FragmentNode | ItemNode | NoteNode) and not in_other_format:
+    if isinstance(child, FormatNode):
+        if FORMATS[child.format] is around.form:
+            return False
+    elif isinstance(child, FragmentNode | ItemNode | NoteNode) or (
+        isinstance(child, AnyList) and listing.items
+    ):
         return False
-    listing = around.listing
-    is_list = isinstance(child, ListNode | ChecklistNode)
-    continues = is_list and listing is not None and listing.items > 0
-    if continues and around.form.tagged:
-        return False
-    item = make(ItemNode, (child,), at=around.node, done=None)
-    open_part(state, item, around, continues=continues)
+    open_part(state, make(ItemNode, (child,), at=around.node, done=None), around)
     return True
 
 
 def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
-    """Write the closing of a container; one in which nothing was written is taken back."""
-    node, page = part.node, state.page
+    """Write the closing of a container; one in which nothing was written leaves no trace."""
+    node, page, frame = part.node, state.page, part.frame
     for name in part.tags:
         state.tags[name] -= 1
         if not state.tags[name]:
             del state.tags[name]
-    if part.frame is not None and part.start is not None:
-        if page.written == part.start.written:
-            page.take_back(part.start)
-            _note_empty(state, part)
-        else:
-            page.close(part.frame.close, outside)
-            if isinstance(node, ListNode | ChecklistNode):
-                ordered = isinstance(node, ListNode) and node.ordered
-                page.tail = None if part.form.tagged else Listed(ordered, part.second)
-            elif part.frame.prefix and (page.tail == "prose" or not isinstance(node, ItemNode)):
-                page.tail = None
-    if node.options.cache and (isinstance(node, SectionNode) or _is_system(node)):
-        mark = mark_of(node.options)
-        if mark:
-            page.cache(mark)
-
-
-def _note_empty(state: TextState, part: OpenPart) -> None:
-    """Report the title of a container without content; an item of that kind is not counted."""
-    node = part.node
-    if isinstance(node, ItemNode) and state.open and state.open[-1].listing:
-        state.open[-1].listing.items -= not part.continues
-    if isinstance(node, SectionNode) and node.title is not None:
-        what = f"section {node.options.id!r}"
-    elif isinstance(node, FenceNode) and node.said:
-        what = "a request-only turn"
-    else:
-        return
-    state.note(node, "hint", what, "it has a title but no content")
-
-
-def _is_system(node: Node) -> bool:
-    return isinstance(node, TurnNode) and node.role == "system"
+    if frame is not None and page.written == part.written:
+        page.close_empty(frame.open)
+        if part.listing is not None and page.gap:
+            page.gap = part.listing.gap
+        if isinstance(node, SectionNode) and node.title is not None:
+            titled = f"section {node.options.id!r}"
+            state.note(node, "hint", titled, "it has a title but no content")
+        elif isinstance(node, FenceNode) and node.said:
+            state.note(node, "hint", "a request-only turn", "it has a title but no content")
+    elif frame is not None:
+        page.close(frame.close, outside)
+        if isinstance(node, AnyList) and part.listing is not None:
+            page.tail = part.listing.marker
+        elif frame.prefix and (page.tail == PROSE or not isinstance(node, ItemNode)):
+            page.tail = ""
+        listing = state.open[-1].listing if isinstance(node, ItemNode) else None
+        if listing is not None:
+            listing.items += 1
+            listing.margin = part.margin
+    mark = mark_of(node.options)
+    if mark and (isinstance(node, SectionNode) or node.mask & SYSTEM):
+        page.cache(mark)
 
 
 # The frames, and the rules that hold for the strings inside.
 
 
-def _section(state: TextState, node: SectionNode, part: OpenPart) -> Frame:
+def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextFrame:
     form, rules, id, title = part.form, part.rules, str(node.options.id), node.title
     text = title.text if isinstance(title, ValueNode) else title
     if text is not None:
@@ -170,94 +157,104 @@ def _section(state: TextState, node: SectionNode, part: OpenPart) -> Frame:
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
+    # The strings of a section are instructions, and its values are encoded where it is a tag.
     part.level += 1
-    part.rules = rules.in_section(tagged=form.tagged)
+    if form.tagged or not rules.joined or not (rules.instruction or rules.values):
+        encoding = "body" if form.tagged else rules.encoding
+        part.rules = attrs.evolve(
+            rules, joined=True, instruction=not rules.values, encoding=encoding
+        )
     return frame
 
 
-def _fence(state: TextState, node: FenceNode, part: OpenPart) -> Frame:
-    part.rules = part.rules.in_fence(node)
-    if node.said:
-        notice(node.said, partial(state.note, node))
-    return Frame(node.open, node.close, node.names)
+def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
+    notice(node.said, partial(state.note, node))
+    part.rules = attrs.evolve(
+        part.rules,
+        # A prefix closes nothing: the text after it is as open as unfenced text.
+        encoding="body" if node.close else part.rules.encoding,
+        values=node.values,
+        literals=part.rules.literals.union(node.literals),
+    )
+    return TextFrame(node.open, node.close, node.names)
 
 
-def _list(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> Frame:
-    form = part.form
+def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> TextFrame:
+    form, page, gap = part.form, state.page, state.page.gap
+    if part.listing is not None and not form.tagged:
+        # A list in a list is written under the item before it, as if it were in that item.
+        part.margin = part.listing.margin
+        page.gap = f"\n{part.margin.prefix}"
+    else:
+        state.tighten(part)
     part.rules = part.rules.in_text(tagged=form.tagged)
     ordered = isinstance(node, ListNode) and node.ordered
-    part.second = state.page.tail == Listed(ordered, other=False)
-    return form.list(ordered=ordered) if isinstance(node, ListNode) else form.checklist()
+    marker = form.marker(ordered=ordered, previous="" if page.openings else page.tail)
+    part.listing = OpenList(marker, isinstance(node, ChecklistNode), gap)
+    return form.checklist if part.listing.is_checklist else form.list(ordered=ordered)
 
 
-def _item(_state: TextState, node: ItemNode, part: OpenPart) -> Frame:
-    part.rules = part.rules.in_text(tagged=part.form.tagged)
-    listing = part.listing
-    if listing is None:
-        return part.form.item(None, done=None, other=False)
-    listing.items += not part.continues
-    ticked = isinstance(listing.node, ChecklistNode)
-    frame = part.form.item(
-        None if ticked or not listing.node.ordered else listing.items,
-        done=bool(node.done) if ticked else None,
-        other=listing.second,
-        plain=not ticked or _begins_plain(node),
-    )
-    return frame._replace(open=frame.prefix) if part.continues else frame
+def _item_frame(_state: TextState, node: ItemNode, part: OpenPart) -> TextFrame:
+    form, listing = part.form, part.listing
+    part.rules = part.rules.in_text(tagged=form.tagged)
+    if listing is None:  # an item in a format of its own
+        marker = form.marker(ordered=False, previous="")
+        return form.item(marker, 1, done=None, plain=True)
+    if not listing.is_checklist:
+        return form.item(listing.marker, listing.items + 1, done=None, plain=True)
+    return form.item(listing.marker, 0, done=bool(node.done), plain=_begins_plain(node))
 
 
-def _quote_or_example(
+def _quote_or_example_frame(
     _state: TextState, node: QuoteNode | ExampleNode | ExampleSideNode, part: OpenPart
-) -> Frame:
+) -> TextFrame:
     form = part.form
     part.rules = part.rules.in_text(tagged=form.tagged)
     match node:
         case QuoteNode():
-            return form.quote()
+            return form.quote
         case ExampleSideNode():
             return form.side(node.name, plain=_is_plain(node))
         case ExampleNode():
             return form.example(plain=all(map(_is_plain, node.content)))
 
 
-def _is_plain(side: Node) -> bool:
+def _is_plain(side: Child) -> bool:
     """Whether a side of an example is plain text, so that it can follow its name on the line."""
-    waiting = [*side.content]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode):
-            waiting += part.content
-        elif not isinstance(part, str | _PROSE):
-            return False
-    return True
+    return all(isinstance(part, _PROSE) for part in _parts_in((side,)))
 
 
-def _begins_plain(item: Node) -> bool:
+def _begins_plain(item: ItemNode) -> bool:
     """Whether an item begins with text, so that it can follow a box on the line."""
-    waiting = [*reversed(item.content)]
+    for part in _parts_in(item.content):
+        if not isinstance(part, _PROSE) or any_said((part,)):
+            return isinstance(part, _PROSE)
+    return True
+
+
+def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
+    """Yield the parts of a content, those in nodes that only hold others, too."""
+    waiting = [*reversed(content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, FragmentNode | NoteNode):
+        if isinstance(part, FragmentNode | NoteNode | ExampleSideNode):
             waiting += reversed(part.content)
-        elif isinstance(part, str | _PROSE):
-            if any_said((part,)):
-                return True
         else:
-            return False
-    return True
+            yield part
 
 
 _HOLDERS = FragmentNode | NoteNode | TurnNode | RequestOnlyNode | ReserveNode
 """The nodes without a frame, which write nothing but their children."""
-_PROSE = TextNode | ValueNode | TrustedTextNode | ParagraphNode | JsonNode
+_PROSE = str | TextNode | ValueNode | TrustedTextNode | ParagraphNode | JsonNode
 
-_FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], Frame]] = {
-    SectionNode: _section,
-    FenceNode: _fence,
-    ListNode: _list,
-    ChecklistNode: _list,
-    ItemNode: _item,
-    QuoteNode: _quote_or_example,
-    ExampleNode: _quote_or_example,
-    ExampleSideNode: _quote_or_example,
+# Any: each function takes the class of node that it is listed for.
+_FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], TextFrame]] = {
+    SectionNode: _section_frame,
+    FenceNode: _fence_frame,
+    ListNode: _list_frame,
+    ChecklistNode: _list_frame,
+    ItemNode: _item_frame,
+    QuoteNode: _quote_or_example_frame,
+    ExampleNode: _quote_or_example_frame,
+    ExampleSideNode: _quote_or_example_frame,
 }

@@ -1,7 +1,6 @@
 """JSON and code: the nodes that recorded blocks become, and the text that they are sent as."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
@@ -9,29 +8,29 @@ from promptdsl.config.transformation import FormatBlock
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.source import Position, Source
 from promptdsl.messages import Block, CodeBlock, JsonBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
-from promptdsl.rendering.text.markdown import MARKDOWN
+from promptdsl.rendering.text.format import MARKDOWN
+from promptdsl.rendering.text.strings import NoteLoss, written
 from promptdsl.tree.masks import TEXT
-from promptdsl.tree.node import make
-from promptdsl.tree.part_nodes import CodeNode, JsonNode, ValueNode
+from promptdsl.tree.node import Child, Node, make
+from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
 
 DataBlock: TypeAlias = JsonBlock | CodeBlock
 
-Rewording = Callable[[Block], str | None]
-"""Returns what an author wants a block to say, ``None`` for the usual text."""
 
-
-def data_node(block: DataBlock, at: Any, *, is_value: bool) -> JsonNode | CodeNode:
+def data_node(
+    block: DataBlock, at: Position | Source | Node | None, *, is_value: bool
+) -> JsonNode | CodeNode:
     """Return the node of a recorded block; ``is_value`` is whether code is encoded as a value."""
-    mask = TEXT
     if isinstance(block, JsonBlock):
-        return make(JsonNode, mask=mask, at=at, text=json_text(block.value))
-    code: Any = block.text
+        return make(JsonNode, mask=TEXT, at=at, text=json_text(block.value))
+    code: Child = block.text
     if is_value:
-        code = make(ValueNode, mask=mask, at=at, text=block.text, label=None)
-    return make(CodeNode, (code,), mask=mask, at=at, language=block.language)
+        code = make(ValueNode, mask=TEXT, at=at, text=block.text, label=None)
+    return make(CodeNode, (code,), mask=TEXT, at=at, language=block.language)
 
 
 def data_block(node: JsonNode | CodeNode) -> DataBlock:
@@ -53,11 +52,17 @@ def data_block(node: JsonNode | CodeNode) -> DataBlock:
 
 def code_of(node: CodeNode) -> str:
     """Return source code as it was written, nothing in it encoded."""
-    return "".join([part if isinstance(part, str) else part.text for part in node.content])
+    texts: list[str] = []
+    for part in node.content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, ValueNode | TrustedTextNode):
+            texts.append(part.text)
+    return "".join(texts)
 
 
 def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
-    """Return what an author's function makes of a block, ``None`` for the usual text.
+    """Return the text an author's function returns for a block, ``None`` for the usual text.
 
     Raises :class:`ContentError` with a line when it returns anything else.
     """
@@ -84,24 +89,25 @@ def is_text(message: Message) -> bool:
     return True
 
 
-def as_text(message: Message, reword: Rewording) -> Message:
-    """Return a recorded message whose JSON and code are text."""
+def as_text(
+    message: Message, format_block: FormatBlock | None, at: Source | None, note: NoteLoss
+) -> Message:
+    """Return a recorded message whose JSON and code are text, by ``format_block`` or as usual."""
     if is_text(message):
         return message
-    return message.replace(content=tuple(_as_text(block, reword) for block in message.content))
 
+    def reworded(block: Block) -> Block:
+        if isinstance(block, ToolResultBlock):
+            return attrs.evolve(block, content=tuple(map(reworded, block.content)))
+        if not isinstance(block, JsonBlock | CodeBlock):
+            return block
+        text = None if format_block is None else formatted(block, format_block, at)
+        if text is not None:
+            return text_block(written(text, note))
+        if isinstance(block, JsonBlock):
+            return text_block(json_text(block.value))
+        # A recorded message has the same text in every format of the prompt.
+        frame = MARKDOWN.code(block.text, block.language)
+        return text_block(f"{frame.open}{block.text}{frame.close}")
 
-def _as_text(block: Block, reword: Rewording) -> Block:
-    if isinstance(block, ToolResultBlock):
-        content = tuple(_as_text(inner, reword) for inner in block.content)
-        return attrs.evolve(block, content=content)
-    if not isinstance(block, JsonBlock | CodeBlock):
-        return block
-    text = reword(block)
-    if text is not None:
-        return text_block(text)
-    if isinstance(block, JsonBlock):
-        return text_block(json_text(block.value))
-    # What was said has no format: it stays the same text when that of the prompt is another.
-    frame = MARKDOWN.code(block.text, block.language)
-    return text_block(f"{frame.open}{block.text}{frame.close}")
+    return message.replace(content=tuple(map(reworded, message.content)))

@@ -5,27 +5,25 @@ tenth of the time: 102 turns of a conversation in 45 microseconds instead of 490
 system turn in 120 instead of 1,140 (CPython 3.11).
 """
 
-# A child is told by its exact type, which is faster than isinstance and tells a checker less.
-# pyright: reportUnknownVariableType=false
+# A child is told apart by its exact type, which is faster than isinstance.
 
 from typing import Any
 
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import Block, ToolResultBlock
+from promptdsl.messages import Block, MediaBlock, ToolResultBlock
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block, tool_result_block
-from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.markdown import title_line
+from promptdsl.rendering.text.format import Form, title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
-from promptdsl.tree.node import DEFAULTS, Child
+from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import MediaNode, SectionNode, TextNode, ToolUseNode, ValueNode
-from promptdsl.tree.turn_nodes import TurnNode
+from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
 
 def lower_plain(
-    turns: tuple[Child, ...],
+    turns: tuple[Node, ...],
     start: int,
     form: Form,
     *,
@@ -37,21 +35,22 @@ def lower_plain(
     ``counts`` are the turns so far by role.
     """
     for index in range(start, len(turns)):
-        turn = turns[index]
-        is_speech = turn.mask & SPOKEN
-        role: Role = turn.role if is_speech else "system"
-        if not is_speech:
-            child: Any = _plain_system(turn, form)
+        turn: Any = turns[index]  # Any: a turn, known by its mask without a check of its class
+        child: Child | None
+        if turn.mask & SPOKEN:
+            role: Role = turn.role
+            content = turn.content
+            child = content[0] if len(content) == 1 else None
+            if type(child) is TextNode and len(child.content) == 1:
+                child = child.content[0]
+        elif turn.mask & SYSTEM and type(turn) is TurnNode and turn.options is DEFAULTS:
+            role = "system"
+            child = plain_instructions(turn.content, form)
             if not child:
                 return index
         else:
-            content = turn.content
-            child = content[0] if len(content) == 1 else None
-            kind = type(child)
-            if kind is TextNode and len(child.content) == 1:
-                child = child.content[0]
-        kind = type(child)
-        if kind is str and child and role != "tool":
+            return index
+        if type(child) is str and child and role != "tool":
             try:
                 # Text without a UTF-8 form holds a lone surrogate, which is not sent. This is
                 # is_whole() without a call: most turns come by here.
@@ -62,7 +61,7 @@ def lower_plain(
             counts[role] = number + 1
             messages.append(spoken(role, child, turn, number))
             continue
-        blocks = (child.block,) if kind is ToolUseNode else _plain_blocks(turn)
+        blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
         if blocks is None:
             return index
         number = counts[role]
@@ -72,37 +71,32 @@ def lower_plain(
     return len(turns)
 
 
-def _plain_system(turn: Any, form: Form) -> str | None:
-    """Return the text of a system turn without options, ``None`` where there is more to do."""
-    if not turn.mask & SYSTEM or type(turn) is not TurnNode or turn.options is not DEFAULTS:
-        return None
-    return plain_instructions(turn.content, form)
-
-
-def _plain_blocks(turn: Any) -> tuple[Block, ...] | None:
+def _plain_blocks(turn: TurnNode) -> tuple[Block, ...] | None:
     """Return the blocks of plain strings, calls and attachments, ``None`` for anything else."""
     blocks: list[Block] = []
     for child in turn.content:
-        kind = type(child)
-        if kind is TextNode:
-            parts = child.content
-            if len(parts) > 1:
+        part = child
+        if type(part) is TextNode:
+            if len(part.content) != 1:
                 return None
-            child = parts[0]  # noqa: PLW2901
-            kind = type(child)
-        if kind is str:
-            if not child.isascii() and not is_whole(child):
+            part = part.content[0]
+        if type(part) is str:
+            if not part.isascii() and not is_whole(part):
                 return None
-            if child:
-                blocks.append(text_block(child))
-        elif kind is ToolUseNode or (kind is MediaNode and child.block.source.kind != "path"):
-            blocks.append(child.block)
+            if part:
+                blocks.append(text_block(part))
+        elif type(part) is ToolUseNode:
+            blocks.append(part.block)
+        elif type(part) is MediaNode:
+            if not isinstance(part.block, MediaBlock) or part.block.source.kind == "path":
+                return None
+            blocks.append(part.block)
         else:
             return None
-    return answer_of(turn, tuple(blocks)) if turn.role == "tool" else tuple(blocks)
+    return answer_of(turn, tuple(blocks)) if isinstance(turn, ToolTurnNode) else tuple(blocks)
 
 
-def answer_of(turn: Any, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return the content of a tool message: one result that holds these blocks."""
     if turn.is_error or turn.error_type:
         error = (turn.is_error, turn.error_type)

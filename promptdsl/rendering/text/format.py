@@ -1,19 +1,25 @@
-"""The text around the parts of a prompt: frames, the formats that make them, and fences."""
+"""The text formats, Markdown and XML: the text around the parts of a prompt.
 
-from typing import Any, NamedTuple, Protocol
+A format returns a frame for each container; ``Form`` is either of the two.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.delimiters import Delimiter
+from promptdsl.foundation.escaping import attribute, code_fences
+from promptdsl.foundation.source import Position, Source
 from promptdsl.tree.masks import TEXT
-from promptdsl.tree.node import Child, make
+from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.rewrite import covering
 
 
-class Frame(NamedTuple):
+class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
 
-    ``tags`` are the names no text inside may forge. ``between`` separates the parts, ``prefix``
-    begins every further line.
+    ``tags`` are the names of its tags, which no text inside may forge. ``between`` separates the
+    parts, ``prefix`` begins every further line.
     """
 
     open: str = ""
@@ -23,70 +29,137 @@ class Frame(NamedTuple):
     prefix: str = ""
 
 
-BARE = Frame()
+BARE = TextFrame()
 
 
-class Form(Protocol):
-    """How the components of text are written."""
+DEEPEST = 6
+_SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
+_LIST = TextFrame(between="\n")
 
-    @property
-    def tagged(self) -> bool:
-        """Whether containers are tags, which their text must not close."""
-        ...
 
-    @property
-    def table(self) -> str:
-        """The format of a table that has none of its own."""
-        ...
+def title_line(title: str, level: int) -> str:
+    """Return the heading of a section, which is all of its frame."""
+    return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
 
-    def section(self, id: str, title: str | None, level: int) -> Frame:
-        """Return the frame of a section; ``title`` is encoded already, ``level`` counts from 2."""
-        ...
 
-    def heading(self, level: int) -> Frame:
-        """Return the frame of a heading, ``level`` from 1 to 6."""
-        ...
+class Markdown:
+    """Sections as headings, ``## Title``, nested ones a level deeper, down to six."""
 
-    def paragraph(self) -> Frame:
-        """Return the frame of a paragraph."""
-        ...
+    tagged: bool = False
+    table: str = "markdown"
+    paragraph: TextFrame = BARE
+    checklist: TextFrame = _LIST
+    quote: TextFrame = TextFrame("> ", prefix="> ")
+    json: TextFrame = BARE
 
-    def list(self, *, ordered: bool) -> Frame:
-        """Return the frame of a list."""
-        ...
+    def section(self, id: str, title: str | None, level: int) -> TextFrame:
+        """Return a heading before the section, nothing without a title."""
+        return BARE if title is None else TextFrame(title_line(title, level))
 
-    def checklist(self) -> Frame:
-        """Return the frame of a checklist."""
-        ...
+    def heading(self, level: int) -> TextFrame:
+        """Return the number signs of a heading."""
+        return TextFrame(_SIGNS[level])
 
-    def item(
-        self, number: int | None, *, done: bool | None, other: bool, plain: bool = True
-    ) -> Frame:
-        """Return the frame of an item: ``number`` in an ordered list, ``done`` in a checklist.
+    def list(self, *, ordered: bool) -> TextFrame:
+        """Return a list without blank lines between its items."""
+        return _LIST
 
-        ``other`` is whether the list comes right after one of its kind.
+    def marker(self, *, ordered: bool, previous: str) -> str:
+        """Return ``-`` or ``.``; after a list of the same marker ``*`` or ``)``.
+
+        Another marker begins a new list (CommonMark 0.31, 5.3).
         """
-        ...
+        usual, other = ".)" if ordered else "-*"
+        return other if previous == usual else usual
 
-    def quote(self) -> Frame:
-        """Return the frame of a quotation."""
-        ...
+    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
+        """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
 
-    def example(self, *, plain: bool) -> Frame:
-        """Return the frame of an example; ``plain`` is whether both sides are plain text."""
-        ...
+        Only text may follow a box on its line: all else starts on the next one.
+        """
+        if marker in ".)":
+            sign = f"{number}{marker} "
+            return TextFrame(sign, prefix=" " * len(sign))
+        box = "" if done is None else "[x]" if done else "[ ]"
+        end = "" if done is None else " " if plain else "\n  "
+        return TextFrame(f"{marker} {box}{end}", prefix="  ")
 
-    def side(self, name: str, *, plain: bool) -> Frame:
-        """Return the frame of a side of an example, which is ``input`` or ``output``."""
-        ...
+    def example(self, *, plain: bool) -> TextFrame:
+        """Return an example, a blank line between its sides unless both are plain text."""
+        return _LIST if plain else BARE
 
-    def code(self, text: str, language: str | None) -> Frame:
-        """Return the frame of code, which nothing in ``text`` can close."""
-        ...
+    def side(self, name: str, *, plain: bool) -> TextFrame:
+        """Return ``Input: `` or ``Output: ``; further lines are indented.
 
-    def json(self) -> Frame:
-        """Return the frame of a JSON text."""
-        ...
+        Other parts than plain text start on a line of their own, as all blocks of Markdown do.
+        """
+        end = " " if plain else "\n  "
+        return TextFrame(f"{name.capitalize()}:{end}", prefix="  ")
+
+    def code(self, text: str, language: str | None) -> TextFrame:
+        """Return a fence longer than any in the text."""
+        return TextFrame(*code_fences(text, language))
+
+
+MARKDOWN = Markdown()
+
+
+def _element(
+    name: str, attributes: str = "", *, inline: bool = False, between: str = "\n"
+) -> TextFrame:
+    """Return a tag on lines of its own, or one on the line of its text."""
+    end = "" if inline else "\n"
+    return TextFrame(f"<{name}{attributes}>{end}", f"{end}</{name}>", (name,), between)
+
+
+class Xml:
+    """Sections as ``<id title="...">``, other components as tags of their own names."""
+
+    tagged: bool = True
+    table: str = "xml"
+    paragraph: TextFrame = _element("paragraph")
+    checklist: TextFrame = _element("checklist")
+    quote: TextFrame = _element("quote", between="\n\n")
+    json: TextFrame = _element("json")
+
+    def section(self, id: str, title: str | None, level: int) -> TextFrame:
+        """Return the tag of a section, its title as an attribute."""
+        return _element(id, "" if title is None else f' title="{title}"', between="\n\n")
+
+    def heading(self, level: int) -> TextFrame:
+        """Return ``<heading level="1">``."""
+        return _element("heading", f' level="{level}"', inline=True)
+
+    def list(self, *, ordered: bool) -> TextFrame:
+        """Return ``<list>`` or ``<list ordered="true">``."""
+        return _element("list", ' ordered="true"' if ordered else "")
+
+    def marker(self, *, ordered: bool, previous: str) -> str:
+        """Return nothing: an item is an element."""
+        return ""
+
+    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
+        """Return ``<item>``, in a checklist with ``done="true"`` or ``done="false"``."""
+        attributes = "" if done is None else f' done="{str(done).lower()}"'
+        return _element("item", attributes, inline=True, between="\n\n")
+
+    def example(self, *, plain: bool) -> TextFrame:
+        """Return ``<example>``."""
+        return _element("example")
+
+    def side(self, name: str, *, plain: bool) -> TextFrame:
+        """Return ``<input>`` or ``<output>``."""
+        return _element(name, inline=True, between="\n\n")
+
+    def code(self, text: str, language: str | None) -> TextFrame:
+        """Return ``<code language="...">``."""
+        return _element("code", f' language="{attribute(language)}"' if language else "")
+
+
+XML = Xml()
+
+Form: TypeAlias = Markdown | Xml
+FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 
 def fence(
@@ -94,7 +167,7 @@ def fence(
     content: tuple[Child, ...],
     *,
     attributes: str = "",
-    at: Any = None,
+    at: Position | Source | Node | None = None,
     values: bool = False,
     said: tuple[str, ...] = (),
 ) -> FenceNode:

@@ -1,28 +1,26 @@
 """Leaves: parts that hold no other parts, each written at once."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
 from promptdsl.foundation.errors import ContentError, MediaError
-from promptdsl.foundation.escaping import data_text
+from promptdsl.foundation.escaping import attribute, body, data_text
 from promptdsl.foundation.guards import fold, guard_prefixes
 from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.blocks import settle_block
 from promptdsl.rendering.text.data import code_of, data_block, formatted
-from promptdsl.rendering.text.format import Frame
-from promptdsl.rendering.text.page import Checkpoint, OpenPart, TextState
+from promptdsl.rendering.text.format import TextFrame
+from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
+    UNTRUSTED_NOTE,
     NoteLoss,
     StringRules,
-    code_in,
     guarded,
     line_in,
     notice,
     text_in,
-    untrusted_in,
-    verbatim_in,
     written,
 )
 from promptdsl.tree.node import Child, Node
@@ -45,17 +43,17 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
 StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], NoteLoss], str]
-"""Returns strings and values as one text: ``text_in``, ``line_in`` or ``code_in``."""
+"""Returns strings and values as one text: ``text_in`` or ``line_in``."""
 
 # Text.
 
 
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
-    """Write strings and values as one text; ``node`` is what a loss is reported of."""
+    """Write strings and values as one text; a loss in it is reported for ``node``."""
     text = text_in(parts, around.rules, state.tags, partial(state.note, node))
     if text:
         state.page.put(text, around.margin)
-        state.page.tail = "prose"
+        state.page.tail = PROSE
 
 
 def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
@@ -67,18 +65,24 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 
 
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
-    text = verbatim_in(
-        node.text, node.said, around.rules, state.tags, note=partial(state.note, node)
-    )
-    state.page.put(text, around.margin)
+    note = partial(state.note, node)
+    notice(node.said, note)
+    state.page.put(guarded(written(node.text, note), around.rules, state.tags), around.margin)
     if node.cache:
         state.page.cache(node.cache)
 
 
 def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) -> None:
-    if node.text:
-        text = untrusted_in(node.text, node.origin, around.rules, partial(state.note, node))
-        state.page.put(text, around.margin)
+    """Write the text of a stranger in its fence, which is the same in every place."""
+    if not node.text:
+        return
+    notice((node.text, node.origin or ""), partial(state.note, node))
+    text = body(node.text)
+    source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
+    if around.rules.literals:
+        text, source = (guard_prefixes(part, around.rules.literals) for part in (text, source))
+    fenced = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n{text}\n</untrusted>'
+    state.page.put(fenced, around.margin)
 
 
 # Text in a frame.
@@ -89,27 +93,28 @@ def _write_heading(state: TextState, node: HeadingNode, around: OpenPart) -> Non
 
 
 def _write_paragraph(state: TextState, node: ParagraphNode, around: OpenPart) -> None:
-    _write_framed(state, node, around, text_in, frame=around.form.paragraph())
+    _write_framed(state, node, around, text_in, frame=around.form.paragraph)
 
 
 def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
+    state.tighten(around)
     if _write_formatted(state, node, around):
         return
     frame = around.form.code(code_of(node), node.language)
     if around.rules.literals:
         # The language of recorded code is data.
         frame = frame._replace(open=guard_prefixes(frame.open, around.rules.literals))
-    _write_framed(state, node, around, code_in, frame=frame)
+    _write_framed(state, node, around, partial(text_in, encode=body), frame=frame)
 
 
 def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     if not _write_formatted(state, node, around):
-        # No tag can stand in the text of a Json: only other delimiters are kept out of it.
-        _enclose(state, guarded(node.text, around.rules, ()), around.form.json(), around)
+        # The text of a Json holds no tag: only other delimiters are kept out of it.
+        _write_in_frame(state, guarded(node.text, around.rules, ()), around.form.json, around)
 
 
 def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
-    """Write what an author's function makes of JSON or code; return whether it made anything."""
+    """Write JSON or code as an author's ``format_block`` words it; return whether it did."""
     format_block = state.setting.format_block
     if format_block is None:
         return False
@@ -122,25 +127,21 @@ def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPa
 
 
 def _write_framed(
-    state: TextState, node: Node, around: OpenPart, strings_in: StringsIn, *, frame: Frame
+    state: TextState, node: Node, around: OpenPart, strings_in: StringsIn, *, frame: TextFrame
 ) -> None:
     """Write a part of one text, which cannot close the tags around it."""
     note = partial(state.note, node)
-    if not frame.tags:
-        rules = around.rules.in_text(tagged=False)
-        text = strings_in(node.content, rules, state.tags, note)
-    else:
-        rules = around.rules.in_text(tagged=True)
-        own = [name for name in map(fold, frame.tags) if name not in state.tags]
-        # Added and removed: a copy of all names for every part is slow ten thousand levels deep.
-        state.tags.update(dict.fromkeys(own, 1))
-        text = strings_in(node.content, rules, state.tags, note)
-        for name in own:
-            del state.tags[name]
-    _enclose(state, text, frame, around)
+    rules = around.rules.in_text(tagged=bool(frame.tags))
+    own = [name for name in map(fold, frame.tags) if name not in state.tags]
+    # Added and removed: a copy of all names for every part is slow ten thousand levels deep.
+    state.tags.update(dict.fromkeys(own, 1))
+    text = strings_in(node.content, rules, state.tags, note)
+    for name in own:
+        del state.tags[name]
+    _write_in_frame(state, text, frame, around)
 
 
-def _enclose(state: TextState, text: str, frame: Frame, around: OpenPart) -> None:
+def _write_in_frame(state: TextState, text: str, frame: TextFrame, around: OpenPart) -> None:
     if text:
         state.page.open(frame.open, around.margin)
         state.page.put(text, around.margin)
@@ -153,23 +154,25 @@ def _enclose(state: TextState, text: str, frame: Frame, around: OpenPart) -> Non
 def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     if not node.rows:
         return
-    note = partial(state.note, node)
+    note, rules = partial(state.note, node), around.rules
     notice(node.columns or (), note)
-    rows = [tuple([_cell(state, cell, around.rules, note) for cell in row]) for row in node.rows]
+    rows: list[tuple[object, ...]] = []
+    for row in node.rows:
+        cells: list[object] = []
+        for cell in row:
+            if type(cell) is Trusted:
+                # An author vouches for it, but it cannot leave the fences around it.
+                cells.append(Trusted(guarded(written(cell, note), rules, state.tags)))
+            else:
+                notice((data_text(cell),), note)
+                cells.append(cell)
+        rows.append(tuple(cells))
     try:
         text = table_text(node.columns, rows, node.format or around.form.table)
     except ContentError as error:
         raise error.located(node.source) from None
-    literals = around.rules.literals
-    state.page.put(guard_prefixes(text, literals) if literals else text, around.margin)
-
-
-def _cell(state: TextState, cell: Any, rules: StringRules, note: NoteLoss) -> Any:
-    """Return a cell; one that an author vouches for cannot leave the fences around it."""
-    if type(cell) is Trusted:
-        return Trusted(guarded(written(cell, note), rules, state.tags))
-    notice((data_text(cell),), note)
-    return cell
+    text = guard_prefixes(text, rules.literals) if rules.literals else text
+    state.page.put(text, around.margin)
 
 
 # Blocks.
@@ -177,14 +180,13 @@ def _cell(state: TextState, cell: Any, rules: StringRules, note: NoteLoss) -> An
 
 def _write_media(state: TextState, node: MediaNode, _around: OpenPart) -> None:
     try:
-        block = settle_block(node.block, media_roots=state.setting.media_roots, replaced=_nothing)
+        # Blocks of a recording were settled when it was read, and their losses reported.
+        block = settle_block(
+            node.block, media_roots=state.setting.media_roots, replaced=lambda: None
+        )
     except MediaError as error:
         raise error.located(node.source) from None
     state.page.block(block)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: OpenPart) -> None:
@@ -196,29 +198,13 @@ def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: O
 
 def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
     """Put a mark after everything that is written, and before the containers still empty."""
-    page = state.page
-    if not page.written:
+    if not state.page.written:
         state.note(node, "hint", "a cache breakpoint", "nothing stands before it in its turn")
-        return
-    # The containers opened since the last mark come after that one already.
-    empty = [*_empty_parts(state)] if page.marked < page.written else []
-    start = empty[-1][1].pieces if empty else len(page.pieces)
-    if not page.cache(node.ttl or "default", start):
+    elif not state.page.cache(node.ttl or "default"):
         state.note(node, "hint", "a cache breakpoint", "the block before it takes none")
-    for part, opening in empty:
-        part.start = Checkpoint(opening.pieces - start, "", page.written, None)
 
 
-def _empty_parts(state: TextState) -> Iterator[tuple[OpenPart, Checkpoint]]:
-    """Yield the containers in which nothing is written yet, the innermost first."""
-    for part in reversed(state.open):
-        opening = part.start
-        if opening is not None:
-            if opening.written != state.page.written:
-                return
-            yield part, opening
-
-
+# Any: each function takes the class of node that it is listed for.
 LEAVES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], None]] = {
     TextNode: _write_text,
     ValueNode: _write_value,

@@ -1,8 +1,8 @@
-"""Lower: the finished tree becomes messages. Nothing else leads from one to the other."""
+"""Lower: the finished tree becomes messages. There is no other way from one to the other."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TypeAlias, cast
 
 import attrs
 
@@ -12,22 +12,19 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.guards import guard, guard_end, guard_prefixes
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
-from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.data import as_text, formatted
+from promptdsl.rendering.text.data import as_text
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
-from promptdsl.rendering.text.format import Form
-from promptdsl.rendering.text.markdown import MARKDOWN
-from promptdsl.rendering.text.page import OnLoss, Setting, marked
-from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
+from promptdsl.rendering.text.format import FORMATS
+from promptdsl.rendering.text.page import MARKABLE, OnLoss, Setting, marked
+from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules
 from promptdsl.rendering.text.writer import TextWriter
-from promptdsl.rendering.text.xml import XML
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
-from promptdsl.tree.node import Node, mark_of
+from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     MergedNode,
@@ -36,20 +33,24 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
+Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
+"""The content of a finished tree."""
+
+Written: TypeAlias = tuple[tuple[Block, ...], tuple[RawOrigin, ...]]
+"""The blocks of a turn, and the places they are from."""
 
 
 def lower(
     root: Node, *, config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
-    """Return the messages of a finished tree, and the losses: what of it could not be said.
+    """Return the messages of a finished tree, and the losses: its parts that could not be sent.
 
     A turn without content makes no message. Raises :class:`MediaError` for an attachment that
     cannot be read.
     """
     lowering = Lowering(config, media_roots)
     messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
-    turns, index = root.content, 0
+    turns, index = cast("Turns", root.content), 0
     # Conversation goes out as it is, unless it is guarded.
     plain = 0 if config.guard_conversation else SPOKEN | SYSTEM
     while index < len(turns):
@@ -66,7 +67,7 @@ class Lowering:
 
     def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
         form = FORMATS[config.format]
-        self.setting = Setting(FORMATS, form, media_roots, config.format_block)
+        self.setting = Setting(form, media_roots, config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
@@ -77,7 +78,7 @@ class Lowering:
             literals = fence_literals(config.delimiters)
             self.speech = attrs.evolve(SPEECH, guards=self.guarded_tags, literals=literals)
 
-    def lower(self, turn: Any) -> None:
+    def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
         if isinstance(turn, MergedNode):
             self._lower_merged(turn)
@@ -85,64 +86,60 @@ class Lowering:
             items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
             self.messages += map(self._guarded, items) if self.guarded_tags else items
         else:
-            blocks, origins = self.said(turn)
             options = turn.options
-            self._append(turn, blocks, origins, (options.id, options.name, options.metadata))
+            details = _details(options.id, options.name, options.metadata)
+            self._append(turn, *self.turn_blocks(turn), details)
 
-    def _lower_merged(self, turn: MergedNode) -> None:
+    def _lower_merged(self, merged: MergedNode) -> None:
         """Append the message of neighbouring turns of one role; the first id and metadata hold."""
         blocks: list[Block] = []
         origins: list[RawOrigin] = []
         ids: list[str | None] = []
         name: str | None = None
-        for part in turn.content:
+        for part in cast("Turns", merged.content):
             if isinstance(part, RecordedNode):
-                recorded = self.recorded(part)
-                said: tuple[Block, ...] = recorded.content
+                recorded = self.recorded_message(part)
                 unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata, ())
-                places = recorded.origins or (unplaced,)
-                id, part_name = recorded.id, recorded.name
+                blocks += recorded.content
+                origins += recorded.origins or (unplaced,)
+                ids.append(recorded.id)
+                name = recorded.name
             else:
-                said, places = self.said(part)
-                if not said:
-                    continue
-                id, part_name = part.options.id, part.options.name
-            blocks += said
-            origins += places
-            ids.append(id)
-            name = part_name
+                part_blocks, places = self.turn_blocks(part)
+                if part_blocks:
+                    blocks += part_blocks
+                    origins += places
+                    ids.append(part.options.id)
+                    name = part.options.name
         id = next((id for id in ids if id is not None), None)
         metadata = next((origin[4] for origin in origins if origin[4]), EMPTY)
-        self._append(turn, tuple(blocks), tuple(origins), (id, name, metadata))
+        self._append(merged, tuple(blocks), tuple(origins), _details(id, name, metadata))
 
     def _append(
         self,
-        turn: Any,
+        turn: TurnNode,
         blocks: tuple[Block, ...],
         origins: tuple[RawOrigin, ...],
-        details: tuple[str | None, str | None, Mapping[str, Any]],
+        details: Details,
     ) -> None:
         """Append a message; the results in a user turn are tool messages of their own, first."""
-        id, name, metadata = details
         role = turn.role
-        bare = id is None and name is None and not metadata
-        said = NO_DETAILS if bare else Details(id=id, name=name, metadata=metadata)
         if role in ("user", "tool") and turn.mask & RESULT << SHIFT:
-            results = [block for block in blocks if isinstance(block, ToolResultBlock)]
-            of_results = Details(id=id, metadata=metadata)
-            self.messages += [
-                message("tool", (result,), origins, details=of_results) for result in results
-            ]
+            of_results = _details(details.id, None, details.metadata)
+            for block in blocks:
+                if isinstance(block, ToolResultBlock):
+                    self.messages.append(message("tool", (block,), origins, details=of_results))
             rest = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
             blocks = () if role == "tool" else rest
         if blocks:
-            self.messages.append(message(role, blocks, origins, kind=turn.kind, details=said))
+            self.messages.append(message(role, blocks, origins, kind=turn.kind, details=details))
 
     # Turns.
 
-    def said(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
-        """Return the blocks of one turn and where they are from."""
+    def turn_blocks(self, turn: TurnNode) -> Written:
+        """Return the blocks of one turn and the places they are from."""
         options = turn.options
+        # The address of a turn is its id, or its label and the number among turns of that label.
         label = turn.role if turn.kind in ("written", "recorded") else _LABEL_OF[turn.kind]
         head, number = label, self.counts[label]
         self.counts[label] = number + 1
@@ -150,18 +147,23 @@ class Lowering:
             head, number = options.id, -1
         address = head if number < 0 else f"{head}[{number}]"
         report = partial(self._report, address)
-        blocks = self.written(turn, address, report)
+        blocks = self.part_blocks(turn, address, report)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
+        # A mark after the turn is one on its last block.
         mark = mark_of(options) if options.cache else None
         if mark and blocks and turn.role != "system":
-            blocks = (*blocks[:-1], _marked(blocks[-1], mark, turn, report))
+            last = marked(blocks[-1], mark)
+            if not isinstance(last, MARKABLE):
+                reason = f"a {last.type} block takes none"
+                report(Loss("hint", "a cache mark", reason, source=turn.source))
+            blocks = (*blocks[:-1], last)
         if isinstance(turn, ConsolidatedNode):
             return blocks, tuple(_origins_within(turn))
         return blocks, ((head, number, turn.at, options.id, options.metadata, options.within),)
 
-    def written(self, turn: Any, address: str, report: OnLoss) -> tuple[Block, ...]:
-        """Return the blocks that the parts of a turn come to."""
+    def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
+        """Return the blocks that the parts of a turn become."""
         rules = self.rules(turn)
         if rules is INSTRUCTION:
             text = plain_instructions(turn.content, self.setting.form)
@@ -169,7 +171,7 @@ class Lowering:
                 return (text_block(text, mark_of(turn.options)),)
         return TextWriter(self.setting, report, turn, rules).write()
 
-    def rules(self, turn: Any) -> StringRules:
+    def rules(self, turn: TurnNode) -> StringRules:
         """Return how the strings of a turn become text."""
         if turn.kind in ("event", "request"):
             return FENCED
@@ -187,20 +189,14 @@ class Lowering:
 
     # Recorded messages.
 
-    def recorded(self, node: RecordedNode) -> Message:
+    def recorded_message(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
         return self._guarded(*self._as_text(node))
 
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
-        reword = partial(self._reworded, node)
-        return [as_text(message, reword) for message in node.items]
-
-    def _reworded(self, node: RecordedNode, block: Block) -> str | None:
-        """Return what an author's function makes of a recorded block."""
-        format_block = self.setting.format_block
-        text = None if format_block is None else formatted(block, format_block, node.source)
-        return None if text is None else written(text, partial(self._note_recorded, node))
+        format_block, note = self.setting.format_block, partial(self._note_recorded, node)
+        return [as_text(message, format_block, node.source, note) for message in node.items]
 
     def _note_recorded(self, node: RecordedNode, kind: LossKind, what: str, why: str) -> None:
         self.losses.append(Loss(kind, what, why, "history", node.source))
@@ -226,25 +222,24 @@ _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemer
 _LABEL_OF = {"event": "event", "request": "ephemeral"}
 
 
-def _marked(block: Block, mark: Cache, turn: Node, report: OnLoss) -> Block:
-    """Return a block with a cache mark; one that takes none is reported."""
-    if not hasattr(block, "cache"):
-        why = f"a {block.type} block takes none"
-        report(Loss("hint", "a cache mark", why, source=turn.source))
-    return marked(block, mark)
+def _details(id: str | None, name: str | None, metadata: Mapping[str, object]) -> Details:
+    """Return the details of a message; most messages share one object of defaults."""
+    bare = id is None and name is None and not metadata
+    return NO_DETAILS if bare else Details(id=id, name=name, metadata=metadata)
 
 
 def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
     """Yield where the parts of the system message were written: turns, and loose sections."""
     number = 0
     for part in system.content:
-        inner: Any = part
+        inner: Child = part
         while isinstance(inner, FragmentNode):  # a format of its own around a section
             inner = inner.content[0]
-        options = inner.options
         if isinstance(inner, TurnNode):
+            options = inner.options
             head, index = (options.id, -1) if options.id else ("system", number)
             yield head, index, inner.at, options.id, options.metadata, options.within
             number += 1
-        else:
+        elif isinstance(inner, Node):
+            options = inner.options
             yield str(options.id), -1, inner.at, options.id, EMPTY, options.within

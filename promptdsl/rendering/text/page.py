@@ -1,19 +1,19 @@
 """The page a turn is written on: pieces of text, joined to blocks, and the parts that are open."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import NamedTuple
 
 import attrs
 
 from promptdsl.config.transformation import FormatBlock
-from promptdsl.messages import Block
+from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.format import Form, Frame
+from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
@@ -36,91 +36,77 @@ def margin(prefix: str, between: str) -> Margin:
     return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
 
 
-BETWEEN = "\n\n"
-"""What separates two parts, where a container does not say otherwise."""
-PLAIN = margin("", BETWEEN)
-
-
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     """Return the margin inside a container."""
     whole = outer.prefix + prefix
     return margin(whole if len(whole) <= WIDEST else outer.prefix, between)
 
 
-class Listed(NamedTuple):
-    """The kind of a list that was written, and whether its items had the other marks."""
+BETWEEN = "\n\n"
+"""The text between two parts, where a container does not say otherwise."""
+PLAIN = margin("", BETWEEN)
 
-    ordered: bool
-    other: bool
-
-
-Tail: TypeAlias = Listed | Literal["prose"] | None
-"""The last thing on a page, where it matters for what follows: plain text, or a list."""
-
-
-class Checkpoint(NamedTuple):
-    """A place on a page: what is written after it can be taken back."""
-
-    pieces: int
-    gap: str
-    written: int
-    tail: Tail
+PROSE = "prose"
+"""The ``tail`` of a page that ends with plain text."""
 
 
 class Page:
-    """Finished blocks, and the pieces of the next one.
+    """Finished blocks, the pieces of the next one, and the openings of containers still empty.
 
-    ``written`` counts texts and blocks so far, ``marked`` those before the last cache mark; ``gap``
-    comes before the next text.
+    ``gap`` comes before the next text, or before the first of the ``openings``. ``tail`` is
+    :data:`PROSE` after plain text, the marker of a list after a list, ``""`` after all else.
+    ``written`` counts texts and blocks so far, ``marked`` those before the last cache mark.
     """
 
-    __slots__ = ("blocks", "gap", "marked", "pieces", "tail", "written")
+    __slots__ = ("blocks", "gap", "marked", "openings", "pieces", "tail", "written")
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.pieces: list[str] = []
+        self.openings: list[str] = []
         self.gap = ""
+        self.tail = ""
         self.written = 0
         self.marked = 0
-        self.tail: Tail = None
 
-    def here(self) -> Checkpoint:
-        """Return the place that is reached."""
-        return Checkpoint(len(self.pieces), self.gap, self.written, self.tail)
-
-    def take_back(self, start: Checkpoint) -> None:
-        """Remove the opening of a container in which nothing was written."""
-        del self.pieces[start.pieces :]
-        self.gap = start.gap
-        self.tail = start.tail
+    def open(self, text: str, around: Margin) -> None:
+        """Begin a container; its opening is written before the first text in it."""
+        if text:
+            self.openings.append(text.replace("\n", "\n" + around.prefix))
 
     def put(self, text: str, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
         if text:
             if around.prefix and ("\n" in text or "\r" in text):
-                text = _prefixed(text, around.prefix)
+                bare = around.prefix.rstrip()
+                text = _LINE_END.sub(
+                    lambda end: end[0] + (around.prefix if end[1] is None else bare), text
+                )
+            if self.openings:
+                self._write_openings()
             self.pieces += (self.gap, text) if self.gap else (text,)
             self.gap = around.gap
-            self.tail = None
+            self.tail = ""
             self.written += 1
 
-    def open(self, text: str, around: Margin) -> Checkpoint:
-        """Write the opening of a container, without a gap after it; return the place before it."""
-        start = self.here()
-        if text:
-            self.pieces += (self.gap, text.replace("\n", "\n" + around.prefix))
-            self.gap = ""
-            self.tail = None
-        return start
+    def _write_openings(self) -> None:
+        self.pieces += (self.gap, *self.openings)
+        self.openings.clear()
+        self.gap = ""
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
         if text:
             text = text if self.pieces else text.lstrip("\n")
             self.pieces.append(text.replace("\n", "\n" + around.prefix))
-            self.tail = None
-        # A block begins with what is written, never with the gap before it.
+            self.tail = ""
+        # A block begins with text, never with a gap.
         self.gap = around.gap if self.pieces else ""
+
+    def close_empty(self, opening: str) -> None:
+        """End a container in which nothing was written, as if it had never been opened."""
+        if opening:
+            self.openings.pop()
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
@@ -128,100 +114,99 @@ class Page:
             self.blocks.append(text_block("".join(self.pieces), cache))
             self.pieces.clear()
         self.gap = ""
-        self.tail = None
+        self.tail = ""
 
     def block(self, block: Block) -> None:
         """Write a block other than text."""
+        if self.openings:
+            self._write_openings()
         self.flush()
         self.blocks.append(block)
         self.written += 1
 
-    def cache(self, cache: Cache, start: int | None = None) -> bool:
+    def cache(self, cache: Cache) -> bool:
         """Put a cache mark after everything that is written; return whether it can carry one.
 
-        The pieces from ``start`` on, which open containers, begin the next block. Where nothing was
-        written since the last mark, the one that lives longer stays.
+        Where nothing was written since the last mark, the one that lives longer stays.
         """
-        end = len(self.pieces) if start is None else start
-        if end and self.marked < self.written:
-            opening = self.pieces[end:]
-            del self.pieces[end:]
+        if self.pieces and self.marked < self.written:
             self.flush(cache)
-            # The first of them is the gap to what stood before.
-            self.pieces += ["", *opening[1:]] if opening else []
         elif self.blocks:
             self.blocks[-1] = marked(self.blocks[-1], cache)
         self.marked = self.written
-        return bool(self.blocks) and hasattr(self.blocks[-1], "cache")
+        return bool(self.blocks) and isinstance(self.blocks[-1], MARKABLE)
 
 
-def _prefixed(text: str, prefix: str) -> str:
-    """Return a text with a prefix before all lines but the first; an empty one gets no space."""
-    bare = prefix.rstrip()
-    return _LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else bare), text)
-
-
-# A lone CR ends a line of Markdown, too (CommonMark 0.31, 2.1). The group tells an empty line.
+# A lone CR ends a line of Markdown, too (CommonMark 0.31, 2.1). The group matches where the next
+# line is empty: no space is written there.
 _LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
+MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
+"""The kinds of blocks that carry a cache mark."""
 
-def marked(block: Any, cache: Cache) -> Block:
-    """Return a block with a cache mark after it; one that cannot carry it as it is.
+
+def marked(block: Block, cache: Cache) -> Block:
+    """Return a block with a cache mark after it; the same block if its kind carries none.
 
     Of two marks the one that lives longer stays.
     """
-    if not hasattr(block, "cache"):
-        return cast("Block", block)
-    return cast("Block", attrs.evolve(block, cache=longer(block.cache, cache)))
+    if not isinstance(block, MARKABLE):
+        return block
+    return attrs.evolve(block, cache=longer(block.cache, cache))
 
 
 def longer(one: Cache | None, other: Cache) -> Cache:
-    """Return the mark that lives longer, as far as it says; any is longer than none."""
+    """Return the mark that lives longer, as far as it says; any is longer than ``None``."""
     return one if one and CACHES.index(one) > CACHES.index(other) else other
 
-
-# What is open while the parts of a turn become text.
 
 OnLoss = Callable[[Loss], None]
 """Called for a loss, whose path is that of the sections it is in."""
 
 
 class Setting(NamedTuple):
-    """The same for all turns: the formats there are, and what an author wants of them."""
+    """The author's options for text, the same for all turns."""
 
-    forms: Mapping[str, Form]
     form: Form
     media_roots: MediaRoots = ()
     format_block: FormatBlock | None = None
 
 
+@attrs.define(eq=False)
+class OpenList:
+    """A list that is being written.
+
+    ``gap`` is the gap of the page before it, ``margin`` the margin in its last item.
+    """
+
+    marker: str
+    is_checklist: bool
+    gap: str
+    items: int = 0
+    margin: Margin = PLAIN
+
+
 @attrs.define(eq=False, repr=False)
 class OpenPart:
-    """A part whose children are being written. Its children inherit what it holds."""
+    """A part whose children are being written. Its children inherit the first fields."""
 
-    node: Any  # one of many classes, each with fields of its own
+    node: Node
     children: Iterator[Child]
     rules: StringRules
     form: Form
     level: int
     """The level of a heading of a section in it, from 2."""
     margin: Margin
-    listing: "OpenPart | None" = None
+    listing: OpenList | None = None
     """The list whose items the children are."""
-    tight: bool = False
-    """Whether a list goes on the line after a text, as in an item."""
-    frame: Frame | None = None
+    in_item: bool = False
+    """Whether it is an item or a side of an example, see :meth:`TextState.tighten`."""
+    frame: TextFrame | None = None
     """The text around the part; ``None`` for a part that only holds others."""
-    start: Checkpoint | None = None
-    """The place on the page before the frame."""
+    written: int = 0
+    """The texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
-    items: int = 0
-    """The number of items in a list so far."""
-    continues: bool = False
-    """Whether an item is more of the one before it, as a list in a list is."""
-    second: bool = False
-    """Whether a list comes right after one of its kind, and so has the other marks."""
 
 
 class TextState:
@@ -237,6 +222,12 @@ class TextState:
         self.page = Page()
         self.tags: dict[str, int] = {}
         self.open = [OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)]
+
+    def tighten(self, around: OpenPart) -> None:
+        """Let a list or code follow the plain text of an item without a blank line."""
+        page = self.page
+        if around.in_item and page.tail == PROSE and not page.openings:
+            page.gap = f"\n{around.margin.prefix}"
 
     def note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
         """Report a loss of a node, with the path of the sections it is in."""

@@ -1,28 +1,31 @@
-"""Which part of a tree wrote which piece of text: the same way to messages, with notes on it.
+"""The same way from tree to messages as ``lower``, which also notes the text of each part.
 
-Nothing is joined or counted here: a part is where it begins and where it ends, so that ten thousand
-parts inside each other are no more than ten thousand beside each other.
+Nothing is joined or counted here: of a part only its beginning and its end are noted, so that ten
+thousand parts inside each other cost no more than ten thousand beside each other.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block
-from promptdsl.messages.details import RawOrigin
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.lower import Lowering
+from promptdsl.rendering.text.lower import Lowering, Turns, Written
 from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.part_nodes import SectionNode
+from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+
+LONGEST = 1_000
+"""An address of more characters loses its beginning: it would grow with the square of the depth."""
 
 Segment: TypeAlias = "list[str] | Block"
 """The pieces of a block of text, or a block other than text."""
@@ -42,8 +45,10 @@ class TracedPage(Page):
 
     @property
     def length(self) -> int:
-        """The number of pieces so far."""
-        return self.before + len(self.pieces)
+        """The number of pieces so far, with the openings that are not written yet."""
+        openings = len(self.openings)
+        # The first opening is written after a gap, which is a piece.
+        return self.before + len(self.pieces) + (openings + 1 if openings else 0)
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
@@ -78,28 +83,33 @@ class TracedPage(Page):
 
 @attrs.define(eq=False)
 class TracedPart:
-    """A node and the pieces of a page that it wrote; ``around`` is the part it is in."""
+    """A node and the pieces of a page that it wrote.
 
-    node: Any
+    ``around`` is the part it is in. ``path`` is its address: that of the turn, ``""`` for system
+    text, and the ids of the sections around it.
+    """
+
+    node: Node
+    path: str
     around: "TracedPart | None"
     page: TracedPage
     start: int
     end: int = 0
 
     def blocks(self) -> list[Block]:
-        """Return what the node came to, the gap before it included."""
+        """Return the blocks of the node, the gap before it included."""
         return self.page.between(self.start, self.end)
 
 
 @attrs.define(eq=False)
 class TracedTurn:
-    """A turn, or one that was merged with others: what it came to, and the parts in it.
+    """A turn, or a part of a merged turn: its blocks, and the parts in it.
 
-    ``parts`` are in the order of the document. ``page`` is ``None`` for a message that was
-    recorded, and goes out as it is.
+    ``parts`` are in the order of the document. ``page`` is ``None`` for a recorded message, which
+    goes out as it is.
     """
 
-    node: Any
+    node: TurnNode | RecordedNode
     address: str
     blocks: Sequence[Block]
     parts: list[TracedPart]
@@ -115,7 +125,7 @@ class TracedEntry:
 
 
 class TracedWriter(TextWriter):
-    """Writes the parts of one turn, and notes where each begins and ends."""
+    """Writes the parts of one turn, and notes the beginning and the end of each."""
 
     page: TracedPage
 
@@ -126,17 +136,23 @@ class TracedWriter(TextWriter):
         node: Node,
         rules: StringRules,
         *,
-        around: TracedPart | None = None,
+        path: str,
         parts: list[TracedPart],
+        around: TracedPart | None = None,
     ) -> None:
         super().__init__(setting, report, node, rules)
         self.page = TracedPage()
-        self.around = around
+        self.path = path
         self.parts = parts
+        self.around = around
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        part = TracedPart(node, self.around, self.page, self.page.length)
+        path = self.path if self.around is None else self.around.path
+        if isinstance(node, SectionNode):
+            path = path if len(path) <= LONGEST else "..."
+            path = f"{path}/{node.options.id}" if path else str(node.options.id)
+        part = TracedPart(node, path, self.around, self.page, self.page.length)
         self.parts.append(part)
         self.around = part
         is_open = super().write_part(node, around)
@@ -147,7 +163,7 @@ class TracedWriter(TextWriter):
     def close(self, part: OpenPart, outside: Margin) -> None:
         """Write the closing of a part whose children are written."""
         super().close(part, outside)
-        # A turn or a result that is written here was not begun here, nor was an item just made.
+        # The turn of this writer, and an item made around a child of a list, are not traced.
         traced = self.around
         if traced and traced.node is part.node and traced.page is self.page:
             self._end(traced)
@@ -158,33 +174,37 @@ class TracedWriter(TextWriter):
 
     def inside(self, setting: Setting, node: Node, rules: StringRules) -> TextWriter:
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
-        return TracedWriter(setting, self.report, node, rules, around=self.around, parts=self.parts)
+        return TracedWriter(
+            setting, self.report, node, rules, path=self.path, parts=self.parts, around=self.around
+        )
 
 
 class TracedLowering(Lowering):
-    """Lowers turns, and notes which part of each came to which text."""
+    """Lowers turns, and notes the text of each part."""
 
     def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
         super().__init__(config, media_roots)
         self.turns: list[TracedTurn] = []
 
-    def said(self, turn: Any) -> tuple[tuple[Block, ...], tuple[RawOrigin, ...]]:
-        """Return the blocks of one turn and where they are from."""
-        blocks, origins = super().said(turn)
+    def turn_blocks(self, turn: TurnNode) -> Written:
+        """Return the blocks of one turn and the places they are from."""
+        blocks, origins = super().turn_blocks(turn)
         self.turns[-1].blocks = blocks  # those of a tool turn are in a result, and marked
         return blocks, origins
 
-    def written(self, turn: Any, address: str, report: OnLoss) -> tuple[Block, ...]:
-        """Return the blocks that the parts of a turn come to."""
+    def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
+        """Return the blocks that the parts of a turn become."""
         parts: list[TracedPart] = []
-        writer = TracedWriter(self.setting, report, turn, self.rules(turn), parts=parts)
+        path = "" if turn.role == "system" else address
+        rules = self.rules(turn)
+        writer = TracedWriter(self.setting, report, turn, rules, path=path, parts=parts)
         blocks = writer.write()
         self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page))
         return blocks
 
-    def recorded(self, node: RecordedNode) -> Message:
+    def recorded_message(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
-        message = super().recorded(node)
+        message = super().recorded_message(node)
         address = f"history[{node.start}]"
         self.turns.append(TracedTurn(node, address, message.content, [], None))
         return message
@@ -193,10 +213,10 @@ class TracedLowering(Lowering):
 def lower_traced(
     root: Node, *, config: Resolved, media_roots: MediaRoots = ()
 ) -> tuple[tuple[Message, ...], list[TracedEntry]]:
-    """Return the messages of a finished tree, and which part of it came to which text."""
+    """Return the messages of a finished tree, and its entries with the text of each part."""
     lowering = TracedLowering(config, media_roots)
     entries: list[TracedEntry] = []
-    for turn in root.content:
+    for turn in cast("Turns", root.content):
         lowering.turns = []
         lowering.lower(turn)
         entries.append(TracedEntry(lowering.turns, len(lowering.messages)))

@@ -10,17 +10,14 @@ from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import PLAIN, Margin, OpenPart, Setting, TextState
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Node
-from promptdsl.tree.part_nodes import ChecklistNode, CodeNode, ListNode, ToolResultNode
-
-TIGHT = (ListNode, ChecklistNode, CodeNode)
-"""Parts that follow the plain text of an item without a blank line."""
+from promptdsl.tree.part_nodes import ToolResultNode
 
 
 class TextWriter(TextState):
     """Writes the parts of one turn."""
 
     def write(self) -> tuple[Block, ...]:
-        """Return the blocks that the parts come to."""
+        """Return the blocks that the parts become."""
         stack, page = self.open, self.page
         while stack:
             top = stack[-1]
@@ -28,7 +25,7 @@ class TextWriter(TextState):
             if child is None:
                 stack.pop()
                 self.close(top, stack[-1].margin if stack else PLAIN)
-            elif top.listing is not None and open_item(self, child, top):
+            elif top.listing is not None and open_item(self, child, top, top.listing):
                 continue
             elif isinstance(child, str):
                 write_strings(self, (child,), top.node, top)
@@ -41,29 +38,23 @@ class TextWriter(TextState):
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        kind = node._node  # pyright: ignore[reportPrivateUsage]
-        if around.tight and kind in TIGHT and self.page.tail == "prose":
-            self.page.gap = f"\n{around.margin.prefix}"
-        write = LEAVES.get(kind)
+        write = LEAVES.get(type(node))
         if write is not None:
             write(self, node, around)
-            return False
-        if isinstance(node, ToolResultNode):
-            self._write_result(node, around)
-            return False
-        open_part(self, node, around)
-        return True
+        elif isinstance(node, ToolResultNode):
+            setting = self.setting._replace(form=around.form)
+            content = self.inside(setting, node, around.rules).write()
+            error = (node.is_error, node.error_type)
+            self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
+        else:
+            open_part(self, node, around)
+            return True
+        return False
 
     def close(self, part: OpenPart, outside: Margin) -> None:
         """Write the closing of a part whose children are written."""
         if part.frame is not None or part.node.options.cache:
             close_part(self, part, outside)
-
-    def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
-        setting = self.setting._replace(form=around.form)
-        content = self.inside(setting, node, around.rules).write()
-        error = (node.is_error, node.error_type)
-        self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
 
     def inside(self, setting: Setting, node: Node, rules: StringRules) -> "TextWriter":
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
