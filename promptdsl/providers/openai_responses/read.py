@@ -14,7 +14,7 @@ from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.messages.unchecked import text_block
+from promptdsl.messages.fast_path import text_block
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.reasoning import read_reasoning
 from promptdsl.providers.openai_responses.request import origin_of, read_origin
