@@ -201,7 +201,7 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
         (5, "a message is a mapping, not int"),
         ({"content": "x"}, "a message needs a 'role'"),
         ({"role": None, "content": "x"}, "'role' is a string, not None"),
-        ({"role": Liar("wizard"), "content": "x"}, "unknown 'role' 'wizard'"),
+        ({"role": Liar("wizard"), "content": "x"}, "unknown role 'wizard'"),
         ({"role": "user", "kind": Liar("x")}, "unknown 'kind' 'x'"),
         ({"role": "user", "contents": "x"}, "unknown key 'contents' in a message"),
         ({"role": "user", Liar("x"): 1}, "unknown key 'x' in a message"),

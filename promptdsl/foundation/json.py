@@ -5,8 +5,9 @@ Data is nested at most ``LEVELS`` deep, so that every part of Python that recurs
 
 import json
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Never, TypeAlias
+from typing import TYPE_CHECKING, Final, Never, TypeAlias
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_whole
@@ -29,25 +30,16 @@ PLAIN = "give plain data: dict, list, str, int, float"
 """The advice about a value that JSON cannot express."""
 
 
-class Absent:
+class Absent(Enum):
     """The type of :data:`ABSENT`."""
 
-    __slots__ = ()
+    ABSENT = "absent"
 
     def __repr__(self) -> str:
-        return "ABSENT"
-
-    def __reduce__(self) -> str:
-        return "ABSENT"
-
-    def __copy__(self) -> "Absent":
-        return self
-
-    def __deepcopy__(self, memo: object) -> "Absent":
-        return self
+        return self.name
 
 
-ABSENT = Absent()
+ABSENT: Final = Absent.ABSENT
 """The mark of a value that is not there, where ``None`` is a value."""
 
 

@@ -30,6 +30,12 @@ SOURCE = frozenset({"type", "media_type", *SOURCE_KEYS.values()})
 """The known keys of a source; ``extra`` may have a ``source`` with others."""
 
 
+def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
+    """Return the fields of a class of blocks; checkers do not see that attrs made the class."""
+    fields: tuple[attrs.Attribute[object], ...] = attrs.fields(block_class)
+    return fields
+
+
 def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
     """Raise :class:`DataError` for keys in ``extra`` that the type of block has itself."""
     names = KEYS.get(kind, {})
@@ -78,7 +84,7 @@ def written(block: Any) -> Iterator[tuple[str, object]]:  # Any: a block, of a m
     """Yield the entries of a block's dictionary, without the fields at their defaults."""
     names, extra = KEYS.get(block.type, {}), thawed(block.extra)
     yield "type", block.type
-    for field in attrs.fields(type(block)):  # pyright: ignore[reportUnknownArgumentType]
+    for field in fields_of(type(block)):
         value: object = getattr(block, field.name)
         if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
             continue
@@ -92,8 +98,7 @@ def written(block: Any) -> Iterator[tuple[str, object]]:  # Any: a block, of a m
         elif isinstance(value, MediaSource):
             yield "source", value.to_dict() | extra.pop("source", {})
         elif isinstance(value, tuple):
-            blocks: tuple[Any, ...] = value  # Any: the blocks of a tool result
-            yield field.name, [inner.to_dict() for inner in blocks]
+            yield field.name, [inner.to_dict() for inner in block.content]
         else:
             yield names.get(field.name) or field.name, thawed(value)
     yield from extra.items()

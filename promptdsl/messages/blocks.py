@@ -13,7 +13,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, thawed
 from promptdsl.foundation.json import ABSENT, JsonObject, JsonValue, read_json
 from promptdsl.messages import field_checks as f
-from promptdsl.messages.block_keys import is_ambiguous, refuse_known, written
+from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
 from promptdsl.messages.field_checks import Cache, Check, checks
 from promptdsl.messages.media.source import MediaSource
 
@@ -31,7 +31,7 @@ class AnyBlock:
         cls = type(self)
         plan = _PLANS.get(cls)
         if plan is None:
-            defaults = {field.name: field.default for field in attrs.fields(cls)}
+            defaults = {field.name: field.default for field in fields_of(cls)}
             plan = tuple((name, check, defaults[name]) for name, check in cls._checks.items())
             _PLANS[cls] = plan
         for name, check, default in plan:
@@ -187,7 +187,9 @@ def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
 
 def _result_content(value: object, key: str) -> "tuple[AnyBlock, ...]":
     """Return the blocks of a result; a result among them has none inside, as in dictionaries."""
-    blocks: tuple[object, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
+    blocks: tuple[object, ...] = (value,)
+    if isinstance(value, list | tuple):
+        blocks = tuple(cast("Sequence[object]", value))
     for number, block in enumerate(blocks):
         inner = block.content if isinstance(block, ToolResultBlock) else ()
         if any(isinstance(part, ToolResultBlock) for part in inner):

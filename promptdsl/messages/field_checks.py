@@ -1,7 +1,7 @@
 """Checks of the fields of blocks and messages; every error names the key."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
@@ -34,7 +34,7 @@ def checks(**by_field: Check) -> Mapping[str, Check]:
 
 def kind_of(value: object) -> str:
     """Return the name of a value's type for an error."""
-    names = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
+    names: dict[type[object], str] = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
     return names.get(type(value)) or type(value).__name__
 
 
@@ -50,11 +50,11 @@ def optional(value: object, key: str) -> str | None:
     return None if value is None else string(value, key)
 
 
-def mapping(value: object, key: str) -> Mapping[str, Any]:  # Any: read by those who know it
+def mapping(value: object, key: str) -> Mapping[str, object]:
     """Return a mapping; :class:`DataError` names the key of any other value."""
     if not isinstance(value, Mapping):
         raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
-    return cast("Mapping[str, Any]", value)
+    return cast("Mapping[str, object]", value)
 
 
 def word(value: object, key: str) -> object:

@@ -45,8 +45,8 @@ class Message:
 
     >>> from promptdsl import Message
     >>> message = Message("user", "Where is the tea?", name="Ada")
-    >>> message.plain, message.to_dict()
-    ('Where is the tea?', {'role': 'user', 'content': [{'type': 'text', 'text': 'Where is the tea?'}], 'name': 'Ada'})
+    >>> message.plain, message.content
+    ('Where is the tea?', (TextBlock(text='Where is the tea?', cache=None, extra={}),))
     """
 
     __slots__ = (
@@ -78,9 +78,9 @@ class Message:
         origins: tuple[RawOrigin, ...] = (),
         **details: object,
     ) -> None:
-        refuse_unknown_keys(details, DETAIL_KEYS)
         _set(self, "role", checked_role(role))
         _set(self, "kind", checked_kind(kind))
+        refuse_unknown_keys(details, DETAIL_KEYS)
         blocks = contents(content, "content")
         # A tuple of finished blocks is taken as it is: adapters judge it.
         if self.role == "tool" and blocks is not content:
@@ -179,7 +179,9 @@ class Message:
 
     def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
-        return Message(**{**self._fields(), "origins": self.origins, **changes})
+        fields = self._fields()
+        fields["origins"] = self.origins
+        return Message(**(fields | changes))
 
     def _fields(self) -> dict[str, Any]:  # Any: keywords of Message
         """Return the fields by name, except for the origins."""
@@ -210,14 +212,15 @@ class Message:
         entries = cast("Mapping[str, object]", data)
         role, text = entries.get("role"), entries.get("content")
         # Most recorded messages are a role and a text.
-        if len(entries) == 2 and type(role) is type(text) is str and role in _SPEAKERS and text:
-            return spoken(cast("Role", role), cast("str", text))
+        if len(entries) == 2 and isinstance(role, str) and isinstance(text, str):
+            role, text = exact(role), exact(text)
+            if text and role in _SPEAKERS:
+                return spoken(cast("Role", role), text)
         if "role" not in entries:
             fix = foreign_form(entries) or f"one of {', '.join(ROLES)}"
             raise DataError("a message needs a 'role'", fix=fix)
-        fields: dict[str, Any] = {
-            exact(key): value for key, value in entries.items()
-        }  # Any: checked
+        fields: dict[str, Any] = {}  # Any: checked as the message is made
+        fields |= {exact(key): value for key, value in entries.items()}
         refuse_unknown_keys(fields, KEYS)
         for key in _JSON_KEYS:
             if key in fields:

@@ -1,6 +1,7 @@
 """Checks of the keys and details that are given for a message."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
@@ -10,9 +11,9 @@ from promptdsl.messages.field_checks import mapping, optional
 KEYS = frozenset({"role", "content", "kind", *DETAIL_KEYS})
 
 
-def checked_details(details: dict[str, object]) -> Details:
+def checked_details(details: Mapping[str, object]) -> Details:
     """Return the details with these names; :class:`DataError` names the key of a wrong value."""
-    checked = dict(details)
+    checked: dict[str, Any] = dict(details)  # Any: each detail has its type after its check
     for key, value in details.items():
         if key in ("id", "name", "finish_reason"):
             checked[key] = optional(value, key)

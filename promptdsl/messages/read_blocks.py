@@ -15,7 +15,6 @@ from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
 from promptdsl.foundation.json import (
     ABSENT,
     LEVELS,
-    Absent,
     JsonObject,
     JsonValue,
     canonical,
@@ -29,6 +28,7 @@ from promptdsl.messages.block_keys import (
     MEDIA_KINDS,
     SHORT,
     SOURCE,
+    fields_of,
     has_origin,
     is_ambiguous,
 )
@@ -109,7 +109,7 @@ def _block_leaf(item: object, around: Around, key: object) -> object:
     return json_leaf(item, around, key)
 
 
-def _known_block(cls: type[AnyBlock], entries: _Entries, where: str) -> Block:
+def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a class of blocks
     # Fields whose keys have several names, or more than one key.
     for key, names in ALIASES.get(cls.type, {}).items():
         given = [name for name in (key, *names) if name in entries]
@@ -130,7 +130,7 @@ def _known_block(cls: type[AnyBlock], entries: _Entries, where: str) -> Block:
         if unknown:
             entries["source"] = unknown
     # The other fields; the block keeps the remaining keys as ``extra``.
-    for field in attrs.fields(cls):
+    for field in fields_of(cls):
         key = KEYS.get(cls.type, {}).get(field.name) or field.name
         if field.name in fields or field.name == "extra":
             continue
@@ -171,9 +171,9 @@ def _arguments(entries: _Entries, where: str) -> str:
     if value is ABSENT and text is ABSENT:
         raise _missing("tool_use", "input", entries, where)
     if text is not ABSENT:
-        text = string(text, _path(where, "arguments"))
+        string(text, _path(where, "arguments"))
     if value is ABSENT:
-        return text
+        return cast("str", text)
     if isinstance(value, str):
         if text not in (ABSENT, value):
             raise _contradiction("input", "arguments", where)
@@ -184,16 +184,15 @@ def _arguments(entries: _Entries, where: str) -> str:
     if text is ABSENT:
         return write_json(mapping)
     parsed = read_json(text)
-    if isinstance(parsed, Absent) or canonical(parsed) != canonical(mapping):
+    if parsed is ABSENT or canonical(parsed) != canonical(mapping):
         raise _contradiction("input", "arguments", where)
-    return text
+    return cast("str", text)
 
 
-def _result_content(value: object, key: str) -> tuple[Block, ...]:
+def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
     """Return the blocks of a result, which has no other result inside."""
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    for item in items:
-        if isinstance(item, Mapping) and cast("JsonValue", item.get("type")) == "tool_result":
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, Mapping) and item.get("type") == "tool_result":
             raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
     return contents(value, key)
 

@@ -2,7 +2,8 @@
 
 from typing import Literal, TypeAlias, cast, get_args
 
-from promptdsl.messages.field_checks import one_of
+from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.messages.field_checks import one_of, string
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
 
@@ -29,7 +30,10 @@ FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
 
 def checked_role(role: object) -> Role:
     """Return a role; :class:`DataError` for any other value."""
-    return cast("Role", one_of(ROLES, role, "role"))
+    name = string(role, "role")
+    if name not in ROLES:
+        raise DataError(f"unknown role {name[:60]!r}", fix=nearest(name[:60], ROLES))
+    return name
 
 
 def checked_kind(kind: object) -> Kind:

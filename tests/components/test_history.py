@@ -182,7 +182,7 @@ def test_a_component_in_a_list_is_in_no_block() -> None:
     ("item", "what"),
     [
         ("text", "messages[1]: a message is a mapping, not str"),
-        ({"role": "usr", "content": "x"}, "messages[1]: unknown 'role' 'usr'"),
+        ({"role": "usr", "content": "x"}, "messages[1]: unknown role 'usr'"),
         (
             {"role": "tool", "content": "x"},
             "messages[1]: a tool message holds tool results, not a 'text' block",

@@ -135,6 +135,6 @@ def _answer(w: Writing, block: ToolResultBlock, name: str | None) -> "BaseMessag
 def _tools(w: Writing, rendered: Rendered) -> Iterator[dict[str, Any]]:
     for tool in w.portable(rendered):
         told = {} if tool.description is None else {"description": tool.description}
-        function = {"name": tool.name, **told, "parameters": tool.input_schema}
+        function: dict[str, Any] = {"name": tool.name, **told, "parameters": tool.input_schema}
         # As plain data that belongs to who asked for it.
         yield Plain({"type": "function", "function": function}).to_dict()

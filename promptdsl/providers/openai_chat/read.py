@@ -9,6 +9,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.json import JsonValue
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.field_checks import Cache, optional
@@ -60,7 +61,7 @@ def _thoughts(entries: Mapping[str, Any]) -> list[Block]:
     return [b.ReasoningBlock(text, origin="openai_compatible") for text in texts[:1]]
 
 
-def _noted(said: list[Block], annotations: object) -> list[Block]:
+def _noted(said: list[Block], annotations: JsonValue) -> list[Block]:
     """Return blocks, the last text with the message's annotations."""
     last = said[-1] if said and annotations else None
     if isinstance(last, TextBlock):
