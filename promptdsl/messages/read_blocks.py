@@ -35,7 +35,7 @@ from promptdsl.messages.block_keys import (
 from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import error_type, kind_of, string
-from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, media_source
+from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, SourceKind
 
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
@@ -231,9 +231,10 @@ def _read_source(data: JsonObject, where: str) -> tuple[MediaSource, _Entries]:
     if not isinstance(kind, str) or kind not in SOURCE_KEYS:
         shown = repr(kind[:60]) if isinstance(kind, str) else kind_of(kind)
         raise _error(where, f"unknown source {shown}", nearest(shown, SOURCE_KEYS))
-    known = {key: data[key] for key in data if key in SOURCE and data[key] is not None}
-    try:
-        source = media_source({**known, "type": kind})
-    except DataError as error:
-        raise _error(where, error.what, error.fix) from None
+    value, media_type = data.get(SOURCE_KEYS[kind]), data.get("media_type")
+    if not isinstance(value, str):
+        raise _error(where, f"a {kind!r} source needs {SOURCE_KEYS[kind]!r}, a string")
+    if not (media_type is None or isinstance(media_type, str)):
+        raise _error(where, f"'media_type' is a string, not {kind_of(media_type)}")
+    source = MediaSource(cast("SourceKind", kind), value, media_type, from_data=True)
     return source, {key: value for key, value in data.items() if key not in SOURCE}

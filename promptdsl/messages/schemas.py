@@ -83,16 +83,14 @@ def check_shape(schema: JsonObject, name: str) -> None:
     """Raise :class:`ContentError` for properties or required names in a wrong form."""
     for part in _parts(schema):
         properties, required = part.get("properties", {}), part.get("required", [])
-        schemas = _mapping(properties).values()
+        schemas, names = _mapping(properties).values(), _items(required)
         if not (
             isinstance(properties, Mapping)
             and all(isinstance(schema, Mapping | bool) for schema in schemas)
         ):
             fix = '{"type": "object", "properties": {"name": {"type": "string"}}}'
             raise ContentError(f"the properties in {name} are no schemas by name", fix=fix)
-        if not (
-            isinstance(required, list) and all(isinstance(item, str) for item in _items(required))
-        ):
+        if not (isinstance(required, list) and all(isinstance(item, str) for item in names)):
             fix = '{"type": "object", "required": ["name"]}'
             raise ContentError(f"what is required in {name} is no list of names", fix=fix)
 

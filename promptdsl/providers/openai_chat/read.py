@@ -12,11 +12,11 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonValue
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.providers.openai_chat.media import MEDIA_READERS
 from promptdsl.providers.openai_chat.rules import (
     AUDIO,

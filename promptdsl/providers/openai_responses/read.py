@@ -10,11 +10,11 @@ from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import Details
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.messages.fast_path import text_block
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.reasoning import read_reasoning
 from promptdsl.providers.openai_responses.request import origin_of, read_origin

@@ -10,8 +10,8 @@ from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.messages import Block, CodeBlock, JsonBlock, ToolResultBlock
-from promptdsl.messages.message import Message
 from promptdsl.messages.fast_path import text_block
+from promptdsl.messages.message import Message
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import make
