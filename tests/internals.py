@@ -5,8 +5,6 @@ module, only the imports here change. A claim about behaviour enters by the fron
 ``promptdsl``, ``promptdsl.tokens``, ``promptdsl.integrations`` or ``promptdsl.cli``, and not here.
 """
 
-from promptdsl.rendering.text.xml import XML
-
 from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
@@ -63,8 +61,10 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.integrations.losses import Crossing
 from promptdsl.messages import conversation_cache as recordings_module
-from promptdsl.messages.blocks import CLASSES, AnyBlock, is_ambiguous
+from promptdsl.messages.block_keys import is_ambiguous
+from promptdsl.messages.blocks import CLASSES, AnyBlock
 from promptdsl.messages.conversation_cache import Recording, recorded_before
+from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
 from promptdsl.messages.media.attachment import (
     MAX_BYTES,
@@ -83,7 +83,6 @@ from promptdsl.messages.message import recalled
 from promptdsl.messages.read_blocks import contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 from promptdsl.messages.schemas import check_shape, closed, is_closed
-from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
 from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic
 from promptdsl.providers.anthropic.write import write as write_anthropic

@@ -14,7 +14,7 @@ from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
-from promptdsl.messages.media.media_type import Kind
+from promptdsl.messages.media.media_type import MediaKind
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import DEFAULTS, named_label
@@ -245,7 +245,7 @@ A = TypeVar("A", bound=Attachment)
 def _made(
     cls: type[A],
     frame: FrameType,
-    source: Callable[[A, Kind], MediaSource],
+    source: Callable[[A, MediaKind], MediaSource],
     said: Mapping[str, object],
 ) -> A:
     """Return a new component and place it; ``source`` reads what it was given."""

@@ -21,8 +21,8 @@ from promptdsl.foundation.errors import ContentError, DataError, OptionError, Pr
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
+from promptdsl.messages.fast_path import tool_use_block
 from promptdsl.messages.field_checks import ERROR_TYPES
-from promptdsl.messages.unchecked import tool_use_block
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode

@@ -62,7 +62,7 @@ EMPTY: Mapping[str, Any] = FrozenDict()  # Any: fits a mapping of any values
 """The one empty mapping, shared by all who have none."""
 
 
-def _restored(content: dict[object, object]) -> Mapping[Any, object]:  # Any: keys of any type
+def _restored(content: dict[object, object]) -> object:
     return FrozenDict(content) if content else EMPTY
 
 
@@ -79,8 +79,8 @@ and its key; raises :class:`DataError` when it cannot be kept."""
 class _Rule(NamedTuple):
     """The containers of a copy, and the rule for its other values."""
 
-    mapping: type[dict[Any, Any]]  # Any: keys and values of authors
-    sequence: type[list[Any]]  # Any: values of authors
+    mapping: Callable[[dict[object, object]], object]
+    sequence: Callable[[list[object]], object]
     leaf: Leaf
     only_strings: bool = False
     """Whether every key has to be a string."""
@@ -100,7 +100,7 @@ def frozen(value: Any) -> Any:  # Any: data of authors, of the same shape
 
 
 @overload
-def plain(value: Mapping[Any, object], key: str) -> JsonObject: ...  # Any: keys are checked here
+def plain(value: Mapping[str, object], key: str) -> JsonObject: ...
 @overload
 def plain(value: object, key: str) -> JsonValue: ...
 @overload
@@ -149,9 +149,9 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
     return number
 
 
-def _copied_from(value: Any, key: str, rule: _Rule) -> Any:  # Any: data of authors
+def _copied_from(value: Any, key: str, rule: _Rule) -> object:  # Any: data of authors
     # Most data is flat, and is copied in a fifth of the time.
-    kind: type[object] = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is dict and rule is not _THAW:
         for name, item in value.items():
             if type(name) is not str or type(item) not in _SIMPLE:

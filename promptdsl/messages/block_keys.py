@@ -1,4 +1,4 @@
-"""The keys of blocks in dictionaries, and the writing of blocks as dictionaries."""
+"""The keys of blocks in dictionaries, and writing blocks as dictionaries."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
-from promptdsl.foundation.json import write_json
+from promptdsl.foundation.json import JsonObject, write_json
 from promptdsl.messages.media.source import SHORTHANDS, SOURCE_KEYS, MediaSource
 
 MEDIA_KINDS = ("image", "audio", "document", "video")
@@ -24,18 +24,28 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """By type of block, the other names of a key; one is written, all are read."""
 
 SHORT = tuple(key for key in SHORTHANDS if key != "type")
-"""Keys a media block may carry itself instead of in a ``source``."""
+"""Keys that a media block may have itself instead of in a ``source``."""
 
 SOURCE = frozenset({"type", "media_type", *SOURCE_KEYS.values()})
-"""The known keys of a source; ``extra`` may hold a ``source`` with others."""
+"""The known keys of a source; ``extra`` may have a ``source`` with others."""
 
 
-def refuse_known(kind: str, fields: Collection[str], extra: Mapping[str, Any]) -> None:
+def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
+    """Return the fields of a class of blocks; checkers do not see that attrs made the class."""
+    fields: tuple[attrs.Attribute[object], ...] = attrs.fields(block_class)
+    return fields
+
+
+def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
     """Raise :class:`DataError` for keys in ``extra`` that the type of block has itself."""
-    known = known_keys(kind, fields)
-    source = extra.get("source") if kind in MEDIA_KINDS else None
-    if isinstance(source, Mapping) and source and SOURCE.isdisjoint(cast("Any", source)):
-        known.discard("source")
+    names = KEYS.get(kind, {})
+    known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
+    known = known.union(*ALIASES.get(kind, {}).values())
+    if kind in MEDIA_KINDS:
+        known = known.union(SHORT)
+        source = extra.get("source")
+        if isinstance(source, Mapping) and source and SOURCE.isdisjoint(source):
+            known.discard("source")
     for key in extra:
         if key in known:
             raise DataError(
@@ -44,35 +54,51 @@ def refuse_known(kind: str, fields: Collection[str], extra: Mapping[str, Any]) -
             )
 
 
-def known_keys(kind: str, fields: Collection[str]) -> set[str]:
-    """Return the keys that are read of a type of block with these fields."""
-    names = KEYS.get(kind, {})
-    known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
-    return known.union(*ALIASES.get(kind, {}).values(), SHORT if kind in MEDIA_KINDS else ())
+def has_origin(entries: Mapping[str, object]) -> bool:
+    """Whether a dictionary is that of an unknown block whose origin is known."""
+    return (
+        set(entries) == {"type", "data", "origin"}
+        and entries["type"] == "unknown"
+        and isinstance(entries["data"], Mapping)
+        and isinstance(entries["origin"], str)
+    )
 
 
-def written(block: Any) -> Iterator[tuple[str, Any]]:
+def is_ambiguous(data: object, known: Collection[str]) -> bool:
+    """Whether the dictionary of an unknown block would be read as another block, or not at all.
+
+    ``known`` are the known types of blocks.
+    """
+    while isinstance(data, Mapping):
+        entries = cast("JsonObject", data)
+        kind = entries.get("type")
+        if has_origin(entries):
+            return True
+        if kind != "unknown" or len(entries) != 2:
+            return kind in known if isinstance(kind, str) else True
+        data = entries.get("data")
+    return False
+
+
+def written(block: Any) -> Iterator[tuple[str, object]]:  # Any: a block, of a module above
     """Yield the entries of a block's dictionary, without the fields at their defaults."""
     names, extra = KEYS.get(block.type, {}), thawed(block.extra)
     yield "type", block.type
-    for field in attrs.fields(type(block)):  # pyright: ignore[reportUnknownArgumentType]
-        value = getattr(block, field.name)
+    for field in fields_of(type(block)):
+        value: object = getattr(block, field.name)
         if field.name == "extra" or (field.default is not attrs.NOTHING and value == field.default):
             continue
         if field.name == "arguments":
-            yield from _input_entries(block)
+            # The input as a mapping, and its text where writing the mapping gives another text.
+            mapping = block.input
+            if mapping is not None:
+                yield "input", mapping
+            if mapping is None or write_json(mapping) != value:
+                yield "arguments", value
         elif isinstance(value, MediaSource):
             yield "source", value.to_dict() | extra.pop("source", {})
         elif isinstance(value, tuple):
-            yield field.name, [inner.to_dict() for inner in cast("Any", value)]
+            yield field.name, [inner.to_dict() for inner in block.content]
         else:
             yield names.get(field.name) or field.name, thawed(value)
     yield from extra.items()
-
-
-def _input_entries(block: Any) -> Iterator[tuple[str, Any]]:
-    value = block.input
-    if value is not None:
-        yield "input", value
-    if value is None or write_json(value) != block.arguments:
-        yield "arguments", block.arguments

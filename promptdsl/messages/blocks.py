@@ -1,8 +1,7 @@
-"""The types of blocks: frozen values that know nothing of trees or providers.
+"""The types of content blocks: frozen values that know nothing of trees or providers.
 
 The fields of a block are checked, and copied so that nobody can change them. A new type is a class
-here and a member of ``Block``. The names of its keys in dictionaries are in ``block_keys``, the
-checks of its fields in ``field_checks``; ``docs/design.md`` says where it goes from here.
+here and a member of ``Block``; ``docs/design.md`` lists the other places.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,9 @@ import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, thawed
-from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.json import ABSENT, JsonObject, JsonValue, read_json
 from promptdsl.messages import field_checks as f
-from promptdsl.messages.block_keys import refuse_known, written
+from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
 from promptdsl.messages.field_checks import Cache, Check, checks
 from promptdsl.messages.media.source import MediaSource
 
@@ -25,49 +24,54 @@ class AnyBlock:
     """The base of all blocks: a type, checked fields, and a dictionary form."""
 
     __slots__ = ()
-    type: ClassVar[Any]
+    type: ClassVar[Any]  # Any: each block has a literal of its own
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:
-        for name, check, default in _PLANS.get(type(self)) or _plan(type(self)):
-            given = getattr(self, name)
-            # Most optional fields hold their default, and most others a string.
-            if given is default or (check is f.string and type(given) is str):
+        cls = type(self)
+        plan = _PLANS.get(cls)
+        if plan is None:
+            defaults = {field.name: field.default for field in fields_of(cls)}
+            plan = tuple((name, check, defaults[name]) for name, check in cls._checks.items())
+            _PLANS[cls] = plan
+        for name, check, default in plan:
+            value = getattr(self, name)
+            # Most optional fields have their default, and most others a string.
+            if value is default or (check is f.string and type(value) is str):
                 continue
-            kept = check(given, name)
-            if kept is not given:
+            kept = check(value, name)
+            if kept is not value:
                 _set(self, name, kept)
-            if name == "extra" and kept is not EMPTY:
-                refuse_known(self.type, self._checks, kept)
+            if name == "extra" and isinstance(kept, Mapping) and kept is not EMPTY:
+                refuse_known(self.type, self._checks, cast("JsonObject", kept))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the block as plain data; keys it was read with and does not know come last.
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
+        """Return the block as plain data; unknown keys that it was read with come last.
 
-        A field at its default is left out.
+        A field with its default is left out.
         """
         return dict(written(self))
 
 
-Plan: TypeAlias = tuple[tuple[str, Check, Any], ...]
-_PLANS: dict[type[AnyBlock], Plan] = {}
-"""The fields of each type of block: name, check, and the default that needs none."""
-
-
-def _plan(cls: Any) -> Plan:
-    defaults = {field.name: field.default for field in attrs.fields(cls)}
-    plan = tuple((name, check, defaults[name]) for name, check in cls._checks.items())
-    return _PLANS.setdefault(cls, plan)
+_Plan: TypeAlias = tuple[tuple[str, Check, object], ...]
+_PLANS: dict[type[AnyBlock], _Plan] = {}
+"""The fields of each type of block: name, check, and the default that needs no check."""
 
 
 @attrs.frozen
 class TextBlock(AnyBlock):
-    """Text, sent as it is."""
+    """Text, sent unchanged. ``cache`` marks the end of a part that providers keep.
+
+    >>> from promptdsl import TextBlock
+    >>> TextBlock("Be brief.", cache="1h").to_dict()
+    {'type': 'text', 'text': 'Be brief.', 'cache': '1h'}
+    """
 
     type: ClassVar[Literal["text"]] = "text"
     _checks = checks(text=f.string, cache=f.cache, extra=f.json_mapping)
     text: str
     cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
@@ -79,7 +83,7 @@ class _MediaBlock(AnyBlock):
     title: str | None = None
     detail: str | None = None
     cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
     @property
     def is_image(self) -> bool:
@@ -93,33 +97,53 @@ class _MediaBlock(AnyBlock):
 
     @property
     def is_url(self) -> bool:
-        """Whether the attachment is only an address, which the provider fetches."""
+        """Whether the attachment is an address, whose content the provider fetches."""
         return self.source.kind == "url"
 
 
 class ImageBlock(_MediaBlock):
-    """A picture."""
+    """A picture; ``detail`` is the resolution that the model sees, in the provider's words.
+
+    >>> from promptdsl import ImageBlock, MediaSource
+    >>> ImageBlock(MediaSource("url", "https://example.com/a.png")).is_url
+    True
+    """
 
     __slots__ = ()
     type: ClassVar[Literal["image"]] = "image"
 
 
 class AudioBlock(_MediaBlock):
-    """A recording."""
+    """A sound recording.
+
+    >>> from promptdsl import AudioBlock, MediaSource
+    >>> AudioBlock(MediaSource("base64", "UklGRg==", "audio/wav")).source.media_type
+    'audio/wav'
+    """
 
     __slots__ = ()
     type: ClassVar[Literal["audio"]] = "audio"
 
 
 class DocumentBlock(_MediaBlock):
-    """A document, such as a PDF."""
+    """A document, such as a PDF, with an optional ``title``.
+
+    >>> from promptdsl import DocumentBlock, MediaSource
+    >>> DocumentBlock(MediaSource("file_id", "file_1"), "Terms").is_document
+    True
+    """
 
     __slots__ = ()
     type: ClassVar[Literal["document"]] = "document"
 
 
 class VideoBlock(_MediaBlock):
-    """A film."""
+    """A film.
+
+    >>> from promptdsl import MediaSource, VideoBlock
+    >>> VideoBlock(MediaSource("s3", "s3://films/a.mp4")).to_dict()
+    {'type': 'video', 'source': {'type': 's3', 'uri': 's3://films/a.mp4'}}
+    """
 
     __slots__ = ()
     type: ClassVar[Literal["video"]] = "video"
@@ -127,10 +151,14 @@ class VideoBlock(_MediaBlock):
 
 @attrs.frozen
 class ToolUseBlock(AnyBlock):
-    """A call the model made.
+    """A call of a tool by the model.
 
-    ``arguments`` is the JSON text of the input: as it came when it came as text, otherwise written
-    once from the mapping, so that nothing can change it later. ``input`` reads it.
+    ``arguments`` is the JSON text of the input: unchanged when it came as text, otherwise written
+    once from the mapping, so that nothing can change it later.
+
+    >>> from promptdsl import ToolUseBlock
+    >>> ToolUseBlock("call_1", "find", '{"query": "tea"}').input
+    {'query': 'tea'}
     """
 
     type: ClassVar[Literal["tool_use"]] = "tool_use"
@@ -141,51 +169,54 @@ class ToolUseBlock(AnyBlock):
     name: str
     arguments: str
     cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
     @property
-    def input(self) -> dict[str, Any] | None:
+    def input(self) -> dict[str, Any] | None:  # Any: JSON data of a tool
         """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
         value = read_json(self.arguments)
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+        return value if isinstance(value, dict) else None
 
 
-def _worded(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
-    """Return a string as a tuple of its block, anything else as it is, to be checked."""
+def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
+    """Return a string as a tuple of its block, anything else unchanged, to be checked."""
     if not isinstance(value, str):
         return cast("tuple[Block, ...]", value)
     return (TextBlock(value),) if value else ()
 
 
-def _answer(value: Any, key: str) -> "tuple[Block, ...]":
-    """Return the blocks of a result; a result among them, which no data may hold, holds none."""
-    blocks = tuple(cast("list[Any]", value)) if isinstance(value, list | tuple) else (value,)
+def _result_content(value: object, key: str) -> "tuple[AnyBlock, ...]":
+    """Return the blocks of a result; a result among them has none inside, as in dictionaries."""
+    blocks: tuple[object, ...] = (value,)
+    if isinstance(value, list | tuple):
+        blocks = tuple(cast("Sequence[object]", value))
     for number, block in enumerate(blocks):
-        if isinstance(block, ToolResultBlock) and any(map(_is_result, block.content)):
+        inner = block.content if isinstance(block, ToolResultBlock) else ()
+        if any(isinstance(part, ToolResultBlock) for part in inner):
             raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
         if not isinstance(block, AnyBlock):
             raise DataError(
                 f"{key}[{number}] is a block, not {f.kind_of(block)}",
                 fix="block_from_dict() takes strings and dictionaries",
             )
-    return blocks
-
-
-def _is_result(block: object) -> bool:
-    return isinstance(block, ToolResultBlock)
+    return cast("tuple[AnyBlock, ...]", blocks)
 
 
 @attrs.frozen
 class ToolResultBlock(AnyBlock):
-    """The answer to one call, the only block of ``tool`` messages.
+    """The result of one tool call, the only type of block in ``tool`` messages.
 
     ``content`` may be given as a string, a block, or a list of blocks.
+
+    >>> from promptdsl import ToolResultBlock
+    >>> ToolResultBlock("call_1", "21 degrees", is_error=False).content[0].text
+    '21 degrees'
     """
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     _checks = checks(
         tool_use_id=f.string,
-        content=_answer,
+        content=_result_content,
         name=f.optional,
         is_error=f.flag,
         error_type=f.optional,
@@ -193,17 +224,22 @@ class ToolResultBlock(AnyBlock):
         extra=f.json_mapping,
     )
     tool_use_id: str
-    content: "tuple[Block, ...]" = attrs.field(default=(), converter=_worded)
+    content: "tuple[Block, ...]" = attrs.field(default=(), converter=_as_blocks)
     name: str | None = None
     is_error: bool = False
     error_type: str | None = None
     cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class ReasoningBlock(AnyBlock):
-    """The reasoning of a model; replayed only to the provider it came from, to the byte."""
+    """The reasoning of a model; sent only to the provider it came from, byte for byte.
+
+    >>> from promptdsl import ReasoningBlock
+    >>> ReasoningBlock("They want tea.", signature="c2ln", origin="anthropic").text
+    'They want tea.'
+    """
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     _checks = checks(
@@ -217,12 +253,17 @@ class ReasoningBlock(AnyBlock):
     signature: str | None = None
     encrypted: str | None = None
     origin: str | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class UserActionBlock(AnyBlock):
-    """An action of a user in the application."""
+    """An action of a user in the application.
+
+    >>> from promptdsl import UserActionBlock
+    >>> UserActionBlock("clicked", target="Buy").to_dict()
+    {'type': 'user_action', 'action': 'clicked', 'target': 'Buy'}
+    """
 
     type: ClassVar[Literal["user_action"]] = "user_action"
     _checks = checks(
@@ -233,15 +274,20 @@ class UserActionBlock(AnyBlock):
         extra=f.json_mapping,
     )
     action: str
-    target: Any = attrs.field(default=None, hash=False)
-    actor: Any = attrs.field(default=None, hash=False)
-    details: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    target: object = attrs.field(default=None, hash=False)
+    actor: object = attrs.field(default=None, hash=False)
+    details: Mapping[str, object] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class StateChangeBlock(AnyBlock):
-    """A value of the application that changed; written ``from`` and ``to`` in dictionaries."""
+    """A changed value of the application; its keys in dictionaries are ``from`` and ``to``.
+
+    >>> from promptdsl import StateChangeBlock
+    >>> StateChangeBlock("page", old=1, new=2).to_dict()
+    {'type': 'state_change', 'key': 'page', 'from': 1, 'to': 2}
+    """
 
     type: ClassVar[Literal["state_change"]] = "state_change"
     _checks = checks(
@@ -253,68 +299,87 @@ class StateChangeBlock(AnyBlock):
         extra=f.json_mapping,
     )
     key: str
-    old: Any = attrs.field(default=ABSENT, hash=False)
-    new: Any = attrs.field(default=ABSENT, hash=False)
-    trigger: Any = attrs.field(default=None, hash=False)
-    details: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    old: object = attrs.field(default=ABSENT, hash=False)
+    new: object = attrs.field(default=ABSENT, hash=False)
+    trigger: object = attrs.field(default=None, hash=False)
+    details: Mapping[str, object] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class SystemEventBlock(AnyBlock):
-    """An event of the application itself."""
+    """An event of the application itself.
+
+    >>> from promptdsl import SystemEventBlock
+    >>> SystemEventBlock("restarted", data={"after": "update"}).to_dict()
+    {'type': 'system_event', 'event': 'restarted', 'data': {'after': 'update'}}
+    """
 
     type: ClassVar[Literal["system_event"]] = "system_event"
     _checks = checks(event=f.word, source=f.event_value, data=f.event_mapping, extra=f.json_mapping)
     event: str
-    source: Any = attrs.field(default=None, hash=False)
-    data: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    source: object = attrs.field(default=None, hash=False)
+    data: Mapping[str, object] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class JsonBlock(AnyBlock):
-    """A value to be written as JSON; text by the time it is sent."""
+    """A value that becomes JSON text before it is sent.
+
+    >>> from promptdsl import JsonBlock
+    >>> JsonBlock({"city": "Brest"}).value["city"]
+    'Brest'
+    """
 
     type: ClassVar[Literal["json"]] = "json"
     _checks = checks(value=f.json_value, extra=f.json_mapping)
-    value: Any = attrs.field(hash=False)
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    value: JsonValue = attrs.field(hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class CodeBlock(AnyBlock):
-    """Source code; text by the time it is sent."""
+    """Source code that becomes text before it is sent.
+
+    >>> from promptdsl import CodeBlock
+    >>> CodeBlock("print(1)", language="python").to_dict()
+    {'type': 'code', 'text': 'print(1)', 'language': 'python'}
+    """
 
     type: ClassVar[Literal["code"]] = "code"
     _checks = checks(text=f.string, language=f.optional, extra=f.json_mapping)
     text: str
     language: str | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
 
 @attrs.frozen
 class UnknownBlock(AnyBlock):
-    """A block of a type this version does not know, or knows in another shape, kept whole.
+    """A block of a type or shape that this version does not know, kept unchanged.
 
-    ``origin`` is the provider it was read from: it is sent there as it came, and nowhere else.
+    ``origin`` is the provider it was read from: it is sent only there, unchanged.
+
+    >>> from promptdsl import block_from_dict
+    >>> block_from_dict({"type": "hologram", "size": 3}).to_dict()
+    {'type': 'hologram', 'size': 3}
     """
 
     type: ClassVar[Literal["unknown"]] = "unknown"
     _checks = checks(data=f.json_mapping, origin=f.optional)
-    data: Mapping[str, Any] = attrs.field(hash=False)
+    data: JsonObject = attrs.field(hash=False)
     origin: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
         """Return the dictionary it was read from.
 
-        Where this would not be read as an unknown block, or has an origin, it stands under ``data``
-        in a dictionary of type ``unknown``.
+        Where this would not be read as an unknown block, or has an origin, it is the ``data`` of a
+        dictionary of type ``unknown``.
         """
-        data = cast("dict[str, Any]", thawed(self.data))
+        data: dict[str, JsonValue] = thawed(self.data)
         if self.origin is not None:
             return {"type": "unknown", "data": data, "origin": self.origin}
-        return {"type": "unknown", "data": data} if is_ambiguous(self.data) else data
+        return {"type": "unknown", "data": data} if is_ambiguous(data, CLASSES) else data
 
 
 EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
@@ -331,34 +396,7 @@ Block: TypeAlias = (
     | UnknownBlock
 )
 
-
 CLASSES: Mapping[str, type[AnyBlock]] = {
     cls.type: cls for cls in get_args(Block) if cls is not UnknownBlock
 }
 """The blocks of known types, by type."""
-
-
-_WITH_ORIGIN = {"type", "data", "origin"}
-
-
-def has_origin(entries: Mapping[str, object]) -> bool:
-    """Whether a dictionary is that of an unknown block whose origin is known."""
-    return (
-        set(entries) == _WITH_ORIGIN
-        and entries["type"] == "unknown"
-        and isinstance(entries["data"], Mapping)
-        and isinstance(entries["origin"], str)
-    )
-
-
-def is_ambiguous(data: object) -> bool:
-    """Whether the dictionary of an unknown block would be read as another block, or not at all."""
-    while isinstance(data, Mapping):
-        entries = cast("Mapping[str, object]", data)
-        kind = entries.get("type")
-        if has_origin(entries):
-            return True
-        if kind != "unknown" or len(entries) != 2:
-            return kind in CLASSES if isinstance(kind, str) else True
-        data = entries.get("data")
-    return False

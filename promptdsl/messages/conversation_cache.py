@@ -1,27 +1,27 @@
-"""What is known of a long recording: found once, and kept for the next turn of the conversation.
+"""The cache of reading a long conversation, kept for its next turn.
 
-It hangs on the last message it is about, so it goes when the conversation does. A conversation that
-has grown takes it along: the message that was the last one forgets it.
+It is attached to the last message that it covers, so it is freed with the conversation. When the
+conversation has grown, the cache moves to the new last message.
 """
 
 from collections.abc import Sequence
 from operator import is_
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 64
-"""How many messages a recording has that is remembered."""
+"""The number of messages from which on a recording is cached."""
 NEWEST = 64
-"""How many messages may have been added since."""
+"""The largest number of messages added since, for a cache to be found."""
 
 
 class Recording:
-    """The cache of reading a long history: its messages, and what passes found in them.
+    """The cache of reading a long history: its messages, and the findings of passes.
 
     A ``Recorded`` node refers to it; the cache of writing is a ``Passage`` in ``providers/shared``.
-    ``found`` is by key what ``remember()`` was given: it is replaced and never changed, so that two
-    threads may work on one conversation.
+    ``found`` are the findings by key: a value is replaced and never changed, so that two threads
+    may work on one conversation.
     """
 
     __slots__ = ("__weakref__", "found", "given", "hollow", "items", "leading", "mask", "start")
@@ -31,17 +31,17 @@ class Recording:
     ) -> None:
         self.given = given
         self.start = start
-        """Which message of its history the first of the items is."""
+        """The number of the first item in its history."""
         self.items = items
         self.mask = mask
         self.leading = False
-        """Whether all of it may belong to the system text."""
+        """Whether all messages may belong to the system text."""
         self.hollow = False
-        """Whether something in it has to become text yet."""
-        self.found: dict[Any, Any] = {}
+        """Whether some block has yet to become text."""
+        self.found: dict[object, Any] = {}  # Any: each pass knows its own finding
 
     def kept(self, before: "Recording | None") -> "Recording":
-        """Return this, remembered when it is long enough, in the place of what it goes on from."""
+        """Return this recording, cached when it is long enough, in place of the one ``before``."""
         if len(self.given) >= SHORTEST:
             remember(self.given[-1], self)
             if before is not None and before.given[-1] is not self.given[-1]:
@@ -50,22 +50,23 @@ class Recording:
 
 
 def recording_of(given: object) -> Recording | None:
-    """Return what is known of a conversation that was read before, as the same tuple."""
-    messages: Any = given
-    last: object = messages[-1] if isinstance(given, tuple) and given else None
-    found = recalled(last) if type(last) is Message else None
-    return found if isinstance(found, Recording) and found.given is given else None
+    """Return the recording of a conversation that was read before, as the same tuple."""
+    if not isinstance(given, tuple) or not given:
+        return None
+    last = cast("tuple[object, ...]", given)[-1]
+    recording = recalled(last) if type(last) is Message else None
+    return recording if isinstance(recording, Recording) and recording.given is given else None
 
 
-def recorded_before(given: Sequence[Any]) -> Recording | None:
-    """Return what is known of the longest beginning of a conversation."""
+def recorded_before(given: Sequence[object]) -> Recording | None:
+    """Return the recording of the longest cached beginning of a conversation."""
     for index in range(len(given) - 1, max(len(given) - NEWEST, SHORTEST) - 2, -1):
         message = given[index]
         if type(message) is not Message:
             return None
-        found = recalled(message)
-        if isinstance(found, Recording):
-            known = found.given
+        recording = recalled(message)
+        if isinstance(recording, Recording):
+            known = recording.given
             if len(known) == index + 1 and all(map(is_, known, given)):
-                return found
+                return recording
     return None

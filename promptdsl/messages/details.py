@@ -1,4 +1,4 @@
-"""The details of a message beside role and content, and the turns it was made of."""
+"""The details of a message besides role and content, and the turns it was made of."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -15,9 +15,9 @@ class Details:
 
     id: str | None = None
     name: str | None = None
-    metadata: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen)
-    token_usage: Mapping[str, Any] | None = attrs.field(default=None, converter=frozen)
-    structured_output: Any = attrs.field(default=None, converter=frozen)  # pyright: ignore[reportUnknownVariableType]
+    metadata: Mapping[str, object] = attrs.field(default=EMPTY, converter=frozen)
+    token_usage: Mapping[str, object] | None = attrs.field(default=None, converter=frozen)
+    structured_output: object = attrs.field(default=None, converter=frozen)
     finish_reason: str | None = None
 
 
@@ -29,18 +29,23 @@ RawOrigin: TypeAlias = tuple[
     str, int, Position | Source | None, str | None, Mapping[str, Any], tuple[str, ...]
 ]
 """An :class:`Origin` before its line is looked up: the head of its address and the number in
-brackets (-1 for none), place, id, metadata, components."""
+brackets (-1 for none), line, id, metadata (Any: as its author gave it), components."""
 
 
 @attrs.frozen
 class Origin:
-    """One of the turns a message was made of: its address in the tree, and where it was written.
+    """One of the turns that a message was made of: its address in the tree, and its line.
 
-    ``components`` are the names of the components it was written by, the outermost first.
+    ``components`` are the names of the components around it, the outermost first.
+
+    >>> from promptdsl import Timeline, User, render
+    >>> (origin,) = render(Timeline(User("Hi.", id="first"))).messages[0].sources
+    >>> origin.address, origin.id
+    ('first', 'first')
     """
 
     address: str
     source: Source | None
     id: str | None = None
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: Mapping[str, Any] = EMPTY  # Any: as its author gave it
     components: tuple[str, ...] = ()

@@ -1,17 +1,17 @@
-"""The checks of the fields of blocks and messages; each error names the key."""
+"""Checks of the fields of blocks and messages; every error names the key."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
-from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.json import ABSENT, JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
 
-Check: TypeAlias = Callable[[Any, str], Any]
-"""Returns the value a field keeps, or raises :class:`DataError` with the key."""
+Check: TypeAlias = Callable[[object, str], object]
+"""Returns the value that a field keeps, or raises :class:`DataError` with the key."""
 
 Cache: TypeAlias = Literal["default", "5m", "1h"]
 """A cache mark after a block: the provider's default time to live, five minutes or an hour."""
@@ -34,37 +34,36 @@ def checks(**by_field: Check) -> Mapping[str, Check]:
 
 def kind_of(value: object) -> str:
     """Return the name of a value's type for an error."""
-    frozen: Mapping[object, str] = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
-    name = type(value).__name__
-    return frozen.get(cast("object", type(value)), name)
+    names: dict[type[object], str] = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
+    return names.get(type(value)) or type(value).__name__
 
 
-def string(value: Any, key: str) -> str:
+def string(value: object, key: str) -> str:
     """Return a string; :class:`DataError` names the key of any other value."""
     if not isinstance(value, str):
         raise DataError(f"{key!r} is a string, not {kind_of(value)}")
     return value if type(value) is str else exact(value)
 
 
-def optional(value: Any, key: str) -> str | None:
+def optional(value: object, key: str) -> str | None:
     """Return a string or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else string(value, key)
 
 
-def mapping(value: Any, key: str) -> Mapping[str, Any]:
+def mapping(value: object, key: str) -> Mapping[str, object]:
     """Return a mapping; :class:`DataError` names the key of any other value."""
-    if type(value) is not dict and not isinstance(value, Mapping):
+    if not isinstance(value, Mapping):
         raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
-    return cast("Mapping[str, Any]", value)
+    return cast("Mapping[str, object]", value)
 
 
-def word(value: Any, key: str) -> Any:
+def word(value: object, key: str) -> object:
     """Return a string or a number; :class:`DataError` names the key of any other value."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return plain(value, key, _event_leaf) if number else string(value, key)
 
 
-def flag(value: Any, key: str) -> bool:
+def flag(value: object, key: str) -> bool:
     """Return a boolean; :class:`DataError` names the key of any other value."""
     if not isinstance(value, bool):
         shown = repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
@@ -72,25 +71,25 @@ def flag(value: Any, key: str) -> bool:
     return value
 
 
-def cache(value: Any, key: str) -> str | None:
+def one_of(known: tuple[str, ...], value: object, key: str) -> str:
+    """Return one of the known strings; :class:`DataError` names the key of any other value."""
+    text = string(value, key)
+    if text not in known:
+        raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
+    return text
+
+
+def cache(value: object, key: str) -> str | None:
     """Return a cache mark or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else one_of(CACHES, value, key)
 
 
-def error_type(value: Any, key: str) -> str | None:
+def error_type(value: object, key: str) -> str | None:
     """Return a type of error or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else one_of(ERROR_TYPES, value, key)
 
 
-def one_of(known: tuple[str, ...], value: Any, key: str) -> str:
-    """Return one of the known strings; :class:`DataError` names the key of any other value."""
-    found = string(value, key)
-    if found not in known:
-        raise DataError(f"unknown {key!r} {found[:60]!r}", fix=nearest(found[:60], known))
-    return found
-
-
-def media(value: Any, key: str) -> MediaSource:
+def media(value: object, key: str) -> MediaSource:
     """Return the source of an attachment; :class:`DataError` names the key of any other value."""
     if not isinstance(value, MediaSource):
         raise DataError(
@@ -100,30 +99,31 @@ def media(value: Any, key: str) -> MediaSource:
     return value
 
 
-def json_value(value: Any, key: str) -> Any:
-    """Return data that JSON can say, frozen; :class:`DataError` names what it cannot."""
+def json_value(value: object, key: str) -> JsonValue:
+    """Return a frozen copy of JSON data; :class:`DataError` names the key of any other value."""
     return plain(value, key)
 
 
-def json_mapping(value: Any, key: str) -> Mapping[str, Any]:
-    """Return a mapping of data that JSON can say, frozen."""
-    return cast("Mapping[str, Any]", plain(mapping(value, key), key))
+def json_mapping(value: object, key: str) -> JsonObject:
+    """Return a frozen copy of a JSON object; :class:`DataError` names the key of another value."""
+    return plain(mapping(value, key), key)
 
 
-def event_value(value: Any, key: str) -> Any:
-    """Return data of an event, frozen: JSON data, and values with a text of their own.
+def event_value(value: object, key: str) -> object:
+    """Return a frozen copy of an event's data: JSON, and values with a text of their own.
 
-    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``; code may give them, data cannot.
+    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``. Code may give them, data cannot.
     """
     return value if value is ABSENT else plain(value, key, _event_leaf)
 
 
-def event_mapping(value: Any, key: str) -> Mapping[str, Any]:
-    """Return a mapping of data of an event, frozen."""
-    return cast("Mapping[str, Any]", plain(mapping(value, key), key, _event_leaf))
+def event_mapping(value: object, key: str) -> Mapping[str, object]:
+    """Return a frozen copy of a mapping of an event's data."""
+    copy: Mapping[str, object] = plain(mapping(value, key), key, _event_leaf)
+    return copy
 
 
-def _event_leaf(item: Any, around: Around, key: Any) -> Any:
+def _event_leaf(item: object, around: Around, key: object) -> object:
     if isinstance(item, float):
         return item
     if not (item is None or isinstance(item, str | int)) and is_rare(item):

@@ -1,4 +1,4 @@
-"""Losses: the record of what a target cannot say, which would be left out in silence otherwise."""
+"""Losses: the record of content that a target cannot express and that is left out."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -14,11 +14,15 @@ LossKind: TypeAlias = Literal["content", "role", "hint"]
 
 @attrs.frozen
 class Loss:
-    """One thing a target cannot say.
+    """Something that a target cannot express, with the reason.
 
-    ``kind``: ``content`` is text or media that will not be sent, ``role`` is something said in
-    another voice, ``hint`` is a mark, a name or a flag that has no word there. ``path`` is the
-    address in the tree, ``source`` the author's file and line where it is known.
+    ``kind``: ``content`` is text or media that is not sent, ``role`` is text sent in another role,
+    ``hint`` is a mark, a name or a flag that the target has no field for. ``path`` is the address
+    in the tree, ``source`` the author's file and line, where they are known.
+
+    >>> from promptdsl import Loss
+    >>> print(Loss("hint", "name 'Ada'", "messages have no names there", "user[0]"))
+    hint: name 'Ada' (user[0]): messages have no names there
     """
 
     kind: LossKind
@@ -37,7 +41,7 @@ class Loss:
     def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
         """Raise :class:`LossError` for the first loss that is more than a hint, if there is one.
 
-        ``done`` is what cannot be done with the lost content, such as "sent".
+        ``done`` is a participle for the message, such as "sent"; ``fix`` is the advice.
         """
         serious = [loss for loss in losses if loss.kind != "hint"]
         if not serious:
@@ -49,7 +53,7 @@ class Loss:
 
 
 def loss_of(message: Message, kind: LossKind, what: str, why: str) -> Loss:
-    """Return a loss that names the turn a message was made of."""
+    """Return a loss that names the turn that a message was made of."""
     origins = message.origins
     if not origins:
         return Loss(kind, what, why, message=message)

@@ -1,4 +1,4 @@
-"""Messages: the narrow waist. Everything above makes them, everything below reads them."""
+"""Messages: the only data that all rooms share; a tree becomes messages, providers write them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -12,19 +12,16 @@ from promptdsl.foundation.source import source_of
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import DETAIL_KEYS, NO_DETAILS, Details, Origin, RawOrigin
+from promptdsl.messages.fast_path import draft_of, text_block
 from promptdsl.messages.field_checks import error_type as checked_error_type
 from promptdsl.messages.message_checks import (
     KEYS,
     checked_details,
-    checked_kind,
-    checked_role,
     foreign_form,
-    refuse_loose_blocks,
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import contents
-from promptdsl.messages.roles import ROLES, Kind, Role
-from promptdsl.messages.unchecked import text_block
+from promptdsl.messages.roles import ROLES, Kind, Role, checked_kind, checked_role
 
 _set = object.__setattr__
 _new = object.__new__
@@ -32,17 +29,24 @@ _new = object.__new__
 _SPEAKERS = tuple(role for role in ROLES if role != "tool")
 """Roles whose messages may be one text."""
 _JSON_KEYS = ("metadata", "token_usage", "structured_output")
-"""Keys of a message that hold JSON data."""
+"""Keys of a message whose values are JSON data."""
 
 
 class Message:
-    """One message to or from a model: a role and content blocks. An inert, frozen value.
+    """One message to or from a model: a role and content blocks, a frozen value.
 
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
-    ``kind`` is what the message was before roles were mapped. ``sources`` lists the turns it was
-    made of, their ids and metadata; it takes no part in equality. ``plain`` is the text when the
-    content is one text and nothing else, ``None`` otherwise: most messages are, so their block is
-    made only when somebody asks for it.
+    ``kind`` tells where the message came from, before roles were mapped. ``sources`` lists the
+    turns it was made of; they take no part in equality. ``plain`` is the text when the content is
+    one text and nothing else, else ``None``: most messages are, so their block is made only when
+    it is asked for. Further keywords are ``id``, ``name``, ``metadata``, ``token_usage`` (in
+    tokens), ``structured_output`` and ``finish_reason``. Raises :class:`DataError` for an unknown
+    role or key, and for a wrong value.
+
+    >>> from promptdsl import Message
+    >>> message = Message("user", "Where is the tea?", name="Ada")
+    >>> message.plain, message.content
+    ('Where is the tea?', (TextBlock(text='Where is the tea?', cache=None, extra={}),))
     """
 
     __slots__ = (
@@ -62,7 +66,7 @@ class Message:
     plain: str | None
     details: Details
     _blocks: tuple[Block, ...] | None
-    _at: Any
+    _at: Any  # Any: the turn it was made of, of a room above, or a tuple of origins
     _number: int
 
     def __init__(
@@ -72,20 +76,22 @@ class Message:
         *,
         kind: Kind = "written",
         origins: tuple[RawOrigin, ...] = (),
-        **details: Any,
+        **details: object,
     ) -> None:
-        """Raise :class:`DataError` for an unknown role or key, or a value that is none."""
-        role, kind = checked_role(role), checked_kind(kind)
+        _set(self, "role", checked_role(role))
+        _set(self, "kind", checked_kind(kind))
         refuse_unknown_keys(details, DETAIL_KEYS)
         blocks = contents(content, "content")
-        if role == "tool" and blocks is not content:
-            # A tuple of finished blocks is taken as it is, as everywhere: adapters judge it.
-            refuse_loose_blocks(blocks)
-        only = blocks[0] if len(blocks) == 1 else None
-        plain = type(only) is TextBlock and only.cache is None and not only.extra
-        _set(self, "role", role)
-        _set(self, "kind", kind)
-        _set(self, "plain", cast("TextBlock", only).text if plain else None)
+        # A tuple of finished blocks is taken as it is: adapters judge it.
+        if self.role == "tool" and blocks is not content:
+            for block in blocks:
+                if not isinstance(block, ToolResultBlock):
+                    raise DataError(
+                        f"a tool message holds tool results, not a {block.type!r} block",
+                        fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
+                        "or Message.tool_result(tool_use_id, content)",
+                    )
+        _set(self, "plain", _only_text(blocks))
         _set(self, "details", checked_details(details) if details else NO_DETAILS)
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
@@ -102,9 +108,9 @@ class Message:
 
     @property
     def text(self) -> str:
-        """What the message says: its texts with nothing between them, as SDKs join an answer's.
+        """The texts of the message, joined with nothing between them, as SDKs join them.
 
-        Empty when it says nothing; what is in a tool result is said by the tool.
+        Texts in tool results are not part of it.
         """
         if self.plain is not None:
             return self.plain
@@ -128,37 +134,38 @@ class Message:
         return self.details.name
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
-        """What its author noted of the turn; never sent."""
+    def metadata(self) -> Mapping[str, Any]:  # Any: as its author gave it
+        """Notes of the author; never sent."""
         return self.details.metadata
 
     @property
-    def token_usage(self) -> Mapping[str, Any] | None:
-        """What a provider counted for an assistant message, in tokens."""
+    def token_usage(self) -> Mapping[str, Any] | None:  # Any: as its provider gave it
+        """The tokens that a provider counted for an assistant message."""
         return self.details.token_usage
 
     @property
-    def structured_output(self) -> Any:
-        """The value an assistant message was parsed to."""
+    def structured_output(self) -> Any:  # Any: its author knows the type
+        """The value that the text of an assistant message was parsed to."""
         return self.details.structured_output
 
     @property
     def finish_reason(self) -> str | None:
-        """Why a model stopped."""
+        """The reason why the model stopped."""
         return self.details.finish_reason
 
     @property
     def origins(self) -> tuple[RawOrigin, ...]:
         """The sources, before their lines are looked up."""
         if self._number < 0:
-            return cast("tuple[RawOrigin, ...]", self._at)
-        at, own = self._at, self.details
-        head, within = at.head or self.role, at.options.within
-        return ((head, self._number, at.at, own.id, own.metadata, within),)
+            origins: tuple[RawOrigin, ...] = self._at
+            return origins
+        turn, details = self._at, self.details
+        head, within = turn.head or self.role, turn.options.within
+        return ((head, self._number, turn.at, details.id, details.metadata, within),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
-        """The address, file and line of every turn this message was made of."""
+        """The address, file and line of every turn that this message was made of."""
         return tuple(
             Origin(
                 head if number < 0 else f"{head}[{number}]",
@@ -170,20 +177,21 @@ class Message:
             for head, number, at, id, metadata, within in self.origins
         )
 
-    def replace(self, **changes: Any) -> "Message":
+    def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
-        given: dict[str, Any] = {
-            "role": self.role,
-            "content": self.content,
-            "kind": self.kind,
-            "origins": self.origins,
-            **attrs.asdict(self.details, recurse=False),
-        }
-        return Message(**{**given, **changes})
+        fields = self._fields()
+        fields["origins"] = self.origins
+        return Message(**(fields | changes))
 
-    def to_dict(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:  # Any: keywords of Message
+        """Return the fields by name, except for the origins."""
+        details = attrs.asdict(self.details, recurse=False)
+        return {"role": self.role, "content": self.content, "kind": self.kind, **details}
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
         """Return the message as plain data, without its sources."""
-        data: dict[str, Any] = {"role": self.role, "content": [b.to_dict() for b in self.content]}
+        content = [block.to_dict() for block in self.content]
+        data: dict[str, Any] = {"role": self.role, "content": content}  # Any: as above
         if self.kind != "written":
             data["kind"] = self.kind
         for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
@@ -194,45 +202,49 @@ class Message:
 
     @classmethod
     def from_dict(cls, data: object) -> "Message":
-        """Return the message a dictionary describes.
+        """Return the message that a dictionary describes.
 
-        Raises :class:`DataError` for what is no mapping, a missing or unknown role, an unknown
-        key, and what JSON cannot say.
+        Raises :class:`DataError` for any other type, a missing or unknown role, an unknown key, and
+        values that JSON cannot express.
         """
         if not isinstance(data, Mapping):
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
-        entries: Mapping[str, Any] = data  # pyright: ignore[reportUnknownVariableType]
+        entries = cast("Mapping[str, object]", data)
         role, text = entries.get("role"), entries.get("content")
-        if len(entries) == 2 and type(role) is type(text) is str and role in _SPEAKERS and text:
-            return spoken(cast("Role", role), text)
+        # Most recorded messages are a role and a text.
+        if len(entries) == 2 and isinstance(role, str) and isinstance(text, str):
+            role, text = exact(role), exact(text)
+            if text and role in _SPEAKERS:
+                return spoken(cast("Role", role), text)
         if "role" not in entries:
             fix = foreign_form(entries) or f"one of {', '.join(ROLES)}"
             raise DataError("a message needs a 'role'", fix=fix)
-        given = {exact(key): value for key, value in entries.items()}
-        refuse_unknown_keys(given, KEYS)
+        fields: dict[str, Any] = {}  # Any: checked as the message is made
+        fields |= {exact(key): value for key, value in entries.items()}
+        refuse_unknown_keys(fields, KEYS)
         for key in _JSON_KEYS:
-            if key in given:
-                given[key] = plain(given[key], key)
-        return cls(**given)
+            if key in fields:
+                fields[key] = plain(fields[key], key)
+        return cls(**fields)
 
     @staticmethod
     def tool_result(
         tool_use_id: str,
-        content: str | Sequence[Block | Mapping[str, Any]] = (),
+        content: str | Sequence[Block | Mapping[str, object]] = (),
         *,
         name: str | None = None,
         is_error: bool = False,
         error_type: str | None = None,
     ) -> "Message":
-        """Return the tool message that answers a call: with a text, or a list of blocks.
+        """Return the tool message with the result of a call: a text, or a list of blocks.
 
-        ``name`` is the tool's. ``error_type`` says what went wrong: ``unknown_tool``,
+        ``name`` is the name of the tool. ``error_type`` is the kind of error: ``unknown_tool``,
         ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``. Raises
-        :class:`DataError` for a value that is none.
+        :class:`DataError` for a wrong value.
         """
         blocks = contents(content, "content")
-        kind = checked_error_type(error_type, "error_type")
-        return Message("tool", (ToolResultBlock(tool_use_id, blocks, name, is_error, kind),))
+        error_type = checked_error_type(error_type, "error_type")
+        return Message("tool", (ToolResultBlock(tool_use_id, blocks, name, is_error, error_type),))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
@@ -248,10 +260,12 @@ class Message:
         return hash((self.role, self.kind, self.plain, self.details.id))
 
     def __repr__(self) -> str:
-        data = {"role": self.role, "content": self.content, "kind": self.kind}
-        data |= attrs.asdict(self.details, recurse=False)
-        default = {"kind": "written", **attrs.asdict(NO_DETAILS, recurse=False)}
-        shown = (f"{k}={v!r}" for k, v in data.items() if k not in default or v != default[k])
+        defaults = {"kind": "written", **attrs.asdict(NO_DETAILS, recurse=False)}
+        shown = [
+            f"{name}={value!r}"
+            for name, value in self._fields().items()
+            if name not in defaults or value != defaults[name]
+        ]
         return f"Message({', '.join(shown)})"
 
     def __setattr__(self, name: str, value: object, /) -> None:
@@ -260,30 +274,31 @@ class Message:
     def __delattr__(self, name: str, /) -> None:
         raise FrozenInstanceError
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A position holds a code object, which cannot be saved: its file and line can.
-        places = tuple(
-            (head, number, source_of(at) if isinstance(at, tuple) else at, *said)
-            for head, number, at, *said in self.origins
+    def __reduce__(self) -> tuple[object, ...]:
+        # A position refers to a code object, which cannot be saved: its file and line can.
+        origins = tuple(
+            (head, number, source_of(at) if isinstance(at, tuple) else at, *rest)
+            for head, number, at, *rest in self.origins
         )
-        fields = attrs.asdict(self.details, recurse=False)
-        fields |= {"role": self.role, "content": self.content, "kind": self.kind}
-        return _restored, ({**fields, "origins": places},)
+        return _restored, ({**self._fields(), "origins": origins},)
 
 
-def _restored(fields: dict[str, Any]) -> Message:
+def _restored(fields: dict[str, Any]) -> Message:  # Any: keywords of Message
     return Message(**fields)
 
 
-# Messages of parts that are known to be good, built in a third of the time: nothing is checked.
+def _only_text(blocks: tuple[Block, ...]) -> str | None:
+    """Return the text of a content that is one text without cache mark and unknown keys."""
+    if len(blocks) == 1:
+        block = blocks[0]
+        if type(block) is TextBlock and block.cache is None and not block.extra:
+            return block.text
+    return None
 
 
-class _Draft(Message):
-    """A message while it is being filled; setting slots and turning frozen costs less."""
+# Messages of parts that are known to be valid: nothing is checked (see ``fast_path``).
 
-    __slots__ = ()
-    __setattr__ = object.__setattr__
-    __delattr__ = object.__delattr__
+_Draft = draft_of(Message)
 
 
 def spoken(
@@ -291,11 +306,11 @@ def spoken(
 ) -> Message:
     """Return a message of one text, as most are.
 
-    ``at`` is the turn it was made of, which knows its line and the head of its address (``at``,
+    ``at`` is the turn it was made of, which has its line and the head of its address (``at``,
     ``head``); ``number`` is the number in that address. Without a number, ``at`` is the tuple of
     its origins.
     """
-    draft: Any = _new(_Draft)
+    draft = _new(_Draft)
     draft.role = role
     draft.kind = kind
     draft.plain = text
@@ -304,7 +319,8 @@ def spoken(
     draft._at = at
     draft._number = number
     draft.__class__ = Message
-    return draft  # type: ignore[no-any-return]
+    message: Message = draft
+    return message
 
 
 def message(
@@ -317,20 +333,17 @@ def message(
     details: Details = NO_DETAILS,
 ) -> Message:
     """Return a message of blocks; ``at`` and ``number`` are those of :func:`spoken`."""
-    draft: Any = _new(_Draft)
+    draft = _new(_Draft)
     draft.role = role
     draft.kind = kind
-    draft.plain = None
-    if len(content) == 1:
-        only = content[0]
-        if type(only) is TextBlock and only.cache is None and not only.extra:
-            draft.plain = only.text
+    draft.plain = _only_text(content)
     draft.details = details
     draft._blocks = content
     draft._at = at
     draft._number = number
     draft.__class__ = Message
-    return draft  # type: ignore[no-any-return]
+    message: Message = draft
+    return message
 
 
 def place(message: Message, at: object, number: int) -> None:
@@ -340,11 +353,11 @@ def place(message: Message, at: object, number: int) -> None:
         _set(message, "_number", number)
 
 
-def remember(message: Message, known: object) -> None:
+def remember(message: Message, memory: object) -> None:
     """Keep a memory of the conversation that ends with a message, as long as the message lives."""
-    _set(message, "_known", known)
+    _set(message, "_known", memory)
 
 
 def recalled(message: Message) -> object:
-    """Return the memory of the conversation that ends with a message, ``None`` for none."""
+    """Return the memory of the conversation that ends with a message, or ``None``."""
     return getattr(message, "_known", None)

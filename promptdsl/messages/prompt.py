@@ -1,11 +1,11 @@
-"""A whole prompt as values, which an adapter writes and reads back."""
+"""A whole prompt as values: an adapter writes it as a payload, and reads it from one."""
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.source import Position, Source, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
@@ -13,36 +13,45 @@ from promptdsl.messages.message import Message
 
 @attrs.frozen
 class ToolDefinition:
-    """A tool a model may call: its name, its description, and the schema of its input.
+    """A tool that a model may call: its name, its description, and the schema of its input.
 
-    ``input_schema`` is a JSON schema of type ``object``. ``cache`` is a mark after it. ``extra``
-    are keys of ``origin``, the provider it was read from, as they came. ``raw`` is a tool that only
-    ``origin`` has, such as a search of its own: it is sent there as it came, and nowhere else.
+    ``input_schema`` is a JSON schema of type ``object``. ``cache`` is a cache mark after the tool.
+    ``extra`` are unchanged keys of ``origin``, the provider that the tool was read from. ``raw`` is
+    a tool that only ``origin`` has, such as a web search: it is sent only there, unchanged.
+
+    >>> from promptdsl import ToolDefinition
+    >>> tool = ToolDefinition("find", "Find tea.", {"type": "object", "properties": {}})
+    >>> tool.input_schema["type"]
+    'object'
     """
 
     name: str
     description: str | None = None
-    input_schema: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
+    input_schema: JsonObject = attrs.field(default=EMPTY, converter=frozen, hash=False)
     cache: Cache | None = None
-    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=frozen, hash=False)
-    raw: Mapping[str, Any] | None = attrs.field(default=None, converter=frozen, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, converter=frozen, hash=False)
+    raw: JsonObject | None = attrs.field(default=None, converter=frozen, hash=False)
     origin: str | None = None
     at: Position | Source | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def source(self) -> Source | None:
-        """The author's file and line, ``None`` for a tool that was read."""
+        """The author's file and line, ``None`` for a tool read from a payload."""
         return source_of(self.at) if isinstance(self.at, tuple) else self.at
 
 
 @attrs.frozen
 class OutputSchema:
-    """The schema an answer has to fit, and its name.
+    """The JSON schema of an answer, and its name.
 
-    With ``strict`` the provider is asked to hold the model to it to the letter.
+    With ``strict`` the provider is asked to guarantee that the answer fits it exactly.
+
+    >>> from promptdsl import OutputSchema
+    >>> OutputSchema({"type": "object", "properties": {}}, name="city").strict
+    True
     """
 
-    schema: Mapping[str, Any] = attrs.field(converter=frozen, hash=False)
+    schema: JsonObject = attrs.field(converter=frozen, hash=False)
     name: str = "output"
     description: str | None = None
     strict: bool = True
@@ -50,12 +59,12 @@ class OutputSchema:
 
     @property
     def source(self) -> Source | None:
-        """The author's file and line, ``None`` for a schema that was read."""
+        """The author's file and line, ``None`` for a schema read from a payload."""
         return source_of(self.at) if isinstance(self.at, tuple) else self.at
 
 
 ToolChoice: TypeAlias = str
-"""``auto``, ``none``, ``required``, or the name of the tool that has to be called."""
+"""``auto``, ``none``, ``required``, or the name of the tool to be called."""
 
 CHOICES = ("auto", "none", "required")
 """The choices that name no tool."""
@@ -63,11 +72,18 @@ CHOICES = ("auto", "none", "required")
 
 @attrs.frozen
 class Prompt:
-    """The content of a request: messages, the tools a model may call, the schema of its answer."""
+    """The content of a request: messages, the tools a model may call, the schema of its answer.
+
+    ``tool_choice`` is ``auto``, ``none``, ``required``, or the name of the tool to be called.
+
+    >>> from promptdsl import Message, Prompt, render
+    >>> render(Prompt((Message("user", "Hi."),)), model="gpt-5").to_openai()["messages"]
+    [{'role': 'user', 'content': 'Hi.'}]
+    """
 
     messages: tuple[Message, ...] = ()
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
     trimmed: bool = False
-    """Whether a budget took something out, so that the bytes before the rest have changed."""
+    """Whether a budget left parts out, so that the beginning of the payload may have changed."""

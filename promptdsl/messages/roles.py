@@ -1,6 +1,9 @@
-"""The roles of messages, and the kinds: what a message was before its role was mapped."""
+"""The roles of messages, and their kinds: where a message came from before its role was mapped."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
+
+from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.messages.field_checks import one_of, string
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
 
@@ -16,10 +19,23 @@ with request-only content before it (``mixed``) or after it (``trailed``)."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "mixed", "trailed")
-"""The kinds that were said in the conversation, at least in part."""
+"""The kinds that are part of the conversation, at least partly."""
 
 LEADING: tuple[Kind, ...] = ("written", "recorded")
 """The kinds of system messages that belong to the first one."""
 
 FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
-"""The kinds that are gone in the next request, at least in part."""
+"""The kinds that are not part of the next request, at least partly."""
+
+
+def checked_role(role: object) -> Role:
+    """Return a role; :class:`DataError` for any other value."""
+    name = string(role, "role")
+    if name not in ROLES:
+        raise DataError(f"unknown role {name[:60]!r}", fix=nearest(name[:60], ROLES))
+    return name
+
+
+def checked_kind(kind: object) -> Kind:
+    """Return a kind; :class:`DataError` for any other value."""
+    return cast("Kind", one_of(KINDS, kind, "kind"))

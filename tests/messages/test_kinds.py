@@ -198,7 +198,8 @@ def test_wrappers_of_wrappers() -> None:
     data: dict[str, Any] = {"type": "text"}
     for _ in range(10_000):
         data = {"type": "unknown", "data": data}
-    assert (True, False) == (is_ambiguous(data), is_ambiguous({"type": "unknown", "data": []}))
+    unknown = {"type": "unknown", "data": []}
+    assert (True, False) == (is_ambiguous(data, CLASSES), is_ambiguous(unknown, CLASSES))
 
 
 @pytest.mark.parametrize("depth", [2, 3, 10_000])

@@ -1,4 +1,4 @@
-"""Attachments: the source of what is given as bytes, text, address or file. Nothing is fetched."""
+"""Attachments given as bytes, text, address, path or file id. Nothing is fetched."""
 
 import base64
 import os
@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import MediaError
 from promptdsl.foundation.files import SMALLER, read_file
-from promptdsl.messages.media.media_type import Kind, check_kind, media_type_of, spelled
+from promptdsl.messages.media.media_type import MediaKind, check_kind, media_type_of, spelled
 from promptdsl.messages.media.source import MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The largest attachment read, in bytes: the largest request a provider takes (Anthropic)."""
+"""The largest attachment, in bytes: the largest request that a provider takes (Anthropic)."""
 
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
 STORES: Mapping[str, SourceKind] = {"gs://": "gcs", "s3://": "s3"}
-"""Addresses in a cloud's store, by scheme the kind of their source."""
+"""The kind of a source with an address in a cloud's store, by scheme."""
 
 _WHITE_SPACE = b" \t\n\v\f\r"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -24,18 +24,18 @@ _WEB = re.compile(r"https?://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNOREC
 
 
 def of_bytes(
-    data: bytes, media_type: str | None = None, *, kind: Kind | None = None
+    data: bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
     """Return the source of an attachment given as bytes.
 
-    Raises :class:`MediaError` when the type is neither given nor told by the bytes, when both
-    disagree, when it is not of ``kind``, when there are no bytes, or more than 32 MB.
+    Raises :class:`MediaError` for no bytes, or more than 32 MB, and when the media type is neither
+    given nor shown by the bytes, when both disagree, or when it is not of ``kind``.
     """
     if not data:
         raise MediaError("the attachment is empty", fix="give its bytes")
     _check_size(len(data))
-    told = media_type_of(data, media_type, kind)
-    return MediaSource("base64", base64.b64encode(data).decode("ascii"), told)
+    checked_type = media_type_of(data, media_type, kind)
+    return MediaSource("base64", base64.b64encode(data).decode("ascii"), checked_type)
 
 
 def _check_size(size: int) -> None:
@@ -46,34 +46,28 @@ def _check_size(size: int) -> None:
 
 
 def of_base64(
-    text: str | bytes, media_type: str | None = None, *, kind: Kind | None = None
+    text: str | bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
     """Return the source of an attachment given as base64 text, rewritten without line ends.
 
-    White space is skipped, as the text comes in lines; anything else that is not base64 with its
-    padding is a :class:`MediaError`. So is what :func:`of_bytes` refuses.
+    White space is skipped, as the text comes in lines. Raises :class:`MediaError` for any other
+    character that is not base64, for missing padding, and for bytes that :func:`of_bytes` refuses.
     """
     try:
         encoded = text if isinstance(text, bytes) else text.encode("ascii")
         bare = encoded.translate(None, _WHITE_SPACE)
-        # Asked before anything is decoded, as a decoded copy is what a limit is to prevent.
+        # Before anything is decoded: the limit is to prevent a large decoded copy.
         _check_size(len(bare) * 3 // 4 - bare[-2:].count(b"="))
         data = base64.b64decode(bare, validate=True)
     except MediaError:
         raise
     except ValueError as error:
-        raise MediaError(f"{text[:60]!r} is no base64: {_reason(error)}", fix=_fix(text)) from None
+        reason = "not ASCII" if isinstance(error, UnicodeError) else str(error)
+        fix = "give the text of base64.b64encode(data), or the bytes themselves to from_bytes()"
+        if text[:5].lower() in ("data:", b"data:"):
+            fix = "write from_url() for a data: address"
+        raise MediaError(f"{text[:60]!r} is no base64: {reason}", fix=fix) from None
     return of_bytes(data, media_type, kind=kind)
-
-
-def _reason(error: ValueError) -> str:
-    return "not ASCII" if isinstance(error, UnicodeError) else str(error)
-
-
-def _fix(text: str | bytes) -> str:
-    if text[:5].lower() in ("data:", b"data:"):
-        return "write from_url() for a data: address"
-    return "give the text of base64.b64encode(data), or the bytes themselves to from_bytes()"
 
 
 def check_url(url: str) -> str:
@@ -93,8 +87,10 @@ def check_url(url: str) -> str:
     return url
 
 
-def of_url(url: str, media_type: str | None = None, *, kind: Kind | None = None) -> MediaSource:
-    """Return the source of an attachment at an address; a ``data:`` address holds its bytes.
+def of_url(
+    url: str, media_type: str | None = None, *, kind: MediaKind | None = None
+) -> MediaSource:
+    """Return the source of an attachment at an address; a ``data:`` address has its bytes.
 
     Raises :class:`MediaError` for an address of another scheme, for bytes that are refused, and
     for a media type that is not of ``kind``.
@@ -102,57 +98,58 @@ def of_url(url: str, media_type: str | None = None, *, kind: Kind | None = None)
     if media_type is None and _WEB.match(url):
         return MediaSource("url", url)
     scheme = check_url(url)[:5].lower()
-    if scheme == "data:":
-        return _of_data_url(url, media_type, kind)
-    return _named(STORES.get(scheme, "url"), url, media_type, kind)
-
-
-def _of_data_url(url: str, media_type: str | None, kind: Kind | None) -> MediaSource:
-    held = data_url(url)
-    if held is None:
+    if scheme != "data:":
+        return _source(STORES.get(scheme, "url"), url, media_type, kind)
+    source = data_url(url)
+    if source is None:
         raise MediaError(
             f"{url[:60]!r} holds no base64", fix="write data:image/png;base64,... or from_bytes()"
         )
-    given, said = spelled(media_type, kind), spelled(held.media_type, kind)
-    if given is not None and said is not None and given != said:
+    given, in_url = spelled(media_type, kind), spelled(source.media_type, kind)
+    if given is not None and in_url is not None and given != in_url:
         raise MediaError(
-            f"the attachment is declared {given}, but its address says {said}",
-            fix=f'write media_type="{said}", or leave it out',
+            f"the attachment is declared {given}, but its address says {in_url}",
+            fix=f'write media_type="{in_url}", or leave it out',
         )
-    return of_base64(held.value, given or said, kind=kind)
+    return of_base64(source.value, given or in_url, kind=kind)
 
 
-def of_file_id(id: str, media_type: str | None = None, *, kind: Kind | None = None) -> MediaSource:
-    """Return the source of an attachment uploaded to the provider before.
+def of_file_id(
+    id: str, media_type: str | None = None, *, kind: MediaKind | None = None
+) -> MediaSource:
+    """Return the source of an attachment that was uploaded to the provider before.
 
-    Raises :class:`MediaError` for an id without a sign in it, and for a media type that is not of
-    ``kind``.
+    Raises :class:`MediaError` for a blank id, and for a media type that is not of ``kind``.
     """
     if not id or id.isspace():
         raise MediaError("the file id is empty", fix="give the id the provider's upload returned")
-    return _named("file_id", id, media_type, kind)
+    return _source("file_id", id, media_type, kind)
 
 
-def of_path(path: str, media_type: str | None = None, *, kind: Kind | None = None) -> MediaSource:
+def of_path(
+    path: str, media_type: str | None = None, *, kind: MediaKind | None = None
+) -> MediaSource:
     """Return the source of an attachment in a file, read when the prompt is rendered.
 
     Raises :class:`MediaError` for an empty path, and for a media type that is not of ``kind``.
     """
     if not path:
         raise MediaError("the path is empty", fix="give the path of a file")
-    return _named("path", path, media_type, kind)
+    return _source("path", path, media_type, kind)
 
 
-def _named(form: SourceKind, value: str, media_type: str | None, kind: Kind | None) -> MediaSource:
-    given = spelled(media_type, kind)
-    check_kind(given, kind)
-    return MediaSource(form, value, given)
+def _source(
+    form: SourceKind, value: str, media_type: str | None, kind: MediaKind | None
+) -> MediaSource:
+    checked_type = spelled(media_type, kind)
+    check_kind(checked_type, kind)
+    return MediaSource(form, value, checked_type)
 
 
 def read_path(
-    source: MediaSource, roots: Iterable[str | os.PathLike[str]], kind: Kind | None = None
+    source: MediaSource, roots: Iterable[str | os.PathLike[str]], kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source with the bytes of its file in it.
+    """Return the source with the bytes of its file instead of the path.
 
     A path that came in data is read only under one of ``roots``, with links resolved. Raises
     :class:`MediaError` for a path that is refused, is missing, or is no regular file, and for

@@ -11,16 +11,16 @@ from promptdsl.messages.media.source import MediaSource
 Size: TypeAlias = tuple[int, int]
 
 HEADER = 1024 * 1024
-"""How much base64 text is decoded to find a header, in characters; a whole number of quartets."""
+"""How many characters of base64 text are decoded to find a header; a whole number of quartets."""
 
 MOST_SEGMENTS = 1_000
-"""How many segments of a JPEG are passed over: profiles and thumbnails take some dozens."""
+"""How many segments of a JPEG are skipped at most: profiles and thumbnails take some dozens."""
 
 
 def image_size(data: bytes) -> Size | None:
     """Return width and height in pixels, as stored: a rotation in EXIF is not applied.
 
-    ``None`` for what is no PNG, JPEG, GIF, WebP or BMP, or is cut off before its size.
+    ``None`` for other formats than PNG, JPEG, GIF, WebP and BMP, and where the size is cut off.
     """
     read = _READERS.get(sniff(data) or "")
     try:
@@ -31,17 +31,17 @@ def image_size(data: bytes) -> Size | None:
 
 
 def described(source: MediaSource) -> str:
-    """Return how an attachment is given, its type and its size: ``(base64) image/png 640x480``."""
-    said = [f"({source.kind})", *([source.media_type] if source.media_type else [])]
-    size = _size_within(source.value) if source.kind == "base64" else None
-    return " ".join([*said, *([f"{size[0]}x{size[1]}"] if size else [])])
-
-
-def _size_within(encoded: str) -> Size | None:
-    try:
-        return image_size(base64.b64decode(encoded[:HEADER]))
-    except ValueError:
-        return None
+    """Return the form of an attachment, its type and its size: ``(base64) image/png 640x480``."""
+    words = [f"({source.kind})"]
+    if source.media_type:
+        words.append(source.media_type)
+    if source.kind == "base64":
+        try:
+            size = image_size(base64.b64decode(source.value[:HEADER]))
+        except ValueError:  # no base64
+            size = None
+        words += [f"{size[0]}x{size[1]}"] if size else []
+    return " ".join(words)
 
 
 def _png(data: bytes) -> Size | None:
@@ -89,16 +89,16 @@ def _extended(data: bytes) -> Size | None:
 
 def _jpeg(data: bytes) -> Size | None:
     """ITU-T T.81, B.2: segments with their lengths, up to the frame header, which has the size."""
-    place = 2
+    offset = 2
     for _ in range(MOST_SEGMENTS):
-        mark, code, length = struct.unpack_from(">BBH", data, place)
+        mark, code, length = struct.unpack_from(">BBH", data, offset)
         if mark != 0xFF or code in _JPEG_DATA:
             return None
         if code in _JPEG_FRAMES:
-            height, width = struct.unpack_from(">HH", data, place + 5)
+            height, width = struct.unpack_from(">HH", data, offset + 5)
             return width, height
-        # A fill byte may stand before a marker; a marker without a segment has no length.
-        place += 1 if code == 0xFF else 2 if code in _JPEG_BARE else 2 + length
+        # A marker may have a fill byte before it; one without a segment has no length.
+        offset += 1 if code == 0xFF else 2 if code in _JPEG_BARE else 2 + length
     return None
 
 

@@ -14,11 +14,11 @@ from promptdsl.messages import (
     UnknownBlock,
 )
 from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.messages.unchecked import text_block
 from promptdsl.providers.chat_template.media import read_media
 from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool

@@ -11,11 +11,11 @@ from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.messages.unchecked import text_block, tool_result_block, tool_use_block
 from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage

@@ -17,11 +17,11 @@ from promptdsl.messages import (
     UnknownBlock,
 )
 from promptdsl.messages.details import Details
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.messages.unchecked import text_block
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.request import origin_of, read_origin
 from promptdsl.providers.openai_responses.rules import (

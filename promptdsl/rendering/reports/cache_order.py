@@ -25,7 +25,7 @@ from promptdsl.tokens.safe_cuts import last_cut
 from promptdsl.tokens.tools import definitions
 from promptdsl.tokens.wire_json import compact, pruned
 
-Payload: TypeAlias = Mapping[str, object]
+Payload: TypeAlias = WireObject
 
 MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 NEAR = 64

@@ -10,8 +10,8 @@ from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import Position, Source
 from promptdsl.messages import Block, CodeBlock, JsonBlock, ToolResultBlock
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.message import Message
-from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.format import MARKDOWN
 from promptdsl.rendering.text.strings import NoteLoss, written
 from promptdsl.tree.masks import TEXT

@@ -12,9 +12,9 @@ from typing import Any
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, MediaBlock, ToolResultBlock
+from promptdsl.messages.fast_path import text_block, tool_result_block
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.roles import Role
-from promptdsl.messages.unchecked import text_block, tool_result_block
 from promptdsl.rendering.text.format import Form, title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node

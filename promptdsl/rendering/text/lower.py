@@ -12,9 +12,9 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.guards import guard, guard_end, guard_prefixes
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
-from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.data import as_text
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions

@@ -9,9 +9,9 @@ import attrs
 
 from promptdsl.config.transformation import FormatBlock
 from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
-from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.strings import StringRules

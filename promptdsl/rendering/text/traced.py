@@ -12,9 +12,9 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
-from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import Lowering, Turns, Written
 from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
