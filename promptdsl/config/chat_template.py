@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -37,14 +37,12 @@ def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Ma
             )
         if name in RESERVED:
             option = "now" if name == "strftime_now" else name
-            has_option = option in (*TOKENS, "now")
-            fix = (
-                f"write {option}= instead"
-                if has_option
-                else "the prompt says it: choose another name"
-            )
+            fix = "the prompt says it: choose another name"
+            if option in (*TOKENS, "now"):
+                fix = f"write {option}= instead"
             raise OptionError(f"variables may not replace {name!r}", fix=fix)
-    return frozen(variables)
+    kept: Mapping[str, object] = frozen(variables)
+    return kept
 
 
 def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
@@ -70,7 +68,7 @@ def _check_text(name: str, value: object) -> None:
         )
 
 
-def _check_time(_: object, __: object, value: object) -> None:
+def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked yet
     if not isinstance(value, datetime | None):
         raise ContentError(
             f"now is a datetime, not {type(value).__name__}", fix="write now=datetime(2026, 11, 21)"
@@ -136,7 +134,9 @@ class ChatTemplate:
                 fix="give its text: chat_template=tokenizer.chat_template",
             ) from None
         variables = {**fields["variables"], **_variables(options.get("variables", EMPTY))}
-        return cls(**{**fields, **options, "variables": variables})
+        fields.update(options)
+        fields["variables"] = variables
+        return cls(**fields)
 
     def with_tools(self) -> "ChatTemplate":
         """Return the template of prompts with tools."""
@@ -159,9 +159,9 @@ def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field 
     if isinstance(given, os.PathLike):
         raise _not_a_text(given, "path")  # pyright: ignore[reportUnknownArgumentType]
     tokenizer: Any = given  # Any: a tokenizer of any library
-    templates = getattr(tokenizer, "chat_template", None)
-    named: Mapping[str, object] = templates if isinstance(templates, Mapping) else EMPTY
-    source = named.get("default") if named else templates
+    templates: object = getattr(tokenizer, "chat_template", None)
+    named = cast("Mapping[str, object]", templates if isinstance(templates, Mapping) else EMPTY)
+    source: object = named.get("default") if named else templates
     if not isinstance(source, str):
         raise ContentError(
             f"a chat template is a Jinja text or a tokenizer that has one, not "
@@ -170,11 +170,14 @@ def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field 
         )
     # A processor of pictures has its tokenizer.
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
+    special: dict[str, object] = dict(getattr(tokenizer, "special_tokens_map", None) or {})
     variables: dict[str, object] = {}
-    for name, tokens in dict(getattr(tokenizer, "special_tokens_map", None) or {}).items():
-        if name not in RESERVED:
-            is_list = isinstance(tokens, list | tuple)
-            variables[name] = [str(token) for token in tokens] if is_list else str(tokens)
+    for name, tokens in special.items():
+        if name in RESERVED:
+            continue
+        variables[name] = str(tokens)
+        if isinstance(tokens, list | tuple):
+            variables[name] = [*map(str, cast("Sequence[object]", tokens))]
     return {
         "source": source,
         "tool_source": str(named.get("tool_use") or ""),

@@ -268,8 +268,9 @@ def resolve(
                 settings = _settings(options)
             except ConfigError as error:
                 code = getattr(layer, "__code__", None)
-                is_code = isinstance(code, CodeType)
-                at = Source(code.co_filename, code.co_firstlineno) if is_code else None
+                at = None
+                if isinstance(code, CodeType):
+                    at = Source(code.co_filename, code.co_firstlineno)
                 problem = f"{error.what} (in the transformation of {name})"
                 raise ConfigError(problem, fix=error.fix, at=(at,)) from None
         settings_of_layers.append((name, settings))
