@@ -159,9 +159,11 @@ def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field 
     if isinstance(given, os.PathLike):
         raise _not_a_text(given, "path")  # pyright: ignore[reportUnknownArgumentType]
     tokenizer: Any = given  # Any: a tokenizer of any library
-    templates: object = getattr(tokenizer, "chat_template", None)
-    named = cast("Mapping[str, object]", templates if isinstance(templates, Mapping) else EMPTY)
-    source: object = named.get("default") if named else templates
+    named: Mapping[str, object] = EMPTY
+    source: object = getattr(tokenizer, "chat_template", None)
+    if isinstance(source, Mapping):
+        named = cast("Mapping[str, object]", source)
+        source = named.get("default")
     if not isinstance(source, str):
         raise ContentError(
             f"a chat template is a Jinja text or a tokenizer that has one, not "

@@ -1,6 +1,6 @@
 """Facts about models that users register."""
 
-from types import TracebackType
+from contextlib import ExitStack
 from typing import Unpack
 
 from promptdsl.config.model_facts import Facts, checked_facts
@@ -9,28 +9,7 @@ from promptdsl.foundation.errors import OptionError, PromptError
 from promptdsl.foundation.source import author
 
 
-class RegisteredModel:
-    """A registered model; as a context manager it takes the registration back at the end."""
-
-    __slots__ = ("_entry", "_pattern")
-
-    def __init__(self, pattern: str, entry: ModelEntry) -> None:
-        self._pattern = pattern
-        self._entry = entry
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        change_entries(self._pattern, remove=self._entry)
-
-
-def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> RegisteredModel:
+def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> ExitStack:
     """Register facts about the models of a name, for the whole process.
 
     ``facts`` are fields of :class:`ModelFacts`. They are used for names that are ``pattern``, or
@@ -59,4 +38,6 @@ def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) ->
     except PromptError as error:
         raise error.located(author()) from None
     change_entries(pattern, add=entry)
-    return RegisteredModel(pattern, entry)
+    registration = ExitStack()
+    registration.callback(change_entries, pattern, remove=entry)
+    return registration
