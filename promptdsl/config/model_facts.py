@@ -152,7 +152,7 @@ class ModelFacts:
 
         Each is a name and a plain configuration, such as ``("provider anthropic",
         {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that sets
-        nothing is left out, so without a provider there is none.
+        nothing is left out, so without a provider there are no layers.
         """
         return tuple((name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers)
 
@@ -190,7 +190,7 @@ def checked_facts(facts: Facts) -> Facts:
 
 
 def _fix(name: str, value: object) -> str | None:
-    """Return what to write instead of a wrong value, ``None`` for a right one."""
+    """Return what to write instead of a wrong value, ``None`` where it is right."""
     if name == "template" or (value is None and name in _OPTIONAL):
         return None  # ChatTemplate checks a template when it reads it
     if name in _FLAGS:

@@ -64,7 +64,7 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
         if roles:
             role_layers.append((layer, tuple(roles)))
     stated["media"] = tuple(stated.get("media", ()))
-    # The encoding, or the factors where there is none.
+    # The encoding, or else the factors.
     stated["token_factors"] = None
     if stated.get("encoding") is None:
         stated.update(_counting(model or "", entries, target))
