@@ -6,7 +6,8 @@ What an adapter is made of, ``docs/design.md`` says. The name of a new provider 
 - the door: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
 - replies: ``providers.read_response._provider``
 - counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
-  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``), ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
+  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``),
+  ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
   ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``,
   ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
 - its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
