@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -21,42 +21,40 @@ RESERVED = frozenset((*TOKENS, "messages", "tools", "add_generation_prompt", "st
 """The variables of a template that come from the prompt, or have a field of their own."""
 
 
-def _variables(given: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Mapping[str, object]:
     try:
-        found = dict[Any, Any](given)
+        variables = dict(given)
     except (TypeError, ValueError):
         raise ContentError(
             f"variables are a mapping or pairs, not {given!r:.60}",
             fix='write variables={"enable_thinking": False}',
         ) from None
-    for name in found:
-        _check_name(name)
-    return cast("Mapping[str, Any]", frozen(found))
+    for name in variables:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ContentError(
+                f"the name of a variable is a string, not {name!r:.60}",
+                fix='write variables={"enable_thinking": False}',
+            )
+        if name in RESERVED:
+            option = "now" if name == "strftime_now" else name
+            fix = "the prompt says it: choose another name"
+            if option in (*TOKENS, "now"):
+                fix = f"write {option}= instead"
+            raise OptionError(f"variables may not replace {name!r}", fix=fix)
+    kept: Mapping[str, object] = frozen(variables)
+    return kept
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str):
-        raise ContentError(
-            f"the name of a variable is a string, not {name!r:.60}",
-            fix='write variables={"enable_thinking": False}',
-        )
-    if name in RESERVED:
-        own = "now" if name == "strftime_now" else name
-        here = name in TOKENS or own == "now"
-        fix = f"write {own}= instead" if here else "the prompt says it: choose another name"
-        raise OptionError(f"variables may not replace {name!r}", fix=fix)
+def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
+    tokens = (given,) if isinstance(given, str) else tuple(given)
+    for token in tokens:
+        _check_text("a special token", token)
+    return tokens
 
 
-def _texts(given: Iterable[str]) -> tuple[str, ...]:
-    found = (given,) if isinstance(given, str) else tuple(given)
-    for text in found:
-        _check_text("a special token", text)
-    return found
-
-
-def _text(_: object, field: "attrs.Attribute[Any]", value: object) -> None:
+def _check_field(_: object, field: "attrs.Attribute[str]", value: object) -> None:
     _check_text(field.name, value)
-    if field.name.endswith("source") and len(cast("str", value)) > MAX_SOURCE:
+    if field.name.endswith("source") and isinstance(value, str) and len(value) > MAX_SOURCE:
         raise ContentError(
             f"a chat template of more than {MAX_SOURCE:,} characters", fix="give a shorter one"
         )
@@ -70,7 +68,7 @@ def _check_text(name: str, value: object) -> None:
         )
 
 
-def _time(_: object, __: object, value: Any) -> None:
+def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked yet
     if not isinstance(value, datetime | None):
         raise ContentError(
             f"now is a datetime, not {type(value).__name__}", fix="write now=datetime(2026, 11, 21)"
@@ -81,41 +79,64 @@ def _time(_: object, __: object, value: Any) -> None:
 class ChatTemplate:
     """A Jinja chat template, and the variables it is rendered with.
 
-    ``bos_token`` and ``eos_token`` are the tokenizer's; a template prints nothing in their place
-    when they are not given. ``now`` is the time a template is told when it asks for it; without it
-    a template that cannot do without is refused, because the same prompt has to be the same text.
-    ``variables`` are whatever else a template reads, such as ``enable_thinking``, as a mapping or
-    as pairs; they are author text, so their control tokens stay whole. ``special_tokens`` are
-    further control tokens of the tokenizer, which are broken in all text. ``tool_source`` is the
-    template of prompts with tools, where they have one of their own.
+    - ``source``: the template, at most 1,000,000 characters.
+    - ``bos_token``, ``eos_token``: the tokenizer's; a template prints nothing for one left out.
+    - ``now``: the time for a template that asks for it. Without it, a template that needs the time
+      is refused, because the same prompt has to be the same text.
+    - ``variables``: all other variables of the template, such as ``enable_thinking``, as a mapping
+      or as pairs. They are author text, so their control tokens stay whole.
+    - ``special_tokens``: further control tokens of the tokenizer, which are broken in all text.
+    - ``tool_source``: the template of prompts with tools, where they have one of their own.
+
+    >>> from promptdsl import ChatTemplate, Timeline, User, render
+    >>> template = ChatTemplate("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
+    >>> render(Timeline(User("Hi.")), chat_template=template).to_chat_template()["prompt"]
+    '<user>Hi.'
+
+    Raises :class:`ContentError` for a value of a wrong type, :class:`OptionError` for a variable
+    that has an option of its own.
     """
 
-    source: str = attrs.field(validator=_text)
-    bos_token: str = attrs.field(default="", validator=_text)
-    eos_token: str = attrs.field(default="", validator=_text)
-    now: datetime | None = attrs.field(default=None, validator=_time)
-    variables: Mapping[str, Any] = attrs.field(default=EMPTY, converter=_variables, hash=False)
-    special_tokens: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    tool_source: str = attrs.field(default="", validator=_text)
+    source: str = attrs.field(validator=_check_field)
+    bos_token: str = attrs.field(default="", validator=_check_field)
+    eos_token: str = attrs.field(default="", validator=_check_field)
+    now: datetime | None = attrs.field(default=None, validator=_check_time)
+    variables: Mapping[str, object] = attrs.field(default=EMPTY, converter=_variables, hash=False)
+    special_tokens: tuple[str, ...] = attrs.field(default=(), converter=_special_tokens)
+    tool_source: str = attrs.field(default="", validator=_check_field)
 
     @classmethod
-    def of(cls, given: object, **more: Any) -> "ChatTemplate":
+    def of(cls, given: object, **options: Any) -> "ChatTemplate":  # Any: the fields of the class
         """Return the template of a text, or of a Hugging Face tokenizer or processor.
 
-        Of several templates it is the one called ``default``, and ``tool_use`` for prompts with
-        tools. Raises :class:`ContentError` for a tokenizer that has none, and for anything else;
-        :class:`OptionError` for an unknown keyword.
+        ``options`` are fields. Of several templates the one called ``default`` is taken, and
+        ``tool_use`` for prompts with tools. Raises :class:`ContentError` for a tokenizer without a
+        template, and for anything else; :class:`OptionError` for an unknown option.
         """
-        for name in more:
+        for name in options:
             if name not in _OPTIONS:
                 raise OptionError(
                     f"a chat template has no option {name!r}", fix=nearest(name, _OPTIONS)
                 )
         if isinstance(given, ChatTemplate):
-            return attrs.evolve(given, **more)
+            return attrs.evolve(given, **options)
         if isinstance(given, str):
-            return cls(_text_of(given), **more)
-        return _of_tokenizer(cls, given, more)
+            if _FILE_NAME.fullmatch(given):
+                raise _not_a_text(given, f"Path({given!r})")
+            return cls(given, **options)
+        try:
+            fields = _tokenizer_fields(given)
+        except PromptError:
+            raise
+        except Exception as error:
+            raise ContentError(
+                f"{type(given).__name__} does not tell its chat template: {error}",
+                fix="give its text: chat_template=tokenizer.chat_template",
+            ) from None
+        variables = {**fields["variables"], **_variables(options.get("variables", EMPTY))}
+        fields.update(options)
+        fields["variables"] = variables
+        return cls(**fields)
 
     def with_tools(self) -> "ChatTemplate":
         """Return the template of prompts with tools."""
@@ -123,64 +144,46 @@ class ChatTemplate:
 
 
 _OPTIONS = frozenset(field.name for field in attrs.fields(ChatTemplate)) - {"source"}
-_NAME = re.compile(r"[\w.-]*/[\w./-]*|[\w./\\:-]+\.(?:jinja2?|json|txt)")
+_FILE_NAME = re.compile(r"[\w.-]*/[\w./-]*|[\w./\\:-]+\.(?:jinja2?|json|txt)")
 
 
-def _text_of(given: str) -> str:
-    """Return the text of a template; a name or a path of one is refused."""
-    if _NAME.fullmatch(given):
-        raise _is_place(given, f"Path({given!r})")
-    return given
-
-
-def _is_place(given: object, path: str) -> ContentError:
+def _not_a_text(given: object, path: str) -> ContentError:
     return ContentError(
         f"{str(given)!r} is where a chat template is, not its text",
         fix=f"give its text: {path}.read_text(), or the tokenizer it belongs to",
     )
 
 
-def _of_tokenizer(
-    cls: Callable[..., ChatTemplate], tokenizer: object, more: Mapping[str, Any]
-) -> ChatTemplate:
-    try:
-        sources, held = _sources_of(tokenizer), _held(tokenizer)
-    except PromptError:
-        raise
-    except Exception as error:
-        raise ContentError(
-            f"{type(tokenizer).__name__} does not tell its chat template: {error}",
-            fix="give its text: chat_template=tokenizer.chat_template",
-        ) from None
-    held["variables"] = {**held["variables"], **_variables(more.get("variables", EMPTY))}
-    return cls(**{**sources, **held, **{k: v for k, v in more.items() if k != "variables"}})
-
-
-def _sources_of(tokenizer: object) -> dict[str, str]:
-    if isinstance(tokenizer, os.PathLike):
-        raise _is_place(tokenizer, "path")  # pyright: ignore[reportUnknownArgumentType]
-    given: Any = getattr(tokenizer, "chat_template", None)
-    named = cast("Mapping[str, Any]", given if isinstance(given, Mapping) else EMPTY)
-    source = named.get("default") if named else cast("object", given)
+def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field of the class takes
+    """Return the fields of a tokenizer's template: its texts and its special tokens."""
+    if isinstance(given, os.PathLike):
+        raise _not_a_text(given, "path")  # pyright: ignore[reportUnknownArgumentType]
+    tokenizer: Any = given  # Any: a tokenizer of any library
+    named: Mapping[str, object] = EMPTY
+    source: object = getattr(tokenizer, "chat_template", None)
+    if isinstance(source, Mapping):
+        named = cast("Mapping[str, object]", source)
+        source = named.get("default")
     if not isinstance(source, str):
         raise ContentError(
             f"a chat template is a Jinja text or a tokenizer that has one, not "
-            f"{type(tokenizer).__name__}",
+            f"{type(given).__name__}",
             fix="give its text: chat_template=tokenizer.chat_template",
         )
-    return {"source": source, "tool_source": str(named.get("tool_use") or "")}
-
-
-def _held(tokenizer: object) -> dict[str, Any]:
-    """Return the special tokens of a tokenizer: its own two, those by name, and all of them."""
-    # A processor of pictures holds its tokenizer.
-    holder = getattr(tokenizer, "tokenizer", tokenizer)
-    by_name = dict(getattr(holder, "special_tokens_map", None) or {})
-    tokens = {name: str(getattr(holder, name, None) or "") for name in TOKENS}
-    told = {name: _plain(value) for name, value in by_name.items() if name not in RESERVED}
-    listed = map(str, getattr(holder, "all_special_tokens", None) or ())
-    return {**tokens, "variables": told, "special_tokens": tuple(listed)}
-
-
-def _plain(value: Any) -> Any:
-    return [str(token) for token in value] if isinstance(value, list | tuple) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    # A processor of pictures has its tokenizer.
+    tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
+    special: dict[str, object] = dict(getattr(tokenizer, "special_tokens_map", None) or {})
+    variables: dict[str, object] = {}
+    for name, tokens in special.items():
+        if name in RESERVED:
+            continue
+        variables[name] = str(tokens)
+        if isinstance(tokens, list | tuple):
+            variables[name] = [*map(str, cast("Sequence[object]", tokens))]
+    return {
+        "source": source,
+        "tool_source": str(named.get("tool_use") or ""),
+        **{name: str(getattr(tokenizer, name, None) or "") for name in TOKENS},
+        "variables": variables,
+        "special_tokens": tuple(map(str, getattr(tokenizer, "all_special_tokens", None) or ())),
+    }

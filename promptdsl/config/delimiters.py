@@ -16,25 +16,25 @@ _set = object.__setattr__
 class Delimiter:
     """The two ends of a fence.
 
-    ``default`` is a tag that takes attributes, ``open`` being its form without any; ``pair`` is two
-    texts, ``prefix`` is ``open`` alone, ``none`` is nothing.
+    ``default`` is a tag that takes attributes (``open`` is the tag without them); ``pair`` is two
+    texts, ``prefix`` is ``open`` alone, ``none`` is no fence.
     """
 
     kind: Literal["default", "pair", "prefix", "none"]
     open: str = ""
     close: str = ""
     tag_name: str | None = attrs.field(init=False, eq=False, repr=False)
-    """The name of the tag that ``open`` reads as, or ``None``."""
+    """The name of the tag that ``open`` is, or ``None``."""
     is_tag: bool = attrs.field(init=False, eq=False, repr=False)
-    """Whether both ends read as one tag, so that guarding its name guards the whole fence."""
+    """Whether both ends are one tag, so that guarding its name guards the whole fence."""
     literals: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
-    """The ends that are not tags; text inside is guarded against them as they are written."""
+    """The ends that are not tags; the text inside is guarded against these literal texts."""
 
     def __attrs_post_init__(self) -> None:
         opening, closing = _TAG.fullmatch(self.open), _CLOSING_TAG.fullmatch(self.close)
         name = opening[1] if opening else None
         is_tag = closing is not None and closing[1] == name
-        # Without the blanks around them, as the line ends beside a text could complete one.
+        # Without white space around them: the line ends beside a text could complete one.
         literals = () if is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
         _set(self, "tag_name", name)
         _set(self, "is_tag", is_tag)
@@ -69,17 +69,17 @@ EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
 # Fences.
 
 _ALWAYS = frozenset({"developer", "event", "context", "untrusted", "grounding"})
-"""Tags the library itself writes, guarded also where a configuration sets other delimiters."""
+"""Tags that the library writes, guarded also where a configuration sets other delimiters."""
 
 
 @functools.lru_cache(maxsize=128)
 def fence_names(delimiters: Delimiters) -> frozenset[str]:
-    """Return the tag names of all delimiters, and those the library itself writes."""
+    """Return the tag names of all delimiters, and of the tags that the library writes."""
     names = (delimiter.tag_name for delimiter in delimiters.all)
     return _ALWAYS.union(name for name in names if name is not None)
 
 
 @functools.lru_cache(maxsize=128)
 def fence_literals(delimiters: Delimiters) -> frozenset[str]:
-    """Return the ends of all delimiters that are not tags, as they are written."""
+    """Return the literal ends of all delimiters that are not tags."""
     return frozenset(text for delimiter in delimiters.all for text in delimiter.literals)

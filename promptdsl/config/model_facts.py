@@ -1,8 +1,8 @@
-"""The facts about a model that can be stated, and the check of each."""
+"""Facts about a model: the fields of :class:`ModelFacts`, and the check of those users give."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 import attrs
 
@@ -24,7 +24,7 @@ by media resolution (Gemini 3)."""
 
 
 class TokenFactors(NamedTuple):
-    """The tokens of a model to one token of o200k_base, where its own encoding is not public.
+    """The tokens of a model for one token of o200k_base, where its own encoding is not public.
 
     Typical, and enough for nearly every text; for text in ASCII and in other scripts.
     """
@@ -36,7 +36,7 @@ class TokenFactors(NamedTuple):
 
 
 class Facts(TypedDict, total=False):
-    """The facts about a model that can be stated; :class:`ModelFacts` explains each."""
+    """The facts about a model that can be registered; :class:`ModelFacts` explains each."""
 
     event_role: MappedRole
     ephemeral_role: MappedRole
@@ -67,7 +67,16 @@ class Facts(TypedDict, total=False):
 
 @attrs.frozen(cache_hash=True)
 class ModelFacts:
-    """The abilities of a target. ``known`` is whether a pattern matched the model's name."""
+    """The abilities and limits of a target: of a model at a provider.
+
+    ``known`` is whether the name of the model matched a pattern. Without a match, the facts are the
+    careful defaults of the provider. :func:`register_model` adds facts.
+
+    >>> from promptdsl import Timeline, User, render
+    >>> facts = render(Timeline(User("Hi.")), model="gpt-4o").facts
+    >>> facts.provider, facts.known, facts.window, facts.encoding
+    ('openai', True, 128000, 'o200k_base')
+    """
 
     provider: str | None = None
     model: str | None = None
@@ -105,19 +114,19 @@ class ModelFacts:
     schema_output: bool = False
     """Whether the request can ask for an answer in the form of a JSON schema."""
     media: tuple[MediaKind, ...] = ()
-    """The types of attachments the request has a form for and the model is not known to refuse."""
+    """The types of attachments that a request can carry and the model is not known to refuse."""
     result_media: bool = False
-    """Whether the result of a tool may hold attachments."""
+    """Whether the result of a tool may contain attachments."""
     image_tokens: ImageFormula | None = None
     """The formula of a picture's tokens; ``None`` where it is not known.
 
-    Its figures go by the model's name (``tokens.images``): a name that is not known there has the
-    usual ones, and no other formula can be added."""
+    Its figures depend on the model's name (``tokens.images``): an unknown name has the usual ones,
+    and no other formula can be added."""
     encoding: str | None = None
     """The model's encoding, as tiktoken calls it; ``None`` where it is not public or not known."""
     token_factors: TokenFactors | None = None
-    """The counts of o200k_base are multiplied by these; ``None`` where ``encoding`` is exact, for a
-    model of OpenAI, and without a model."""
+    """The factors for counts of o200k_base; ``None`` where ``encoding`` is exact, for a model of
+    OpenAI, and without a model."""
     window: int | None = None
     """The tokens of input the model takes; ``None`` where it is not known."""
     output: int | None = None
@@ -134,111 +143,91 @@ class ModelFacts:
             return "no target"
         if self.known:
             return f"{self.model}"
-        why = "no model given" if self.model is None else f"model {self.model!r} is not known"
-        return f"careful defaults of {self.provider} ({why})"
+        unknown = f"model {self.model!r} is not known"
+        reason = "no model given" if self.model is None else unknown
+        return f"careful defaults of {self.provider} ({reason})"
 
-    def layers(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    def layers(self) -> tuple[tuple[str, Mapping[str, Mapping[str, MappedRole]]], ...]:
         """Return the configuration layers of this target, the provider's before the model's.
 
         Each is a name and a plain configuration, such as ``("provider anthropic",
         {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that sets
-        nothing is left out, so without a provider there is none.
+        nothing is left out, so without a provider there are no layers.
         """
         return tuple((name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers)
 
 
-def checked_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts as they are kept; :class:`OptionError` names the one that is wrong."""
+FACT_NAMES = tuple(Facts.__annotations__)
+_FLAGS = frozenset(name for name, kind in Facts.__annotations__.items() if kind is bool)
+_COUNTS = ("cache_minimum", "window", "output")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "event_role": get_args(MappedRole),
+    "ephemeral_role": get_args(MappedRole),
+    "image_tokens": get_args(ImageFormula),
+    "media": get_args(MediaKind),
+}
+_OPTIONAL = frozenset((*_COUNTS, "image_tokens", "encoding", "token_factors", "template"))
+
+
+def checked_facts(facts: Facts) -> Facts:
+    """Return facts as they are kept; :class:`OptionError` names a wrong one."""
     for name, value in facts.items():
-        if name not in FACT_CHECKS:
-            raise OptionError(f"unknown fact {name!r}", fix=nearest(name, FACT_CHECKS))
-        fix = FACT_CHECKS[name](value)
+        if name not in FACT_NAMES:
+            raise OptionError(f"unknown fact {name!r}", fix=nearest(name, FACT_NAMES))
+        fix = _fix(name, value)
         if fix is not None:
             raise OptionError(f"{name}={value!r}", fix=fix)
-    return {name: _kept(name, value) for name, value in facts.items()}
-
-
-def _kept(name: str, value: Any) -> Any:
-    if name == "media":
-        return tuple(kind for kind in get_args(MediaKind) if kind in value)
-    if name == "token_factors" and value is not None:
-        return TokenFactors(*value)
-    if name == "template" and value is not None:
+    kept = facts.copy()
+    if "media" in facts:
+        kept["media"] = tuple(kind for kind in get_args(MediaKind) if kind in facts["media"])
+    if (factors := facts.get("token_factors")) is not None:
+        kept["token_factors"] = TokenFactors(*factors)
+    if (template := facts.get("template")) is not None:
         from promptdsl.config.chat_template import ChatTemplate
 
-        return ChatTemplate.of(value)
-    return value
+        kept["template"] = ChatTemplate.of(template)
+    return kept
 
 
-Check: TypeAlias = Callable[[Any], str | None]
-"""Returns what to write instead of a value, ``None`` for a value that is right."""
+def _fix(name: str, value: object) -> str | None:
+    """Return what to write instead of a wrong value, ``None`` where it is right."""
+    if name == "template" or (value is None and name in _OPTIONAL):
+        return None  # ChatTemplate checks a template when it reads it
+    if name in _FLAGS:
+        is_right, fix = isinstance(value, bool), "write True or False"
+    elif name in _COUNTS:
+        is_right = type(value) is int and value > 0
+        fix = "write how many tokens, a whole number above 0, or None"
+    elif name == "encoding":
+        is_right = isinstance(value, str) and value != ""
+        fix = "write its name, a string, or None"
+    elif name == "token_factors":
+        is_right = _are_factors(value)
+        fix = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
+    elif name != "media":
+        is_right, fix = value in _CHOICES[name], nearest(str(value), _CHOICES[name])
+    elif isinstance(value, list | tuple):
+        kinds = cast("Sequence[object]", value)
+        wrong = [str(kind) for kind in kinds if kind not in _CHOICES[name]]
+        is_right, fix = not wrong, nearest("".join(wrong[:1]), _CHOICES[name])
+    else:
+        is_right, fix = False, f"write a tuple of these: {', '.join(_CHOICES[name])}"
+    return None if is_right else fix
 
 
-def _flag(value: object) -> str | None:
-    return None if isinstance(value, bool) else "write True or False"
-
-
-def _tokens(value: object) -> str | None:
-    fits = value is None or (type(value) is int and value > 0)
-    return None if fits else "write how many tokens, a whole number above 0, or None"
-
-
-def _text(value: object) -> str | None:
-    fits = value is None or (isinstance(value, str) and value != "")
-    return None if fits else "write its name, a string, or None"
-
-
-def _factors(value: object) -> str | None:
-    """Check that other scripts count no less than ASCII, so that no letter makes a text shorter.
+def _are_factors(value: object) -> bool:
+    """Return whether other scripts count no less than ASCII, so that no letter shortens a text.
 
     Nor may the factors that must fit be less than the typical ones.
     """
-    if value is None:
-        return None
-    given = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
-    numbers = [number for number in given if type(number) in (int, float)]
-    if len(numbers) == len(given) == 4:
-        typical, must_fit, other_typical, other_must_fit = cast("Sequence[float]", numbers)
-        upwards = 0 < typical <= must_fit <= other_must_fit < inf
-        if upwards and typical <= other_typical <= other_must_fit:
-            return None
-    return "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
-
-
-def _role(value: object) -> str | None:
-    roles = get_args(MappedRole)
-    return None if value in roles else nearest(str(value), roles)
-
-
-def _formula(value: object) -> str | None:
-    formulas = get_args(ImageFormula)
-    return None if value is None or value in formulas else nearest(str(value), formulas)
-
-
-def _kinds(value: object) -> str | None:
-    kinds = get_args(MediaKind)
-    if not isinstance(value, list | tuple):
-        return f"write a tuple of these: {', '.join(kinds)}"
-    return next((nearest(str(kind), kinds) for kind in value if kind not in kinds), None)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-
-
-def _template(value: object) -> str | None:
-    """Leave the check to :class:`ChatTemplate`, which reads the value too."""
-
-
-FACT_CHECKS: Mapping[str, Check] = {
-    **dict.fromkeys(("event_role", "ephemeral_role"), _role),
-    **dict.fromkeys(("system", "developer", "instructions", "names", "prefill"), _flag),
-    **dict.fromkeys(
-        ("cache_marks", "answer_marks", "binds_reasoning", "signatures", "chat_tools"), _flag
-    ),
-    **dict.fromkeys(("forced_tools", "schema_output", "result_media", "tool_marks"), _flag),
-    "result_instructions": _flag,
-    **dict.fromkeys(("cache_minimum", "window", "output"), _tokens),
-    "media": _kinds,
-    "image_tokens": _formula,
-    "encoding": _text,
-    "token_factors": _factors,
-    "template": _template,
-}
-"""The check of each fact."""
+    match value:
+        case [
+            int() | float() as typical,
+            int() | float() as must_fit,
+            int() | float() as other_typical,
+            int() | float() as other_must_fit,
+        ] if bool not in map(type, value):
+            upwards = 0 < typical <= must_fit <= other_must_fit < inf
+            return upwards and typical <= other_typical <= other_must_fit
+        case _:
+            return False

@@ -1,15 +1,15 @@
-"""Facts about models and providers, found by name in ``models.toml`` and in what users add."""
+"""Facts about models and providers, found by name in ``models.toml`` and users' registrations."""
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
-from promptdsl.config.model_facts import FACT_CHECKS, ModelFacts, Roles, TokenFactors
-from promptdsl.config.model_names import bare_name, is_called, is_family, is_named
+from promptdsl.config.model_facts import FACT_NAMES, Facts, MappedRole, ModelFacts, TokenFactors
 from promptdsl.foundation.errors import TargetError, nearest
 from promptdsl.foundation.frozen import EMPTY
 
@@ -17,9 +17,10 @@ from promptdsl.foundation.frozen import EMPTY
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     """Return the facts about a model and a provider; either may be ``None``.
 
-    The provider given wins; of a model that belongs to another one it takes the facts that hold
-    there too. With only a model, its name tells the provider. An unknown model gets the careful
+    The provider given wins; of a model that belongs to another provider it takes the facts that are
+    true there too. With only a model, its name tells the provider. An unknown model gets careful
     defaults.
+
     Raises :class:`TargetError` for a provider that has no adapter.
     """
     if provider is not None:
@@ -33,127 +34,155 @@ class ModelEntry:
 
     name: str
     provider: str
-    facts: Mapping[str, Any]
-    on: Mapping[str, Mapping[str, Any]] = EMPTY
+    facts: Facts
+    on: Mapping[str, Facts] = EMPTY
 
 
 @lru_cache(maxsize=1024)
 def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelFacts:
+    # The target: the provider given, else that of the model.
     entries = _entries(model or "", added)
-    target = provider or _owner(bare_name(model or ""), entries)
+    target = provider or (entries[-1].provider if entries else _family_provider(model or ""))
     if target is None:
-        unknown = _counting(model, entries, _OPEN) if model else {}
-        return ModelFacts(model=model, **unknown)
-    held = [(f"model {entry.name}", _holding(entry, target)) for entry in entries]
-    models = [(layer, facts) for layer, facts in held if facts is not None]
-    layers = [(f"provider {target}", _stated(_providers()[target])), *models]
-    roles = [(layer, _roles(facts)) for layer, facts in layers]
-    stated: dict[str, Any] = {key: value for _, facts in layers for key, value in facts.items()}
+        counting = _counting(model, entries, _OPEN) if model else Facts()
+        return _facts(counting, model=model)
+    # Its layers: the facts of the provider, then of the model.
+    models: list[tuple[str, Facts]] = []
+    for entry in entries:
+        facts = _facts_on(entry, target)
+        if facts is not None:
+            models.append((f"model {entry.name}", facts))
+    provider_facts = _selected(_tables()["providers"][target], FACT_NAMES)
+    stated, role_layers = Facts(), list[tuple[str, tuple[tuple[str, MappedRole], ...]]]()
+    for layer, facts in [(f"provider {target}", provider_facts), *models]:
+        stated.update(facts)
+        roles: list[tuple[str, MappedRole]] = []
+        if "event_role" in facts:
+            roles.append(("event", facts["event_role"]))
+        if "ephemeral_role" in facts:
+            roles.append(("ephemeral", facts["ephemeral_role"]))
+        if roles:
+            role_layers.append((layer, tuple(roles)))
+    stated["media"] = tuple(stated.get("media", ()))
+    # The encoding, or else the factors.
     stated["token_factors"] = None
     if stated.get("encoding") is None:
-        stated |= _counting(model or "", entries, target)
-    return ModelFacts(
-        **stated,
-        provider=target,
-        model=model,
-        known=bool(models),
-        role_layers=tuple(layer for layer in roles if layer[1]),
+        stated.update(_counting(model or "", entries, target))
+    return _facts(
+        stated, provider=target, model=model, known=bool(models), role_layers=tuple(role_layers)
     )
 
 
-def _holding(entry: ModelEntry, target: str) -> Mapping[str, Any] | None:
-    """Return the facts of an entry that hold on a target, ``None`` when none do."""
+def _facts(stated: Facts, **target: object) -> ModelFacts:
+    # Any: each fact was checked, and a fact of the data file has the type of its field
+    return ModelFacts(**cast("dict[str, Any]", {**stated, **target}))
+
+
+def _selected(facts: Mapping[str, object], names: Collection[str]) -> Facts:
+    """Return the facts of some names."""
+    return cast("Facts", {name: value for name, value in facts.items() if name in names})
+
+
+def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
+    """Return the facts of an entry that are true on a target, ``None`` where it says nothing."""
     if entry.provider == target:
         return entry.facts
-    table = _providers()[target]
-    takes = table.get("takes", ())
+    table = _tables()["providers"][target]
     if entry.provider not in table.get("takes_from", (entry.provider,)):
         return None
-    taken = {key: value for key, value in entry.facts.items() if key in takes}
-    if "media" in taken:
-        taken["media"] = tuple(kind for kind in taken["media"] if kind in table["media"])
-    return {**taken, **entry.on.get(target, {})} or None
+    facts = _selected(entry.facts, table.get("takes", ()))
+    if "media" in facts:
+        facts["media"] = tuple(kind for kind in facts["media"] if kind in table["media"])
+    facts.update(entry.on.get(target, Facts()))
+    return facts or None
 
 
 _OPEN = "openai_compatible"
 """The provider that counts for an unknown model without a target."""
 
 
-def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> dict[str, Any]:
+def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts:
     """Return the token factors of a model without a stated encoding, or the encoding of its words.
 
     They go with its name rather than with the target: the facts of the model come first, then a
     word of its name, then the target.
     """
     name = model.lower()
-    words = (table for table in _tables()["vocabularies"] if is_named(name, table["words"]))
-    said = (*(entry.facts for entry in reversed(entries)), *words, _providers()[target])
-    found: Mapping[str, Any] = next(
-        (facts for facts in said if "token_factors" in facts or "words" in facts), EMPTY
-    )
-    factors = found.get("token_factors")
-    counting = {"token_factors": None if factors is None else TokenFactors(*factors)}
-    # An entry's encoding holds where the model is taken for known, a vocabulary's wherever.
-    return {**counting, "encoding": found["encoding"]} if found.keys() >= _WITH else counting
+    vocabularies = [
+        table
+        for table in _tables()["vocabularies"]
+        if any(re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", name) for word in table["words"])
+    ]
+    models = [entry.facts for entry in reversed(entries)]
+    for facts in (*models, *vocabularies, _tables()["providers"][target]):
+        if "token_factors" in facts:
+            factors = facts["token_factors"]
+            return {"token_factors": None if factors is None else TokenFactors(*factors)}
+        # The encoding of an entry is true where the model is known, that of a word everywhere.
+        if "words" in facts:
+            return {"encoding": facts["encoding"]}
+    return {}
 
 
-_WITH = {"words", "encoding"}
-
-
-def _roles(facts: Mapping[str, Any]) -> Roles:
-    return tuple((key, facts[f"{key}_role"]) for key in _MAPPED if f"{key}_role" in facts)
-
-
-_MAPPED = ("event", "ephemeral")
-
-
-# The data file.
+# The data file, which explains its tables.
 
 
 @cache
-def _tables() -> Mapping[str, Any]:
+def _tables() -> Mapping[str, Any]:  # Any: the tables of a TOML file
     import tomllib
 
     with open(os.path.join(os.path.dirname(__file__), "models.toml"), "rb") as file:
         return tomllib.load(file)
 
 
-def _providers() -> Mapping[str, Any]:
-    providers: Mapping[str, Any] = _tables()["providers"]
-    return providers
-
-
 @cache
 def _built_in() -> Mapping[str, ModelEntry]:
     """Return the entry of every pattern that comes with promptdsl."""
-    models: Mapping[str, Any] = _tables()["models"]
-    return {
-        pattern: ModelEntry(name, table["provider"], _stated(table), table.get("on", EMPTY))
-        for name, table in models.items()
-        for pattern in table["patterns"]
-    }
+    entries: dict[str, ModelEntry] = {}
+    for name, table in _tables()["models"].items():
+        facts = _selected(table, FACT_NAMES)
+        entry = ModelEntry(name, table["provider"], facts, table.get("on", EMPTY))
+        entries.update(dict.fromkeys(table["patterns"], entry))
+    return entries
 
 
-def _stated(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of a table, lists as tuples."""
-    return {
-        key: tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
-        for key, value in table.items()
-        if key in FACT_CHECKS
-    }
+# The names of models.
+
+_PREFIX = re.compile(
+    r"(?:.*/)?(?:(?:[a-z-]+\.)?(?:(?:anthropic|openai)\.|(?=amazon\.)))?", re.DOTALL
+)
+"""The prefixes of gateways and clouds: ``openrouter/anthropic/``, ``us.anthropic.``. The name of a
+model of Amazon begins with ``amazon.``, as others have models of the same name without it."""
+
+_TUNED = re.compile(r"ft:([^:]+):.*", re.DOTALL)
+"""A fine-tuned model, which names its base: ``ft:gpt-4o-2024-08-06:organisation::id``."""
+
+_SUFFIX = re.compile(
+    r"(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3,4}|latest|default|v\d+"
+    r"|(?:preview|exp)(?:-\d{2}-\d{2}(?:\d{2})?)?))*(?::\w+)*",
+    re.ASCII,
+)
+"""A date or a version: ``-20261001``, ``@20261001``, ``-2026-10-01``, ``-0613``, ``-001``,
+``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are not: they are
+another model."""
 
 
-# The entries of a name.
+def bare_name(model: str) -> str:
+    """Return the name of a model without the additions of gateways, clouds and fine-tuning."""
+    name = _PREFIX.sub("", model, count=1)
+    tuned = _TUNED.fullmatch(name)
+    return tuned[1] if tuned else name
 
 
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
     """Return the entries of the longest pattern that matches: first ours, then the user's."""
     names = (model, bare_name(model))
     for pattern in _patterns(added):
-        if any(is_called(name, pattern) for name in names):
-            return tuple(
-                entries[pattern] for entries in (_built_in(), added.entries) if pattern in entries
-            )
+        if any(
+            name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) for name in names
+        ):
+            tables = (_built_in(), added.entries)
+            return tuple(entries[pattern] for entries in tables if pattern in entries)
     return ()
 
 
@@ -163,20 +192,27 @@ def _patterns(added: "_Added") -> tuple[str, ...]:
     return tuple(sorted({**_built_in(), **added.entries}, key=len, reverse=True))
 
 
-def _owner(name: str, entries: tuple[ModelEntry, ...]) -> str | None:
-    """Return the provider of the last entry, or of the family a name without one belongs to."""
-    if entries:
-        return entries[-1].provider
-    families = (family for family in _tables()["families"] if is_family(name, family))
-    return next((family["provider"] for family in families), None)
+def _family_provider(model: str) -> str | None:
+    """Return the provider of the family that a name belongs to, from its oldest generation on."""
+    name = bare_name(model)
+    head, _, rest = name.partition("-")
+    digits = re.match(r"[0-9]{1,3}(?![0-9])", rest)
+    generation = int(digits[0]) if digits else 0
+    for family in _tables()["families"]:
+        is_member = head == family["name"] and generation >= family.get("from", 0)
+        if family["name"].endswith("."):
+            is_member = name.startswith(family["name"])
+        if is_member:
+            return str(family["provider"])
+    return None
 
 
-# What users registered.
+# The registrations of users.
 
 
 @attrs.frozen(eq=False, repr=False)
 class _Added:
-    """The entries that users have added, by pattern. A change puts another one in its place."""
+    """The entries of users, by pattern. A change replaces it by another object."""
 
     entries: Mapping[str, ModelEntry] = EMPTY
 
@@ -184,36 +220,31 @@ class _Added:
 _CHANGING = Lock()
 _added = _Added()
 _registered: dict[str, tuple[ModelEntry, ...]] = {}
-"""By pattern, the entries that were not taken back; the last one holds."""
+"""By pattern, the registrations that were not taken back; the last one is used."""
 
 
-def add_entry(pattern: str, entry: ModelEntry) -> None:
-    """Register an entry; the last one of a pattern holds."""
-    with _CHANGING:
-        _put(pattern, (*_registered.get(pattern, ()), entry))
-
-
-def take_back(pattern: str, entry: ModelEntry) -> None:
-    """Take one registration back; the order does not matter."""
-    with _CHANGING:
-        _put(pattern, tuple(kept for kept in _registered.get(pattern, ()) if kept is not entry))
-
-
-def _put(pattern: str, entries: tuple[ModelEntry, ...]) -> None:
+def change_entries(
+    pattern: str, *, add: ModelEntry | None = None, remove: ModelEntry | None = None
+) -> None:
+    """Register an entry for a pattern, or take a registration back, in any order."""
     global _added  # noqa: PLW0603
-    _registered[pattern] = entries
-    others = {name: other for name, other in _added.entries.items() if name != pattern}
-    _added = _Added({**others, pattern: entries[-1]} if entries else others)
+    with _CHANGING:
+        entries = tuple(entry for entry in _registered.get(pattern, ()) if entry is not remove)
+        entries += () if add is None else (add,)
+        _registered[pattern] = entries
+        others = {name: entry for name, entry in _added.entries.items() if name != pattern}
+        _added = _Added({**others, pattern: entries[-1]} if entries else others)
 
 
-# Providers: those of the data file, which are those of ``providers.registry`` (a test holds it).
+# Providers: those of the data file, which are those of ``providers.registry`` (a test compares).
 
 
 def check_provider(provider: object) -> None:
     """Raise :class:`TargetError` for a provider that has no adapter."""
-    if not isinstance(provider, str) or provider not in _providers():
+    providers = _tables()["providers"]
+    if not isinstance(provider, str) or provider not in providers:
         meant = _SUGGESTED.get(str(provider).lower().replace("-", "_"))
-        fix = f"did you mean {meant!r}?" if meant else nearest(str(provider), _providers())
+        fix = f"did you mean {meant!r}?" if meant else nearest(str(provider), providers)
         raise TargetError(f"unknown provider {provider!r}", fix=fix)
 
 
@@ -229,4 +260,4 @@ _SUGGESTED = {
         "openai_compatible",
     ),
 }
-"""The provider an error suggests for another name of it, or of a service reached like it."""
+"""The provider that an error suggests, by other names of it and of services with its API."""

@@ -1,44 +1,23 @@
-"""Facts about models that users add."""
+"""Facts about models that users register."""
 
-from types import TracebackType
+from contextlib import ExitStack
 from typing import Unpack
 
 from promptdsl.config.model_facts import Facts, checked_facts
-from promptdsl.config.models import ModelEntry, add_entry, check_provider, take_back
+from promptdsl.config.models import ModelEntry, change_entries, check_provider
 from promptdsl.foundation.errors import OptionError, PromptError
 from promptdsl.foundation.source import author
 
 
-class RegisteredModel:
-    """A registered model; as a context manager it takes the registration back at the end."""
+def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> ExitStack:
+    """Register facts about the models of a name, for the whole process.
 
-    __slots__ = ("_entry", "_pattern")
-
-    def __init__(self, pattern: str, entry: ModelEntry) -> None:
-        self._pattern = pattern
-        self._entry = entry
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        take_back(self._pattern, self._entry)
-
-
-def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> RegisteredModel:
-    """State facts about models of a name, for the whole process: fields of :class:`ModelFacts`.
-
-    They hold for names that are ``pattern``, or ``pattern`` and a date or version; the longest
-    pattern counts. ``provider`` is the target of such a name alone. The facts that come with
-    promptdsl for the same pattern still hold where none is given here; registering a pattern again
-    replaces the earlier registration. ``window``, ``output`` and ``cache_minimum`` are tokens,
-    ``template`` is a chat template's text or a Hugging Face tokenizer. The result is a context
-    manager, which takes the registration back at its end.
+    ``facts`` are fields of :class:`ModelFacts`. They are used for names that are ``pattern``, or
+    ``pattern`` and a date or version; the longest pattern counts. ``provider`` is the target of
+    such a name alone. Facts that are left out keep the values that come with promptdsl for the same
+    pattern; registering a pattern again replaces the earlier registration. ``window``, ``output``
+    and ``cache_minimum`` are tokens, ``template`` is a chat template's text or a Hugging Face
+    tokenizer. The result is a context manager, which takes the registration back at its end.
 
     >>> from promptdsl import Timeline, User, register_model, render
     >>> with register_model("my-model", provider="anthropic", window=32_000):
@@ -46,21 +25,19 @@ def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) ->
     32000
 
     Raises :class:`TargetError` for an unknown provider, :class:`OptionError` for a fact that is
-    unknown or has a value it cannot take, :class:`ContentError` for a template that is none.
+    unknown or has a wrong value, :class:`ContentError` for a wrong template.
     """
     try:
-        _check_pattern(pattern)
+        if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(
+                f"a pattern is the name of a model, not {pattern!r}",
+                fix="write it as it begins: register_model('my-model', ...)",
+            )
         check_provider(provider)
         entry = ModelEntry(pattern, provider, checked_facts(facts))
     except PromptError as error:
         raise error.located(author()) from None
-    add_entry(pattern, entry)
-    return RegisteredModel(pattern, entry)
-
-
-def _check_pattern(pattern: object) -> None:
-    if not isinstance(pattern, str) or not pattern:
-        raise OptionError(
-            f"a pattern is the name of a model, not {pattern!r}",
-            fix="write it as it begins: register_model('my-model', ...)",
-        )
+    change_entries(pattern, add=entry)
+    registration = ExitStack()
+    registration.callback(change_entries, pattern, remove=entry)
+    return registration

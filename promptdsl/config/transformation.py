@@ -1,11 +1,11 @@
-"""The settings of a render, merged in layers, and which layer set a value.
+"""The settings of a render, merged from layers, and the layer that set each value.
 
-Every value a configuration can set has a flat key, such as ``role_mapping.event``. A layer is the
-keys it sets and nothing more, so merging layers is updating one dictionary with the next.
+Every setting has a flat key, such as ``role_mapping.event``. A layer is the keys it sets and
+nothing more, so merging layers is updating one dictionary with the next.
 """
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
@@ -33,7 +33,7 @@ FormatBlock: TypeAlias = Callable[[Block], object]
 """A function of the original block, called before it becomes text."""
 
 DelimiterLike: TypeAlias = tuple[str, str] | str | None
-"""A delimiter as it is written: a pair, a prefix, or ``None`` for no fence."""
+"""A delimiter as an author writes it: a pair, a prefix, or ``None`` for no fence."""
 
 
 class RoleOptions(TypedDict, total=False):
@@ -72,7 +72,9 @@ class ConfigOptions(TypedDict, total=False):
     guard_conversation: bool
 
 
-LIBRARY: Mapping[str, Any] = {
+SettingValue: TypeAlias = str | bool | Delimiter | FormatBlock | None
+
+LIBRARY: Mapping[str, SettingValue] = {
     "role_mapping.event": "user",
     "role_mapping.ephemeral": "user",
     "delimiters.event.user_action": EVENT_DELIMITER,
@@ -87,14 +89,24 @@ LIBRARY: Mapping[str, Any] = {
     "tool_pairing": "error",
     "guard_conversation": False,
 }
-"""The values under every layer, set by the library. Their order is that of every explanation."""
+"""The defaults of the library, under every layer. Their order is that of every explanation."""
 
 
-# Reading what an author wrote.
+# Reading a configuration.
 
-Settings: TypeAlias = tuple[tuple[str, Any], ...]
-"""The flat keys one layer sets, with their values, by key."""
+Settings: TypeAlias = tuple[tuple[str, SettingValue], ...]
+"""The flat keys that one layer sets, with their values, sorted by key."""
 
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "a configuration": (
+        *("role_mapping", "delimiters", "format_block", "ephemeral_position", "format"),
+        *("merge_consecutive", "tool_pairing", "guard_conversation"),
+    ),
+    "role_mapping": ("event", "ephemeral"),
+    "delimiters": ("event", "ephemeral"),
+    "delimiters.event": EVENT_TYPES,
+}
+"""The keys of a configuration and of the mappings in it."""
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "role_mapping.event": get_args(MappedRole),
     "role_mapping.ephemeral": get_args(MappedRole),
@@ -105,45 +117,46 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def _settings(options: object) -> Settings:
-    found: dict[str, Any] = {}
-    for key, value in _entries("a configuration", options, _READERS):
-        found.update(_READERS[key](key, value))
-    return tuple(sorted(found.items()))
+    settings: dict[str, SettingValue] = {}
+    for key, value in _flat("a configuration", options):
+        if key in _CHOICES:
+            choices = _CHOICES[key]
+            if not isinstance(value, str) or value not in choices:
+                raise ConfigError(f"unknown {key} {value!r}", fix=nearest(str(value), choices))
+            settings[key] = value
+        elif key == "delimiters.event":
+            delimiter = _delimiter(key, value)
+            settings.update((f"{key}.{type}", delimiter) for type in EVENT_TYPES)
+        elif key.startswith("delimiters."):
+            settings[key] = _delimiter(key, value)
+        elif key == "format_block":
+            if value is not None and not callable(value):
+                raise ConfigError(f"{key} is a function of a block or None, not {value!r}")
+            settings[key] = value
+        else:
+            if not isinstance(value, bool):
+                raise ConfigError(f"{key} is True or False, not {value!r}")
+            settings[key] = value
+    return tuple(sorted(settings.items()))
 
 
-def _entries(path: str, options: object, known: Collection[str]) -> Iterator[tuple[str, Any]]:
+def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
+    """Yield the flat keys of a mapping with their values; an unknown key is an error."""
+    known = _KEYS[path]
     if not isinstance(options, Mapping):
         raise ConfigError(
             f"{path} is a mapping, not {options!r}", fix=f"its keys: {', '.join(known)}"
         )
-    for key, value in cast("Mapping[str, Any]", options).items():
+    for key, value in cast("Mapping[str, object]", options).items():
         if key not in known:
             raise ConfigError(f"unknown key {key!r} in {path}", fix=nearest(str(key), known))
-        yield key, value
-
-
-def _choice(key: str, value: object) -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, str) or value not in _CHOICES[key]:
-        raise ConfigError(f"unknown {key} {value!r}", fix=nearest(str(value), _CHOICES[key]))
-    yield key, value
-
-
-def _roles(key: str, value: object) -> Iterator[tuple[str, Any]]:
-    for part, role in _entries(key, value, ("event", "ephemeral")):
-        yield from _choice(f"{key}.{part}", role)
-
-
-def _delimiters(key: str, value: object) -> Iterator[tuple[str, Any]]:
-    for part, given in _entries(key, value, ("event", "ephemeral")):
-        path = f"{key}.{part}"
-        if part == "ephemeral":
-            yield path, _delimiter(path, given)
-        elif isinstance(given, Mapping):
-            types = _entries(path, cast("object", given), EVENT_TYPES)
-            yield from ((f"{path}.{type}", _delimiter(f"{path}.{type}", of)) for type, of in types)
+        name = key if path == "a configuration" else f"{path}.{key}"
+        # One delimiter may be given for all events.
+        has_keys = isinstance(value, Mapping) if name == "delimiters.event" else name in _KEYS
+        if has_keys:
+            yield from _flat(name, value)
         else:
-            delimiter = _delimiter(path, given)
-            yield from ((f"{path}.{type}", delimiter) for type in EVENT_TYPES)
+            yield name, value
 
 
 def _delimiter(path: str, given: object) -> Delimiter:
@@ -151,54 +164,38 @@ def _delimiter(path: str, given: object) -> Delimiter:
         case None:
             return NO_DELIMITER
         case str() if given:
-            return _checked(Delimiter("prefix", given))
+            delimiter = Delimiter("prefix", given)
         case [str() as open, str() as close] if open and close:
-            return _checked(Delimiter("pair", open, close))
+            delimiter = Delimiter("pair", open, close)
         case _:
             raise ConfigError(
                 f"{path} is no delimiter: {given!r}",
                 fix="write a pair of texts, one text as a prefix, or None for no fence",
             )
-
-
-def _checked(delimiter: Delimiter) -> Delimiter:
-    for text in (delimiter.open, delimiter.close):
-        if text:
-            check_delimiter(text, tag=delimiter.is_tag)
+    for text in filter(None, (delimiter.open, delimiter.close)):
+        check_delimiter(text, tag=delimiter.is_tag)
     return delimiter
-
-
-def _function(key: str, value: object) -> Iterator[tuple[str, Any]]:
-    if value is not None and not callable(value):
-        raise ConfigError(f"{key} is a function of a block or None, not {value!r}")
-    yield key, value
-
-
-def _flag(key: str, value: object) -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{key} is True or False, not {value!r}")
-    yield key, value
-
-
-_READERS: Mapping[str, Callable[[str, object], Iterator[tuple[str, Any]]]] = {
-    "role_mapping": _roles,
-    "delimiters": _delimiters,
-    "format_block": _function,
-    "ephemeral_position": _choice,
-    "format": _choice,
-    "merge_consecutive": _flag,
-    "tool_pairing": _choice,
-    "guard_conversation": _flag,
-}
 
 
 @attrs.frozen(init=False)
 class MessageTransformationConfig:
-    """The wishes of an author for the way from tree to messages.
+    """An author's settings for the way from tree to messages.
 
-    An option that is left out is unset, so that the layers below show through. Nested values are
-    mappings and may be partial. ``settings`` are the options set, under flat keys such as
-    ``role_mapping.event``.
+    An option that is left out is unset, so that the layers below show through; nested mappings may
+    be partial. ``settings`` has the options that are set, under flat keys.
+
+    - ``role_mapping``: the roles of ``event`` and ``ephemeral`` turns: ``"user"``, ``"developer"``
+      or ``"system"``; the default depends on the provider.
+    - ``delimiters``: the fences of ``event`` and ``ephemeral`` turns: a pair of texts, a prefix, or
+      ``None``; for ``event`` also a mapping by type of event.
+    - ``format_block``: a function of a block, called before it becomes text.
+    - ``ephemeral_position``: ``"flow"`` (default), ``"after_system"``, ``"start"``,
+      ``"before_user"`` or ``"end"``.
+    - ``format``: ``"markdown"`` (default) or ``"xml"``.
+    - ``merge_consecutive``: whether neighbours of one role become one message; true by default.
+    - ``tool_pairing``: what happens to calls without results: ``"error"`` (default), ``"fill"`` or
+      ``"prune"``.
+    - ``guard_conversation``: whether the conversation is guarded too; false by default.
 
     >>> from promptdsl import MessageTransformationConfig
     >>> MessageTransformationConfig(format="xml", role_mapping={"event": "system"}).settings
@@ -219,7 +216,7 @@ class MessageTransformationConfig:
 
 # Layers.
 
-ConfigLike: TypeAlias = MessageTransformationConfig | Mapping[str, Any]
+ConfigLike: TypeAlias = MessageTransformationConfig | Mapping[str, object]
 Transformation: TypeAlias = ConfigLike | Callable[[str | None, str | None], ConfigLike | None]
 """A configuration, or a function of model and provider that returns one or ``None``."""
 
@@ -237,9 +234,11 @@ class Resolved:
     merge_consecutive: bool
     tool_pairing: ToolPairing
     guard_conversation: bool
-    origins: tuple[tuple[str, Any, str], ...] = attrs.field(default=(), eq=False, repr=False)
+    origins: tuple[tuple[str, SettingValue, str], ...] = attrs.field(
+        default=(), eq=False, repr=False
+    )
 
-    def explain(self) -> dict[str, tuple[Any, str]]:
+    def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return the value of every flat key and the name of the layer that set it."""
         return {key: (value, layer) for key, value, layer in self.origins}
 
@@ -252,48 +251,37 @@ def resolve(
 ) -> Resolved:
     """Return the configuration of ``(name, layer)`` pairs, each over the ones before it.
 
-    The first layer is over the values of the library. A function is called with ``model`` and
+    The first layer is over the defaults of the library. A function is called with ``model`` and
     ``provider`` every time. The same layers give the same object. Raises :class:`ConfigError` for
     an unknown key or value, and names the layer.
     """
-    found = tuple(
-        (name, _settings_of(name, layer, model, provider))
-        for name, layer in layers
-        if layer is not None
-    )
+    settings_of_layers: list[tuple[str, Settings]] = []
+    for name, layer in layers:
+        if layer is None:
+            continue
+        options: object = layer(model, provider) if callable(layer) else layer
+        settings: Settings = ()
+        if isinstance(options, MessageTransformationConfig):
+            settings = options.settings
+        elif options is not None:
+            try:
+                settings = _settings(options)
+            except ConfigError as error:
+                code = getattr(layer, "__code__", None)
+                at = None
+                if isinstance(code, CodeType):
+                    at = Source(code.co_filename, code.co_firstlineno)
+                problem = f"{error.what} (in the transformation of {name})"
+                raise ConfigError(problem, fix=error.fix, at=(at,)) from None
+        settings_of_layers.append((name, settings))
     try:
-        return _remembered(found)
+        return _remembered(tuple(settings_of_layers))
     except TypeError:  # a format_block that cannot be hashed
-        return _merged(found)
-
-
-def _settings_of(
-    name: str, layer: Transformation, model: str | None, provider: str | None
-) -> Settings:
-    if callable(layer):
-        return _read(name, layer(model, provider), at=_definition(layer))
-    return _read(name, layer, at=None)
-
-
-def _read(name: str, given: object, *, at: Source | None) -> Settings:
-    if given is None:
-        return ()
-    if isinstance(given, MessageTransformationConfig):
-        return given.settings
-    try:
-        return _settings(given)
-    except ConfigError as error:
-        what = f"{error.what} (in the transformation of {name})"
-        raise ConfigError(what, fix=error.fix, at=(at,)) from None
-
-
-def _definition(function: object) -> Source | None:
-    code = getattr(function, "__code__", None)
-    return Source(code.co_filename, code.co_firstlineno) if isinstance(code, CodeType) else None
+        return _merged(tuple(settings_of_layers))
 
 
 def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
-    values = dict(LIBRARY)
+    values: dict[str, Any] = dict(LIBRARY)  # Any: each value was checked when it was read
     origins = dict.fromkeys(LIBRARY, "library")
     for name, settings in layers:
         values.update(settings)
@@ -315,7 +303,7 @@ _remembered = functools.lru_cache(maxsize=128)(_merged)
 
 
 def as_layer(given: object, *, at: Source | None) -> Transformation | None:
-    """Return the layer of an author's ``transformation=``, a mapping read at once.
+    """Return the layer of an author's ``transformation=``; a mapping is read at once.
 
     Raises :class:`ConfigError` with the author's line for anything but a configuration.
     """
@@ -324,7 +312,7 @@ def as_layer(given: object, *, at: Source | None) -> Transformation | None:
     if callable(given):
         return cast("Transformation", given)
     try:
-        return MessageTransformationConfig(**cast("Any", given))
+        return MessageTransformationConfig(**cast("ConfigOptions", given))
     except ConfigError as error:
         raise ConfigError(error.what, fix=error.fix, at=(at,)) from None
     except TypeError:

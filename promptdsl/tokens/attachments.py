@@ -112,7 +112,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
 
 
 def pixels(data: str | bytes | None) -> Size | None:
-    """Return the size of a picture from its header, ``None`` where there is none to be seen."""
+    """Return the size of a picture from its header, ``None`` where it has no size."""
     if not isinstance(data, str):
         return None if data is None else image_size(data[:HEADER])
     return image_size(_decoded(data[:_FIRST])) or image_size(_decoded(data[:HEADER]))

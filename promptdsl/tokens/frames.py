@@ -22,6 +22,9 @@ def label_of(
     Only one text that is sent as it is counts exactly: the ``prompt`` of a chat template, which has
     no frames (``framed`` false). Attachments, tools and the form of an answer are always estimates.
 
+    >>> from promptdsl.tokens.frames import label_of
+    >>> label_of("exact")
+    'exact text, assumed frame'
     >>> label_of("exact", has_tools=True)
     'estimate (exact text; tools by published formulas)'
     """

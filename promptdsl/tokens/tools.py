@@ -62,7 +62,7 @@ def tools_frame(facts: ModelFacts) -> int:
 
 
 def definitions(tools: WireValue) -> Iterator[WireObject]:
-    """Yield the definition of each tool in a payload, without its wrapper; cache marks are none."""
+    """Yield the definition of each tool in a payload, without wrappers and cache marks."""
     for tool in _objects(tools):
         functions = tool.get("function_declarations")
         if functions is not None:

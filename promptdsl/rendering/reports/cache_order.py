@@ -23,7 +23,7 @@ from promptdsl.tokens.payloads import (
 )
 from promptdsl.tokens.safe_cuts import last_cut
 from promptdsl.tokens.tools import definitions
-from promptdsl.tokens.wire_json import compact, pruned
+from promptdsl.tokens.wire_json import WireObject, compact, pruned
 
 Payload: TypeAlias = WireObject
 
