@@ -7,14 +7,14 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import Around, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.binary import encoded, without_bytes
 from promptdsl.providers.bedrock.marks import POINT, marked_items
-from promptdsl.providers.bedrock.media import FORMATS, read_source
+from promptdsl.providers.bedrock.media import FORMATS, encoded, read_source
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.read_turns import read_turn
@@ -179,16 +179,31 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         if text and all(isinstance(text, str) for text in texts):
             citations: JsonValue = cited.get("citations") or ()
             return b.TextBlock(text, extra={"citationsContent": citations})
-    return b.UnknownBlock(without_bytes({kind: value}), "bedrock")
+    return b.UnknownBlock(_without_bytes({kind: value}), "bedrock")
 
 
 def _read_attachment(kind: str, value: object) -> b.Block:
     entries = mapping(value)
     found = read_source(kind, entries.get("format"), entries.get("source"))
     if found is None:
-        return b.UnknownBlock(without_bytes({kind: entries}), "bedrock")
+        return b.UnknownBlock(_without_bytes({kind: entries}), "bedrock")
     source, extra = found
     title = optional(entries.get("name"), "name")
     known = ("name", "format", "source")
     extra |= {key: value for key, value in entries.items() if key not in known}
     return _MEDIA_CLASSES[kind](source, title, extra=extra)
+
+
+def _without_bytes(data: object) -> JsonObject:
+    """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it.
+
+    Raises :class:`DataError` for any other value that is not JSON.
+    """
+    entries: JsonObject = plain(data, "data", _text_leaf)
+    return entries
+
+
+def _text_leaf(item: object, around: Around, key: object) -> object:
+    if isinstance(item, bytes | bytearray):
+        return encoded(item, "bytes")
+    return json_leaf(item, around, key)

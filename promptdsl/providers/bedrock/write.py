@@ -11,9 +11,8 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.binary import decoded, put_bytes
 from promptdsl.providers.bedrock.marks import POINT, read_mark, write_marks
-from promptdsl.providers.bedrock.media import media_param
+from promptdsl.providers.bedrock.media import decoded, media_param
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
 from promptdsl.providers.bedrock.request import Converse, document_name
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
@@ -166,10 +165,10 @@ def _block_params(request: Converse, place: Place, blocks: Iterable[b.Block]) ->
             block = block_to_write(
                 request, place, given, kinds=kinds, origin="bedrock", read=_read_unknown
             )
-        if block is None:
-            continue
         param: Param | None = None
         match block:
+            case None:
+                continue
             case b.TextBlock():
                 param = _text_param(request, place, block)
             case b.ToolUseBlock():
@@ -310,7 +309,25 @@ def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Pa
         request.lose(place, "content", "unknown block", reason)
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
-    put_bytes(param)
+    _put_bytes(param)
     if point:
         request.mark(place, param, read_mark(point))
     return param
+
+
+_ANY_JSON = ("input", "json")
+"""The keys whose value is any JSON data, in which ``bytes`` is a key like others."""
+
+
+def _put_bytes(param: Param) -> None:
+    """Replace the base64 text of every source in a block by its bytes, at any depth."""
+    waiting: list[JsonValue] = [param]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            source = value.get("source")
+            if isinstance(source, dict) and isinstance(text := source.get("bytes"), str):
+                source["bytes"] = decoded(text) or text
+            waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
+        elif isinstance(value, list):
+            waiting += value

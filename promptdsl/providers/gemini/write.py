@@ -167,10 +167,10 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
             block = block_to_write(
                 request, place, given, kinds=keys, origin="gemini", read=_read_unknown
             )
-        if block is None:
-            continue
         param: Param | None = None
         match block:
+            case None:
+                continue
             case b.TextBlock():
                 # An empty text is taken only to carry a signature.
                 signed = SIGNATURE in keys["text"] and _kept_signature(block.extra.get(SIGNATURE))

@@ -22,13 +22,14 @@ from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block
-from promptdsl.providers.openai_responses.media import read_file, read_image
-from promptdsl.providers.openai_responses.request import origin_of, read_origin
-from promptdsl.providers.openai_responses.rules import (
+from promptdsl.providers.openai_responses.items import (
     ORIGIN,
     REASONING_KEYS,
+    origin_of,
+    read_origin,
     refuse_part,
 )
+from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined

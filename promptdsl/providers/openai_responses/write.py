@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_responses.media import media_part
-from promptdsl.providers.openai_responses.request import (
+from promptdsl.providers.openai_responses.items import (
+    KNOWN_ITEMS,
+    ORIGIN,
+    PART,
+    REASONING_KEYS,
     ContentDraft,
     Items,
     fitting_id,
     identity,
     is_new_id,
+    is_own,
     origin_of,
 )
-from promptdsl.providers.openai_responses.rules import (
-    KNOWN_ITEMS,
-    ORIGIN,
-    PART,
-    REASONING_KEYS,
-    is_own,
-)
+from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_keys, lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
@@ -137,18 +134,18 @@ def _write_message(request: Items, place: Place) -> None:
         request.lose(place, "hint", "reasoning", "nothing that it produced follows")
 
 
-def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[Block]) -> None:
+def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
     place = draft.place
     for block in blocks:
         if block.type not in _TYPES[place.role]:
             _lose_block(request, draft, block, f"there is none in {place.role} content")
             continue
         match block:
-            case TextBlock():
+            case b.TextBlock():
                 _add_text(request, draft, block)
-            case ToolUseBlock():
+            case b.ToolUseBlock():
                 _add_tool_call(request, draft, block)
-            case ToolResultBlock():
+            case b.ToolResultBlock():
                 _add_tool_result(request, draft, block)
             case b.ReasoningBlock():
                 _add_reasoning(request, draft, block)
@@ -160,7 +157,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[Block]) 
                 pass
 
 
-def _lose_block(request: Items, draft: ContentDraft, block: Block, reason: str) -> None:
+def _lose_block(request: Items, draft: ContentDraft, block: b.Block, reason: str) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
     name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     request.lose(draft.place, kind, f"{name} block", reason)
@@ -211,7 +208,7 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
 # Parts.
 
 
-def _add_text(request: Items, draft: ContentDraft, block: TextBlock) -> None:
+def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     place = draft.place
     if place.role != "assistant":
         lose_keys(request, place, block, service="Responses", known=("refusal",))
@@ -262,7 +259,7 @@ def _add_attachment(request: Items, draft: ContentDraft, block: b.MediaBlock) ->
 # Items.
 
 
-def _add_tool_call(request: Items, draft: ContentDraft, block: ToolUseBlock) -> None:
+def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> None:
     place = draft.place
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
@@ -282,14 +279,14 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: ToolUseBlock) -> 
     request.entries.append({"type": kind, "call_id": fitting_id(block.id), **call, **own})
 
 
-def _add_tool_result(request: Items, draft: ContentDraft, block: ToolResultBlock) -> None:
+def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
     custom = block.tool_use_id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     only = block.content[0] if len(block.content) == 1 and is_bare else None
-    if type(only) is TextBlock and only.cache is None and only.extra is EMPTY:
+    if type(only) is b.TextBlock and only.cache is None and only.extra is EMPTY:
         output: str | list[Param] = only.text
     else:
         inside = ContentDraft(draft.place.inside("result"))
