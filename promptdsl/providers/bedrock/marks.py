@@ -24,24 +24,21 @@ def write_marks(request: Converse, tools: list[Param]) -> None:
             request.lose(mark.subject, "hint", "cache mark", reason)
             request.marks.remove(mark)
     # The blocks of the marks that are kept, by the id of the param before each.
-    points: dict[int, Param] = {}
+    points: dict[int, list[Param]] = {}
     sent = chain(tools, request.system, *(turn["content"] for turn in request.entries))
     for mark in settle_marks(request, sent, ordered=True):
         ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
-        points[id(mark.param)] = {POINT: {"type": "default", **ttl}}
+        points[id(mark.param)] = [{POINT: {"type": "default", **ttl}}]
     # Turns may be remembered, so each that gets a block is replaced and not changed.
     tools[:] = _with_points(tools, points)
-    request.system = [*_with_points(request.system, points)]
+    request.system = _with_points(request.system, points)
     for index in places_of(request.entries, points):
         turn = request.entries[index]
-        request.entries[index] = {**turn, "content": [*_with_points(turn["content"], points)]}
+        request.entries[index] = {**turn, "content": _with_points(turn["content"], points)}
 
 
-def _with_points(params: list[Param], points: Mapping[int, Param]) -> Iterator[Param]:
-    for param in params:
-        yield param
-        if id(param) in points:
-            yield points[id(param)]
+def _with_points(params: list[Param], points: Mapping[int, list[Param]]) -> list[Param]:
+    return [sent for param in params for sent in (param, *points.get(id(param), ()))]
 
 
 def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | None]]:

@@ -16,6 +16,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.marks import POINT, marked_items
 from promptdsl.providers.bedrock.media import FORMATS, encoded, read_source
 from promptdsl.providers.bedrock.tools import read_settings
+from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.read_turns import read_turn
 
@@ -109,16 +110,12 @@ def read_content(content: object, *, read: BlockReader = read_block) -> tuple[b.
 
 def _with_mark(path: str, block: b.Block, cache: Cache) -> b.Block:
     """Return a block with a cache mark; :class:`DataError` for reasoning, which has none."""
-    match block:
-        case b.UnknownBlock():
-            ttl = {} if cache == "default" else {"ttl": cache}
-            return b.UnknownBlock({**block.data, POINT: {"type": "default", **ttl}}, "bedrock")
-        case b.TextBlock() | b.ToolUseBlock() | b.ToolResultBlock():
-            return attrs.evolve(block, cache=cache)
-        case b.ImageBlock() | b.DocumentBlock() | b.VideoBlock() | b.AudioBlock():
-            return attrs.evolve(block, cache=cache)
-        case _:
-            raise DataError(f"{path}: no {POINT!r} may follow reasoning")
+    if isinstance(block, b.UnknownBlock):
+        ttl = {} if cache == "default" else {"ttl": cache}
+        return b.UnknownBlock({**block.data, POINT: {"type": "default", **ttl}}, "bedrock")
+    if not isinstance(block, Carrier):
+        raise DataError(f"{path}: no {POINT!r} may follow reasoning")
+    return attrs.evolve(block, cache=cache)
 
 
 def _kind_and_value(data: object) -> tuple[str, object]:

@@ -17,6 +17,7 @@ from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
 from promptdsl.providers.bedrock.request import Converse, document_name
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -90,8 +91,7 @@ def write(
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
@@ -198,7 +198,7 @@ def _finished(
     request: Converse,
     place: Place,
     param: Param,
-    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
+    block: Carrier,
     *,
     used: Collection[str] = (),
     cache: str | None = None,

@@ -69,13 +69,18 @@ _TYPES: Mapping[str, frozenset[str]] = {
 """By place, the types of blocks that are sent there."""
 
 
+_MARKED_KEYS = {
+    **{None: "content", "function_call_output": "output", "custom_tool_call_output": "output"}
+}
+"""By type of item, which messages do not have, the key of the parts that may have a mark."""
+
+
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
@@ -102,12 +107,7 @@ def _settle_marks(request: Items) -> None:
     entries = request.entries
     places: list[tuple[int, str]] = []
     for index, item in enumerate(entries):
-        # Parts with marks are the content of a message other than an answer, or a tool's output.
-        if "type" not in item:
-            key = "" if item["role"] == "assistant" else "content"
-        else:
-            is_output = item["type"] in ("function_call_output", "custom_tool_call_output")
-            key = "output" if is_output else ""
+        key = _MARKED_KEYS.get(item.get("type"))
         if key and is_marked(item.get(key)):
             places.append((index, key))
     parts = [part for index, key in places for part in entries[index][key]]
@@ -231,7 +231,9 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     draft.parts.append(part)
 
 
-def _add_attachment(request: Items, draft: ContentDraft, block: b.MediaBlock) -> None:
+def _add_attachment(
+    request: Items, draft: ContentDraft, block: b.ImageBlock | b.DocumentBlock
+) -> None:
     place = draft.place
     if place.role == "result" and not request.facts.result_media:
         _lose_block(request, draft, block, "the result of a tool holds none for this model")
