@@ -13,8 +13,8 @@ from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.marks import POINT, marked_items
 from promptdsl.providers.bedrock.media import FORMATS, encoded, read_source
+from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage

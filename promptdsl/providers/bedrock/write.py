@@ -11,10 +11,15 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.marks import POINT, read_mark, write_marks
 from promptdsl.providers.bedrock.media import decoded, media_param
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
-from promptdsl.providers.bedrock.request import Converse, document_name
+from promptdsl.providers.bedrock.request import (
+    POINT,
+    Converse,
+    document_name,
+    read_mark,
+    write_marks,
+)
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.cache_marks import Carrier
@@ -26,21 +31,16 @@ from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.two_sided import OPENING, Dialect, add, finish, unwritten
 
 if TYPE_CHECKING:
-    from types_boto3_bedrock_runtime.type_defs import (
-        MessageUnionTypeDef,
-        OutputConfigTypeDef,
-        SystemContentBlockTypeDef,
-        ToolConfigurationTypeDef,
-    )
+    from types_boto3_bedrock_runtime import type_defs as t
 
 
 class BedrockPayload(TypedDict):
     """The arguments of ``client.converse`` that a prompt gives; only ``messages`` is always set."""
 
-    system: "NotRequired[list[SystemContentBlockTypeDef]]"
-    messages: "list[MessageUnionTypeDef]"
-    toolConfig: "NotRequired[ToolConfigurationTypeDef]"
-    outputConfig: "NotRequired[OutputConfigTypeDef]"
+    system: "NotRequired[list[t.SystemContentBlockTypeDef]]"
+    messages: "list[t.MessageUnionTypeDef]"
+    toolConfig: "NotRequired[t.ToolConfigurationTypeDef]"
+    outputConfig: "NotRequired[t.OutputConfigTypeDef]"
 
 
 _DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))

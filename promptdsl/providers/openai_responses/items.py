@@ -40,7 +40,7 @@ _READ = re.compile(
 )
 """The types of items and parts that have a block of their own."""
 
-PART = re.compile(r"(input|output)_.*")
+_PART = re.compile(r"(input|output)_.*")
 """The types of parts, which are no items."""
 
 _PARTS: Owners = {**ANTHROPIC, **OPENAI, "text": ("text", "openai")}
@@ -128,12 +128,12 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
     return {"item": own} if own else EMPTY
 
 
-def is_own(data: JsonObject) -> bool:
-    """Return whether an unknown item or part may be one of Responses, to be read as it came."""
+def is_own(data: JsonObject, *, as_item: bool) -> bool:
+    """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
     kind = data.get("type")
-    return (
-        isinstance(kind, str) and _READ.fullmatch(kind) is None and owner_of(data, _PARTS) is None
-    )
+    if not isinstance(kind, str) or _READ.fullmatch(kind) or owner_of(data, _PARTS):
+        return False
+    return not (_PART if as_item else KNOWN_ITEMS).fullmatch(kind)
 
 
 def refuse_part(part: JsonObject) -> None:

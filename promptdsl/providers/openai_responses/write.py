@@ -13,7 +13,6 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.items import (
     KNOWN_ITEMS,
     ORIGIN,
-    PART,
     REASONING_KEYS,
     ContentDraft,
     Items,
@@ -67,7 +66,6 @@ _TYPES: Mapping[str, frozenset[str]] = {
     "result": frozenset({"text", "unknown", "image", "document"}),
 }
 """By place, the types of blocks that are sent there."""
-
 
 _MARKED_KEYS = {
     **{None: "content", "function_call_output": "output", "custom_tool_call_output": "output"}
@@ -325,14 +323,12 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> None:
     """Send an unknown block as it came: as a part, or as an item of its own."""
     place, data = draft.place, block.data
-    kind = str(data.get("type"))
-    is_known_item = KNOWN_ITEMS.fullmatch(kind) is not None
+    is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
-    misplaced = PART.fullmatch(kind) is not None if as_item else is_known_item
     if block.origin not in (None, ORIGIN):
         _lose_block(request, draft, block, f"only {block.origin} knows it")
         return
-    if misplaced or not is_own(data):
+    if not is_own(data, as_item=as_item):
         _lose_block(request, draft, block, f"there is none in {place.message.role} content")
         return
     param: Param = json_copy(dict(data))
