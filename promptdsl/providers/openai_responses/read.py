@@ -192,8 +192,12 @@ def _read_item(data: object) -> Message:
     return message(role, (block,), kind="recorded")
 
 
-_SPEAKERS: tuple[Role, ...] = ("system", "developer", "user", "assistant")
-_ROLES = {str(role): role for role in _SPEAKERS}
+_ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "developer": "developer",
+    "user": "user",
+    "assistant": "assistant",
+}
 
 
 def _read_summary(data: object) -> str:
