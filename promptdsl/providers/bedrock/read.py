@@ -181,10 +181,10 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
 
 def _read_attachment(kind: str, value: object) -> b.Block:
     entries = mapping(value)
-    found = read_source(kind, entries.get("format"), entries.get("source"))
-    if found is None:
+    source_and_extra = read_source(kind, entries.get("format"), entries.get("source"))
+    if source_and_extra is None:
         return b.UnknownBlock(_without_bytes({kind: entries}), "bedrock")
-    source, extra = found
+    source, extra = source_and_extra
     title = optional(entries.get("name"), "name")
     known = ("name", "format", "source")
     extra |= {key: value for key, value in entries.items() if key not in known}

@@ -94,7 +94,7 @@ _LOOKS = {
     **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
     "type": "it looks like a block or an item of another provider: History.from_openai_responses",
 }
-"""By a key that no content has, what the data looks like."""
+"""The advice for data that has a key of something other than a content, by this key."""
 
 
 class _Content(NamedTuple):
@@ -167,13 +167,13 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
     # The messages of a model that directly follow its calls are one turn with them.
     turns: list[Message] = []
     is_calling = False
-    for said in messages:
-        if is_calling and said.role == "assistant":
-            blocks = turns[-1].content + said.content
+    for turn in messages:
+        if is_calling and turn.role == "assistant":
+            blocks = turns[-1].content + turn.content
             turns[-1] = message("assistant", blocks, kind="recorded")
         else:
-            turns.append(said)
-            is_calling = said.role == "assistant" and bool(said.calls)
+            turns.append(turn)
+            is_calling = turn.role == "assistant" and bool(turn.calls)
     open_calls: list[b.ToolUseBlock] = []
     named_ids: set[str] = set()
     for index, turn in enumerate(turns):
