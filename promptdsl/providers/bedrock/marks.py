@@ -56,7 +56,7 @@ def marked_items(data: object, place: str) -> Iterator[tuple[str, Any, Cache | N
     for index, item in enumerate(found):
         if not _is_mark(item):
             behind = found[index + 1 : index + 2]
-            cache = read_mark(mapping(behind[0])[POINT]) if behind and _is_mark(behind[0]) else None
+            cache = read_mark(behind[0][POINT]) if behind and _is_mark(behind[0]) else None
             yield f"{place}[{index}]", item, cache
         elif index == 0 or _is_mark(found[index - 1]):
             raise DataError(
