@@ -5,7 +5,7 @@ from enum import Enum
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
@@ -60,7 +60,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
         return message if parsed is None else message.replace(structured_output=parsed)
     if message.calls and not message.text.strip():
         return message.replace(structured_output=None)
-    answer = read_any_depth(message.text)
+    answer = read_json(message.text)
     if answer is ABSENT:
         reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
         raise DataError(

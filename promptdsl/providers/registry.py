@@ -6,12 +6,12 @@
 - public names: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
 - replies: ``providers.read_response``
 - counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
-  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORMS``), ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
-  ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``,
+  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``), ``tokens.payload_parts`` (``_TYPED``,
+  ``_KEYED``), ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``,
   ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
 - its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
   ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
-  ``providers.gemini.contents._LOOKS``
+  ``providers.gemini.read._LOOKS``
 - names in other libraries: ``integrations.langchain.reasoning``,
   ``integrations.pydantic_ai.media``
 """

@@ -4,7 +4,7 @@ from google.genai import Client
 from google.genai.types import ContentDict, GenerateContentConfigDict, GenerateContentResponse
 
 from promptdsl import Loss, Message, ModelFacts, Prompt
-from tests.internals import Payload
+from tests.internals import GeminiPayload
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -21,14 +21,14 @@ def send(client: Client, prompt: Prompt) -> GenerateContentResponse:
     )
 
 
-async def asend(client: Client, payload: Payload) -> GenerateContentResponse:
+async def asend(client: Client, payload: GeminiPayload) -> GenerateContentResponse:
     """Pass it to the asynchronous client."""
     return await client.aio.models.generate_content(  # pyright: ignore[reportUnknownMemberType]
         model="gemini-3.8-flash", **payload
     )
 
 
-def tuned(payload: Payload) -> GenerateContentConfigDict:
+def tuned(payload: GeminiPayload) -> GenerateContentConfigDict:
     """Add a setting to the configuration of a payload, which is the SDK's own type."""
     return {**payload.get("config", {}), "temperature": 0.5}
 

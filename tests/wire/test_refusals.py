@@ -81,7 +81,7 @@ OF_RESPONSES: list[dict[str, Any]] = [
             for part in parts
         ),
         *(
-            ("openai_responses", part, "input[0]: content[0]: {} is none of Responses", fix)
+            ("openai_responses", part, "input[0]: content[0]: {} is not a type of Responses", fix)
             for parts, fix in [(OF_ANTHROPIC, ANTHROPIC), (OF_OPENAI, OPENAI)]
             for part in parts
         ),

@@ -1,14 +1,15 @@
-"""Bytes on the wire, which are base64 text in blocks."""
+"""Bytes of a Converse payload, which are base64 text in blocks."""
 
 import base64
-from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, json_leaf, plain
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.providers.shared.request import Param
 
 
 def encoded(data: object, key: str) -> str:
-    """Return bytes as base64 text, and text as it is; :class:`DataError` for anything else."""
+    """Return bytes as base64 text, and text as it is; :class:`DataError` for any other value."""
     if isinstance(data, bytes | bytearray):
         return base64.b64encode(data).decode("ascii")
     if not isinstance(data, str):
@@ -17,47 +18,41 @@ def encoded(data: object, key: str) -> str:
 
 
 def decoded(text: str) -> bytes | None:
-    """Return the bytes of a base64 text, ``None`` for another text."""
+    """Return the bytes of a base64 text, ``None`` for any other text."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:
         return None
 
 
-def without_bytes(data: object) -> Any:
-    """Return data with base64 text for the bytes in it, at any depth: blocks hold JSON values.
+def without_bytes(data: object) -> JsonObject:
+    """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it.
 
-    Raises :class:`DataError` for what else JSON has no word for.
+    Raises :class:`DataError` for any other value that is not JSON.
     """
-    return plain(data, "data", _leaf)
+    entries: JsonObject = plain(data, "data", _text_leaf)
+    return entries
 
 
-def _leaf(item: Any, around: Around, key: Any) -> Any:
+def _text_leaf(item: object, around: Around, key: object) -> object:
     if isinstance(item, bytes | bytearray):
         return encoded(item, "bytes")
     return json_leaf(item, around, key)
 
 
-_JSON = ("input", "json")
-"""Under these keys stands any JSON value, in which ``bytes`` is a key like others."""
+_ANY_JSON = ("input", "json")
+"""The keys whose value is any JSON data, in which ``bytes`` is a key like others."""
 
 
-def put_bytes(param: dict[str, Any]) -> None:
-    """Put bytes for the base64 text of every source in a block, at any depth."""
-    waiting: list[object] = [param]
+def put_bytes(param: Param) -> None:
+    """Replace the base64 text of every source in a block by its bytes, at any depth."""
+    waiting: list[JsonValue] = [param]
     while waiting:
-        held = waiting.pop()
-        if isinstance(held, dict):
-            entries = cast("dict[str, Any]", held)
-            _put_source(entries.get("source"))
-            waiting += [value for key, value in entries.items() if key not in _JSON]
-        elif isinstance(held, list):
-            waiting += cast("list[object]", held)
-
-
-def _put_source(source: Any) -> None:
-    match source:
-        case {"bytes": str(text)}:
-            source["bytes"] = decoded(text) or text
-        case _:
-            pass
+        value = waiting.pop()
+        if isinstance(value, dict):
+            source = value.get("source")
+            if isinstance(source, dict) and isinstance(text := source.get("bytes"), str):
+                source["bytes"] = decoded(text) or text
+            waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
+        elif isinstance(value, list):
+            waiting += value

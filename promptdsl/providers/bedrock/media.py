@@ -1,9 +1,9 @@
-"""Attachments, both ways: their formats, where their bytes are, and how large they may be."""
+"""Attachments, both ways: their formats, where their bytes are, and their limits."""
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
 
+from promptdsl.foundation.json import JsonValue
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.source import MediaSource
@@ -41,7 +41,7 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
         **{f"audio/{form}": form for form in ("pcm", "webm")},
     },
 }
-"""By kind and media type, what Converse calls it (botocore's enumerations)."""
+"""The formats of Converse by kind and media type (botocore's enumerations)."""
 
 _ALIASES: Mapping[str, Mapping[str, str]] = {
     "image": {"jpg": "image/jpeg"},
@@ -55,16 +55,13 @@ _TYPES: Mapping[str, Mapping[str, str]] = {
     kind: {**_ALIASES.get(kind, {}), **{form: type for type, form in types.items()}}
     for kind, types in FORMATS.items()
 }
+"""The media types by kind and format."""
 
 MOST: Mapping[str, int] = {"image": 20, "document": 5}
-"""How many of a kind a message may hold (``Message`` of AWS)."""
+"""The most attachments of a kind in a message (``Message`` of AWS)."""
 
-LARGEST: Mapping[str, int] = {
-    "image": 3_932_160,
-    "document": 4_718_592,
-    "video": 19_660_800,
-}
-"""In bytes: 3.75 MB, 4.5 MB, and what is 25 MB as base64 text (``Message``, ``VideoSource``)."""
+LARGEST: Mapping[str, int] = {"image": 3_932_160, "document": 4_718_592, "video": 19_660_800}
+"""In bytes: 3.75 MB, 4.5 MB, and 25 MB of base64 text (``Message``, ``VideoSource``)."""
 
 WIDEST = 8_000
 """The longest side of a picture, in pixels (``Message`` of AWS)."""
@@ -74,43 +71,55 @@ _ENDING = re.compile(r"\.([A-Za-z0-9]{2,4})\Z")
 
 
 def media_param(request: Converse, block: MediaBlock) -> Param | str:
-    """Return format and source on the wire, or why there are none."""
-    source, kind = block.source, block.type
+    """Return the format and the source of an attachment, or the reason why it is not sent."""
+    kind, source = block.type, with_bytes(block.source)
     if kind not in request.facts.media:
         return "this model takes none"
-    source = with_bytes(source)
     if source.kind not in ("base64", "s3"):
         return "it takes bytes and objects in S3 only"
-    form = _format(kind, source) or block.extra.get("format")
+    form = _format_of(kind, source) or block.extra.get("format")
     if not isinstance(form, str):
         return f"not one of the formats {', '.join(FORMATS[kind].values())}"
-    place = _object(block, source) if source.kind == "s3" else _held(kind, source)
-    if isinstance(place, str):
-        return place
-    return _too_many(request, kind) or {"format": form, "source": _as_read(block, place)}
+    # An address in S3 may name the owner of its bucket.
+    if source.kind == "s3":
+        if len(source.value) > 1024 or not _S3.fullmatch(source.value):
+            return "not an address in S3"
+        owner = block.extra.get("bucketOwner")
+        owned = {"bucketOwner": owner} if isinstance(owner, str) else {}
+        location: Param = {"s3Location": {"uri": source.value, **owned}}
+    else:
+        data = decoded(source.value)
+        reason = _refusal_of(kind, data)
+        if data is None or reason:
+            return reason
+        location = _as_recorded(block, data)
+    # Count the attachments of the turn that this one goes to.
+    turn = len(request.entries) + (request.role != "user")
+    if turn != request.counted:
+        request.counted, request.counts = turn, {}
+    count = request.counts.get(kind, 0) + 1
+    if count > MOST.get(kind, count):
+        return f"over the limit of {MOST[kind]} in a message"
+    request.counts[kind] = count
+    return {"format": form, "source": location}
 
 
-def _format(kind: str, source: MediaSource) -> str | None:
-    """Return what Converse calls a format; of texts only some have a name, and each is one."""
+def _format_of(kind: str, source: MediaSource) -> str | None:
+    """Return the format of an attachment, ``None`` for one that Converse does not take.
+
+    Each text is a document in a format of its own, or else in ``txt``.
+    """
     media_type = source.media_type or ""
     ending = _ENDING.search(source.value) if source.kind == "s3" and not media_type else None
     if ending:
-        named = {"jpg": "jpeg", "3gp": "three_gp"}.get(ending[1].lower(), ending[1].lower())
-        return named if named in _TYPES[kind] else None
+        form = {"jpg": "jpeg", "3gp": "three_gp"}.get(ending[1].lower(), ending[1].lower())
+        return form if form in _TYPES[kind] else None
     plain = "txt" if kind == "document" and media_type.startswith("text/") else None
     return FORMATS[kind].get(media_type, plain)
 
 
-def _object(block: MediaBlock, source: MediaSource) -> Param | str:
-    if len(source.value) > 1024 or not _S3.fullmatch(source.value):
-        return "not an address in S3"
-    owner = block.extra.get("bucketOwner")
-    owned = {"bucketOwner": owner} if isinstance(owner, str) else {}
-    return {"s3Location": {"uri": source.value, **owned}}
-
-
-def _held(kind: str, source: MediaSource) -> Param | str:
-    data = decoded(source.value)
+def _refusal_of(kind: str, data: bytes | None) -> str:
+    """Return the reason why the bytes of an attachment would be refused, empty for none."""
     if not data:
         return "it holds no bytes, or no base64 text of them"
     size = (image_size(data) if kind == "image" else None) or (0, 0)
@@ -118,77 +127,56 @@ def _held(kind: str, source: MediaSource) -> Param | str:
         return f"over the limit of {WIDEST:,} pixels a side"
     if len(data) > LARGEST.get(kind, len(data)):
         return f"over the limit of {LARGEST[kind]:,} bytes"
-    return {"bytes": data}
-
-
-def _as_read(block: MediaBlock, place: Param) -> Param:
-    """Return the source of a document that was read as text as that text, any other as it is."""
-    is_text = block.is_document and (block.source.media_type or "").startswith("text/")
-    text = _decoded_text(place) if is_text else None
-    if text is None:
-        return place
-    if block.extra.get("text") is True:
-        return {"text": text}
-    parts = block.extra.get("content")
-    return {"content": json_copy(parts)} if text == utf8(_joined(parts) or "") else place
-
-
-def _decoded_text(place: Param) -> str | None:
-    try:
-        return str(place["bytes"], "utf-8") if "bytes" in place else None
-    except UnicodeDecodeError:
-        return None
-
-
-def _joined(parts: object) -> str | None:
-    """Return what a list of texts says, ``None`` for another value."""
-    texts = [_only_text(part) for part in cast("Any", parts)] if isinstance(parts, list) else []
-    known = [text for text in texts if text is not None]
-    return "\n\n".join(known) if known and len(known) == len(texts) else None
-
-
-def _only_text(part: Any) -> str | None:
-    match part:
-        case {"text": str(text)} if len(part) == 1:
-            return text
-        case _:
-            return None
-
-
-def _too_many(request: Converse, kind: str) -> str:
-    """Count an attachment of the turn at hand; return why it is one too many, if it is."""
-    turn = len(request.entries) + (request.role != "user")
-    if turn != request.counted:
-        request.counted, request.counts = turn, {}
-    if request.counts.get(kind, 0) >= MOST.get(kind, 1 << 30):
-        return f"over the limit of {MOST[kind]} in a message"
-    request.counts[kind] = request.counts.get(kind, 0) + 1
     return ""
 
 
-def read_source(kind: str, form: object, source: object) -> tuple[MediaSource, Param] | None:
-    """Return a source of ours and the keys it has no word for, ``None`` for another value."""
+def _as_recorded(block: MediaBlock, data: bytes) -> Param:
+    """Return the source of some bytes: a document that was read as text is sent as text again."""
+    if block.is_document and (block.source.media_type or "").startswith("text/"):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return {"bytes": data}
+        parts = block.extra.get("content")
+        if block.extra.get("text") is True:
+            return {"text": text}
+        if text == utf8(_joined_texts(parts) or ""):
+            return {"content": json_copy(parts)}
+    return {"bytes": data}
+
+
+def _joined_texts(parts: JsonValue) -> str | None:
+    """Return the texts of a document's ``content`` as one, ``None`` for any other value."""
+    texts: list[str] = []
+    for part in parts if isinstance(parts, list) else ():
+        match part:
+            case {"text": str(text)} if len(part) == 1:
+                texts.append(text)
+            case _:
+                return None
+    return "\n\n".join(texts) if texts else None
+
+
+def read_source(kind: str, form: object, source: JsonValue) -> tuple[MediaSource, Param] | None:
+    """Return a source and the keys that only Converse has, ``None`` for an unknown one."""
     media_type = _TYPES[kind].get(form) if isinstance(form, str) else None
     further: Param = {} if form is None or media_type else {"format": form}
-    given: Any = source
-    match given:
-        case {"bytes": data} if len(given) == 1:
+    if not isinstance(source, Mapping) or len(source) != 1:
+        return None
+    # A text is kept as bytes, which other providers take, too.
+    is_text = media_type is not None and media_type.startswith("text/")
+    text_type = media_type if is_text else "text/plain"
+    match source:
+        case {"bytes": data}:
             return MediaSource("base64", encoded(data, "bytes"), media_type), further
-        case {"s3Location": {"uri": str(uri)} as place} if len(given) == 1:
-            owner = {key: place[key] for key in place if key != "uri"}
+        case {"s3Location": {"uri": str(uri), **rest}}:
+            owner = {str(key): value for key, value in rest.items()}
             return MediaSource("s3", uri, media_type), further | owner
-        case {"text": str(text)} if kind == "document" and len(given) == 1:
-            return _text_source(text, media_type), {"text": True}
-        case {"content": parts} if kind == "document" and len(given) == 1:
-            said = _joined(parts)
-            return None if said is None else (_text_source(said, media_type), {"content": parts})
+        case {"text": str(text)} if kind == "document":
+            recorded: Param = {"text": True}
+        case {"content": parts} if kind == "document" and _joined_texts(parts) is not None:
+            text, recorded = _joined_texts(parts) or "", {"content": parts}
         case _:
             return None
-
-
-def _text_source(text: str, media_type: str | None) -> MediaSource:
-    """Return a text as bytes, which other providers take, too."""
-    is_text = media_type is not None and media_type.startswith("text/")
-    return MediaSource(
-        "base64", encoded(utf8(text).encode(), "text"), media_type if is_text else "text/plain"
-    )
+    data = encoded(utf8(text).encode(), "text")
+    return MediaSource("base64", data, text_type), recorded

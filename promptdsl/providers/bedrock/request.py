@@ -1,4 +1,4 @@
-"""A request of Converse while it is being written, and the names of its documents."""
+"""A Converse request while it is being written, and the names of its documents."""
 
 import re
 
@@ -10,20 +10,19 @@ from promptdsl.providers.shared.two_sided import Turns
 
 @attrs.define(eq=False)
 class Converse(Turns):
-    """Turns, and what their attachments need.
-
-    ``names`` are those of the documents so far, each with how often it was asked for. ``counts``
-    are the attachments of the last turn that holds any, by kind, and ``counted`` is its number.
-    ``calls_tools`` is whether a call or a result was written.
-    """
+    """The turns of a request, and the state that its attachments and tools need."""
 
     names: dict[str, int] = attrs.field(factory=dict[str, int])
+    """How often each name of a document was asked for."""
     counts: dict[str, int] = attrs.field(factory=dict[str, int])
+    """The number of attachments, by kind, in the turn ``counted``."""
     counted: int = 0
+    """The index of the last turn with an attachment."""
     calls_tools: bool = False
+    """Whether a call or a result was written."""
 
     def is_made_by(self, *words: str) -> bool:
-        """Whether the model's name holds one of these words."""
+        """Whether the name of the model contains one of these words."""
         model = (self.facts.model or "").lower()
         return any(word in model for word in words)
 
@@ -35,25 +34,23 @@ _MISFIT = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 
 
 def document_name(request: Converse, place: Place, title: str | None) -> str:
-    """Return what a document is called, a hint where that is not its title.
+    """Return the name a document is sent with; a hint where that is not its title.
 
     Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS).
-    The first document of a name keeps it; it depends on earlier ones only.
+    The first document of a name keeps it. A name depends on earlier documents only.
     """
     stem = _MISFIT.sub(" ", title or "").strip()[:LONGEST].rstrip() or "Document"
     count = request.names.get(stem, 0) + 1
-    name = stem if count == 1 else _numbered(stem, count)
-    while count > 1 and name in request.names:
+    name = stem
+    while count > 1:
+        suffix = f" {count}"
+        name = stem[: LONGEST - len(suffix)].rstrip() + suffix
+        if name not in request.names:
+            break
         count += 1
-        name = _numbered(stem, count)
     request.names[name] = 1
     request.names[stem] = count
     if title and name != title:
-        why = f"it has other characters, or is too long or taken: sent as {name!r}"
-        request.lose(place, "hint", "title of a document", why)
+        reason = f"it has other characters, or is too long or taken: sent as {name!r}"
+        request.lose(place, "hint", "title of a document", reason)
     return name
-
-
-def _numbered(stem: str, count: int) -> str:
-    suffix = f" {count}"
-    return stem[: LONGEST - len(suffix)].rstrip() + suffix

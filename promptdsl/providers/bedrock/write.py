@@ -1,20 +1,29 @@
-"""Writing: a prompt becomes the arguments of a request."""
+"""Write a prompt as the arguments of ``client.converse``."""
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 import attrs
 
+from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.json import JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.marks import write_marks
-from promptdsl.providers.bedrock.request import Converse
-from promptdsl.providers.bedrock.tools import settings_of, tools_of
-from promptdsl.providers.bedrock.write_blocks import params_of
+from promptdsl.providers.bedrock.binary import decoded, put_bytes
+from promptdsl.providers.bedrock.marks import POINT, read_mark, write_marks
+from promptdsl.providers.bedrock.media import media_param
+from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
+from promptdsl.providers.bedrock.request import Converse, document_name
+from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.reasoning import stale_before
-from promptdsl.providers.shared.two_sided import Dialect, add, finish, unwritten
+from promptdsl.providers.shared.reasoning import is_sendable, stale_before
+from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.two_sided import OPENING, Dialect, add, finish, unwritten
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime.type_defs import (
@@ -25,8 +34,8 @@ if TYPE_CHECKING:
     )
 
 
-class Payload(TypedDict):
-    """What ``client.converse`` takes of a prompt; only ``messages`` is always there."""
+class BedrockPayload(TypedDict):
+    """The arguments of ``client.converse`` that a prompt gives; only ``messages`` is always set."""
 
     system: "NotRequired[list[SystemContentBlockTypeDef]]"
     messages: "list[MessageUnionTypeDef]"
@@ -36,11 +45,51 @@ class Payload(TypedDict):
 
 _DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
 
+_TEXT = frozenset({"text", "reasoning"})
+_MEDIA = frozenset({"image", "document", "video"})
+_USER = _TEXT | _MEDIA | {"audio", "tool_result", "unknown"}
+_TYPES: Mapping[str, frozenset[str]] = {
+    "leading": _TEXT | {"unknown"},
+    "system": _TEXT,
+    "developer": _TEXT,
+    "user": _USER,
+    "tool": _USER,
+    "assistant": _TEXT | {"tool_use", "unknown"},
+    "result": _TEXT | _MEDIA | {"unknown"},
+    "error result": _TEXT,
+}
+"""By place, the types of blocks that are sent there."""
+
+_USER_KINDS = frozenset(
+    {
+        *("image", "document", "video", "audio", "toolResult"),
+        *("guardContent", "searchResult", "toolAddition", "toolRemoval"),
+    }
+)
+_UNKNOWN_KINDS: Mapping[str, frozenset[str]] = {
+    "leading": frozenset({"guardContent"}),
+    "user": _USER_KINDS,
+    "tool": _USER_KINDS,
+    "assistant": _USER_KINDS | {"toolUse", "citationsContent"},
+    "result": frozenset({"json", "image", "document", "video", "searchResult"}),
+}
+"""By place, the kinds of unknown blocks that are sent as they came (botocore's unions)."""
+
+_EXTRA_KEYS: Mapping[str, tuple[str, ...]] = {
+    "image": ("error",),
+    "audio": ("error",),
+    "document": ("context", "citations"),
+}
+"""By kind of block, the further keys that are sent as they came."""
+
+_SOURCE_KEYS = ("bucketOwner", "format")
+"""The further keys of an attachment that are part of its source."""
+
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+) -> tuple[BedrockPayload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     With a ``recall`` some of the payload is remembered, and must not be changed. Raises
     :class:`DataError` for an unknown block that cannot be written as JSON.
@@ -52,7 +101,7 @@ def write(
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for place in unwritten(request, start, stop):
-            add(request, place, params_of(request, place))
+            add(request, place, _message_params(request, place))
         _settle(request, request.lasting())
     finish(request)
     _settle(request, len(request.entries))
@@ -63,11 +112,11 @@ def write(
         write_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     payload = {**system, "messages": request.entries, **settings}
-    return cast("Payload", payload), request.final_losses()
+    return cast("BedrockPayload", payload), request.final_losses()
 
 
 def _settle(request: Converse, stop: int) -> None:
-    """Tell what stands beside results that the model refuses there (pydantic-ai, issue 6081).
+    """Note the blocks beside results that the model may refuse there (pydantic-ai, issue 6081).
 
     ``stop`` is the index up to which nothing more is added to the turns.
     """
@@ -80,3 +129,188 @@ def _settle(request: Converse, stop: int) -> None:
             what = f"{', '.join(sorted(beside))} beside a tool result"
             request.late.append(Loss("hint", what, "this model may refuse it"))
     request.settled = max(request.settled, stop)
+
+
+def _message_params(request: Converse, place: Place) -> list[Param]:
+    """Return the blocks of a message as Converse takes them."""
+    message = place.message
+    name, text = message.details.name, message.plain
+    if name is not None and message.role != "tool":
+        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
+    if text is not None:
+        if text and text.isspace():
+            _lose_blank(request, place)
+        return [{"text": text}] if text and not text.isspace() else []
+    inside = place.inside("leading") if place.number < 0 else place
+    params = _block_params(request, inside, message.content)
+    # Documents need a text beside them (``Message`` of AWS).
+    beside = [*params, *(request.content if request.role == "user" else [])]
+    if any("document" in param for param in params) and not any("text" in p for p in beside):
+        params.append({"text": OPENING})
+        reason = f"a text is needed beside it: {OPENING!r} is sent"
+        request.lose(place, "hint", "a document without a text", reason)
+    return params
+
+
+def _lose_blank(request: Converse, place: Place) -> None:
+    request.lose(place, "hint", "text block", "only white space")
+
+
+def _block_params(request: Converse, place: Place, blocks: Iterable[b.Block]) -> list[Param]:
+    """Return the blocks that may be sent in a place; each other one is a loss."""
+    params: list[Param] = []
+    kinds = _TYPES[place.role]
+    for given in blocks:
+        block: b.Block | None = given
+        if given.type == "unknown" or given.type not in kinds:
+            block = block_to_write(
+                request, place, given, kinds=kinds, origin="bedrock", read=_read_unknown
+            )
+        if block is None:
+            continue
+        param: Param | None = None
+        match block:
+            case b.TextBlock():
+                param = _text_param(request, place, block)
+            case b.ToolUseBlock():
+                param = _tool_call_param(request, place, block)
+            case b.ToolResultBlock():
+                param = _tool_result_param(request, place, block)
+            case b.ReasoningBlock():
+                param = _reasoning_param(request, place, block)
+            case b.UnknownBlock():
+                param = _unknown_param(request, place, block)
+            case b.ImageBlock() | b.AudioBlock() | b.DocumentBlock() | b.VideoBlock():
+                param = _attachment_param(request, place, block)
+            case _:
+                pass
+        if param:
+            params.append(param)
+        else:
+            lose_mark(request, place, block)
+    return params
+
+
+def _read_unknown(block: b.UnknownBlock) -> b.Block:
+    return read_block(block.data) if len(block.data) == 1 else block
+
+
+def _finished(
+    request: Converse,
+    place: Place,
+    param: Param,
+    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
+    *,
+    used: Collection[str] = (),
+    cache: str | None = None,
+) -> Param:
+    """Return a param with the further keys of its block that are known here, and note its mark.
+
+    ``used`` are the further keys that are part of the param already.
+    """
+    ((kind, value),) = param.items()
+    for key, extra in block.extra.items():
+        if key in _EXTRA_KEYS.get(kind, ()) and extra is not None:
+            value[key] = json_copy(extra)
+        elif key not in (*used, ITEM) and extra is not None:
+            request.lose(place, "hint", f"key {key!r}", f"a {kind} block has none here")
+    if mark := cache or block.cache:
+        request.mark(place, param, mark)
+    return param
+
+
+def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | None:
+    in_result = place.role in ("result", "error result")
+    if in_result and block.extra.get("json") is True:
+        value: JsonValue = read_json(block.text)
+        if isinstance(value, dict):
+            return _finished(request, place, {"json": json_copy(value)}, block, used=("json",))
+    texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
+    if block.text and not texts:
+        _lose_blank(request, place)
+    # An answer is sent with its citations, which Nova's searches have without a text.
+    answer = place.message.role == "assistant"
+    citations = block.extra.get("citationsContent") if answer else None
+    if citations or (texts and citations is not None):
+        content = {"content": texts} if texts else {}
+        param = {"citationsContent": {**content, "citations": json_copy(citations)}}
+        return _finished(request, place, param, block, used=("citationsContent",))
+    return _finished(request, place, texts[0], block) if texts else None
+
+
+def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
+    value = media_param(request, block)
+    if isinstance(value, str):
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose(place, "content", what, value)
+        return None
+    if block.is_document:
+        value = {"name": document_name(request, place, block.title), **value}
+    elif block.title:
+        request.lose(place, "hint", "title", f"a {block.type} block has none")
+    if block.detail:
+        request.lose(place, "hint", "detail", f"a {block.type} block has none")
+    used = (*_SOURCE_KEYS, "text", "content") if block.is_document else _SOURCE_KEYS
+    return _finished(request, place, {block.type: value}, block, used=used)
+
+
+def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
+    """Return reasoning to the byte, ``None`` (a hint) where it cannot be replayed."""
+    value: Param = {}
+    own = place.message.role == "assistant" and block.origin == "bedrock"
+    if own and place.number >= request.stale:
+        redacted = decoded(block.encrypted) if block.encrypted else None
+        if redacted:
+            value = {"redactedContent": redacted}
+        elif block.signature and not block.encrypted:
+            value = {"reasoningText": {"text": block.text, "signature": block.signature}}
+    if not value:
+        reason = "not signed by this provider, or bound to other bytes"
+        request.lose(place, "hint", "reasoning", reason)
+        return None
+    sendable = is_sendable(request, place, block.text, block.signature)
+    return {"reasoningContent": value} if sendable else None
+
+
+def _tool_call_param(request: Converse, place: Place, block: b.ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = tool_name(request, place, name, longest=LONGEST_NAME)
+    id = call_id(request, block.id, name)
+    request.calls_tools = True
+    call = {"toolUseId": id, "name": name, "input": arguments_of(request, place, block)}
+    return _finished(request, place, {"toolUse": call}, block)
+
+
+def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock) -> Param:
+    id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
+    request.calls_tools = True
+    inside = place.inside("error result" if block.is_error else "result")
+    params = _block_params(request, inside, block.content)
+    if not params and block.is_error:
+        params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
+    elif not params:
+        params = [json_copy(dict(EMPTY_RESULT))]
+    status = {"status": "error"} if block.is_error else {}
+    param = {"toolResult": {"toolUseId": id, "content": params, **status}}
+    # A result contains no marks: the longest of those in it follows it.
+    inner = [mark.cache for mark in request.marks[marks_before:]]
+    del request.marks[marks_before:]
+    cache: str | None = "1h" if "1h" in inner else block.cache or next(iter(inner), None)
+    return _finished(request, place, param, block, cache=cache)
+
+
+def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Param | None:
+    """Return an unknown block as it came, ``None`` (a loss) for one that has no place here."""
+    param: Param = json_copy(dict(block.data))
+    point = param.pop(POINT, None)
+    kind, value = next(iter(param.items()), ("", None))
+    if len(param) != 1 or not isinstance(value, dict) or kind not in _UNKNOWN_KINDS[place.role]:
+        reason = "not a block that Converse has in this place"
+        request.lose(place, "content", "unknown block", reason)
+        return None
+    request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
+    put_bytes(param)
+    if point:
+        request.mark(place, param, read_mark(point))
+    return param

@@ -1,88 +1,78 @@
-"""Reading: a recorded conversation becomes messages."""
+"""Read recorded Gemini contents, a payload or a response, as messages."""
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, count, takewhile
+from typing import NamedTuple, cast
 
 import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.details import Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.gemini.contents import named, paired, read_contents, read_system
-from promptdsl.providers.gemini.spelling import entries_of
+from promptdsl.messages.read_blocks import contents
+from promptdsl.providers.gemini.read_parts import PARTS, read_part, read_parts
+from promptdsl.providers.gemini.spelling import entries_of, several
 from promptdsl.providers.gemini.tools import read_settings
-from promptdsl.providers.shared.checks import entry, items, located, total, usage
+from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
+from promptdsl.providers.shared.read_turns import user_messages
 
 
 def read(data: object) -> Prompt:
-    """Return the prompt of a payload or of a list of contents, which are recorded ones.
+    """Return the prompt of a payload, or of contents in any form that the SDK takes.
 
-    A payload is the arguments of ``generate_content`` or the body that the service takes; contents
-    are all that the SDK takes for them. Raises :class:`DataError` that names the index and the key
-    of what cannot be read.
+    A payload is the arguments of ``generate_content``, or the body that the service takes. Raises
+    :class:`DataError` that names the index and the key of a value that cannot be read.
     """
-    payload: dict[str, Any] = {"contents": data}
-    if isinstance(data, Mapping):
-        payload = entries_of(cast("Mapping[str, Any]", data))
+    is_payload = isinstance(data, Mapping)
+    payload = entries_of(cast("JsonObject", data if is_payload else {"contents": data}))
     configs = [entries_of(payload.get(key) or {}) for key in ("generation_config", "config")]
     settings = {**payload, **configs[0], **configs[1]}
-    leading = located("system_instruction", read_system, settings.get("system_instruction"))
-    found = [message("system", leading, kind="recorded")] if leading else []
-    found += paired(read_contents(entry(payload, "contents")))
-    return attrs.evolve(read_settings(settings), messages=tuple(found))
+    leading = located("system_instruction", _read_blocks, settings.get("system_instruction"))
+    messages = [message("system", leading, kind="recorded")] if leading else []
+    messages += _paired(_read_contents(entry(payload, "contents")))
+    return attrs.evolve(read_settings(settings), messages=tuple(messages))
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response: what the model said, why it stopped, what was counted.
+    """Return the message of the first candidate of a response, why it ended and its token counts.
 
-    It is the first candidate's. Raises :class:`DataError` for what is no response of Gemini.
+    Raises :class:`DataError` for any other object than a response of Gemini.
     """
-    entries = entries_of(data)
-    if not entries.keys() & _TOLD:
+    response = entries_of(data)
+    if not response.keys() & _RESPONSE_KEYS:
         raise DataError("'candidates' is needed", fix="give the object the client returned")
-    candidates = items(entries.get("candidates", ()), "candidates")
-    # A prompt may have been blocked, for whatever reason; some parts of a stream only count.
-    blocked = entries_of(entries.get("prompt_feedback") or {}).get("block_reason")
+    candidates = items(response.get("candidates", ()), "candidates")
     candidate = entries_of(candidates[0] if candidates else {})
-    content = named(read_system(candidate.get("content")))
-    reason = _finished(candidate.get("finish_reason"), content)
-    details = Details(
-        finish_reason="filtered" if blocked and not candidates else reason,
-        token_usage=_counted(entries_of(entries.get("usage_metadata") or {})),
-    )
-    return message("assistant", content, kind="recorded", details=details)
-
-
-_TOLD = {"candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id"}
-"""The keys of a response."""
-
-
-def _counted(counts: Mapping[str, Any]) -> Mapping[str, int] | None:
-    asked, used, written, thought = (
-        counts.get(f"{key}_token_count")
-        for key in ("prompt", "tool_use_prompt", "candidates", "thoughts")
-    )
-    return usage(
-        input=total(asked, used),
-        output=total(written, thought),
+    blocks = _with_ids(_read_blocks(candidate.get("content")))
+    # Without a candidate the prompt may have been blocked; some chunks of a stream only count.
+    blocked = entries_of(response.get("prompt_feedback") or {}).get("block_reason")
+    given = candidate.get("finish_reason")
+    reason = exact(given) if isinstance(given, str) else None
+    if blocked and not candidates:
+        finish_reason: str | None = "filtered"
+    elif reason == "STOP" and any(block.type == "tool_use" for block in blocks):
+        finish_reason = "tool_use"
+    else:
+        finish_reason = _FINISH_REASONS.get(reason or "", reason)
+    counts = entries_of(response.get("usage_metadata") or {})
+    token_usage = usage(
+        input=total(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
+        output=total(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
         cache_read=counts.get("cached_content_token_count"),
-        reasoning=thought,
+        reasoning=counts.get("thoughts_token_count"),
     )
+    details = Details(finish_reason=finish_reason, token_usage=token_usage)
+    return message("assistant", blocks, kind="recorded", details=details)
 
 
-def _finished(reason: object, content: tuple[b.Block, ...]) -> str | None:
-    if not isinstance(reason, str):
-        return None
-    word = str(exact(reason))
-    if word == "STOP" and any(block.type == "tool_use" for block in content):
-        return "tool_use"
-    return _FINISHED.get(word, word)
-
-
-_FINISHED = {
+_RESPONSE_KEYS = {
+    *("candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id"),
+}
+_FINISH_REASONS = {
     **{"STOP": "stop", "MAX_TOKENS": "length", "CONTINUATION": "paused"},
     **dict.fromkeys(
         (
@@ -93,3 +83,145 @@ _FINISHED = {
         "filtered",
     ),
 }
+
+
+# Contents.
+
+_MESSAGE = "a message of another provider: History.from_openai, from_anthropic, from_bedrock"
+_LOOKS = {
+    "candidates": "it looks like a response: read_response(it)",
+    "contents": "it looks like a payload: give it without the list",
+    **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
+    "type": "it looks like a block or an item of another provider: History.from_openai_responses",
+}
+"""By a key that no content has, what the data looks like."""
+
+
+class _Content(NamedTuple):
+    """The role and the blocks of a content; ``loose``: of a part outside a content."""
+
+    role: str
+    blocks: tuple[b.Block, ...]
+    loose: bool = False
+
+
+def _read_contents(data: object) -> Iterator[Message]:
+    """Yield the messages of contents; neighbouring parts outside a content are one, as in the SDK.
+
+    Raises :class:`DataError` that names the index and the key of a value that cannot be read.
+    """
+    joined: list[tuple[str, bool, list[b.Block]]] = []
+    for role, blocks, loose in located_items("contents", _read_content, several(data, "contents")):
+        if loose and joined and joined[-1][:2] == (role, True):
+            joined[-1][2].extend(blocks)
+        else:
+            joined.append((role, loose, [*blocks]))
+    for role, _, run in joined:
+        if role == "model":
+            yield message("assistant", tuple(run), kind="recorded")
+        else:
+            yield from user_messages(tuple(run))
+
+
+def _read_blocks(data: JsonValue) -> tuple[b.Block, ...]:
+    """Return the blocks of a system instruction: a content, its parts alone, or one of them."""
+    if data is None or isinstance(data, str | list | tuple):
+        return read_parts(data)
+    return _read_content(data).blocks
+
+
+def _read_content(data: object) -> _Content:
+    if isinstance(data, str):
+        return _Content("user", contents(data), loose=True)
+    if isinstance(data, list | tuple):
+        return _Content("user", read_parts(cast("object", data)))
+    content = entries_of(data)
+    if "parts" in content or content.keys() <= {"role"}:
+        role = content.get("role", "user")
+        # Older recordings have results in contents of a role of their own.
+        if role not in ("user", "model", "function"):
+            raise DataError(f"unknown 'role' {role!r}", fix="one of user, model")
+        blocks = read_parts(content.get("parts"))
+        return _Content("model" if role == "model" else "user", blocks)
+    # A part, or an uploaded file, outside a content.
+    uri = content.get("uri", content.get("file_uri"))
+    if uri is not None:
+        file = {"file_uri": uri, "mime_type": content.get("mime_type")}
+        block = read_part({"file_data": file})
+    elif content.keys() & PARTS and not content.keys() & {"role", "type"}:
+        block = read_part(content)
+    else:
+        looks = next((fix for key, fix in _LOOKS.items() if key in content), "")
+        raise DataError("'parts' is needed", fix=looks or "give {'role': 'user', 'parts': [...]}")
+    return _Content("model" if block.type == "tool_use" else "user", (block,), loose=True)
+
+
+# Calls and results.
+
+
+def _paired(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages whose calls have ids, and whose results have the ids of their calls.
+
+    A result without an id answers the first open call of its name.
+    """
+    open_calls: list[b.ToolUseBlock] = []
+    answered: set[str] = set()
+    turns = [*_whole_turns(messages)]
+    for index, turn in enumerate(turns):
+        if turn.role == "assistant":
+            blocks = _with_ids(turn.content)
+            calls = [block for block in blocks if isinstance(block, b.ToolUseBlock)]
+            open_calls = calls or open_calls
+            # The ids that the results up to the next answer name themselves.
+            later = map(turns.__getitem__, range(index + 1, len(turns)))
+            results = chain.from_iterable(turn.content for turn in takewhile(_is_no_answer, later))
+            answered = {it.tool_use_id for it in results if isinstance(it, b.ToolResultBlock)}
+        else:
+            blocks = tuple(_with_call_id(open_calls, block, answered) for block in turn.content)
+        yield turn if blocks == turn.content else message(turn.role, blocks, kind="recorded")
+
+
+def _is_no_answer(turn: Message) -> bool:
+    return turn.role != "assistant"
+
+
+def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
+    """Return the blocks of a turn; a call without an id gets one that no other call has."""
+    taken = {block.id for block in blocks if isinstance(block, b.ToolUseBlock)}
+    free = (id for id in map("call_{}".format, count()) if id not in taken)
+    return tuple(
+        attrs.evolve(block, id=next(free))
+        if isinstance(block, b.ToolUseBlock) and not block.id
+        else block
+        for block in blocks
+    )
+
+
+def _whole_turns(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages; those of a model that directly follow its calls are one turn with them."""
+    calling: list[b.Block] = []
+    for said in messages:
+        if calling and said.role != "assistant":
+            yield message("assistant", tuple(calling), kind="recorded")
+            calling = []
+        if calling or (said.role == "assistant" and said.calls):
+            calling += said.content
+        else:
+            yield said
+    if calling:
+        yield message("assistant", tuple(calling), kind="recorded")
+
+
+def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, answered: set[str]) -> b.Block:
+    """Return a result with the id of its call, which is no longer open; other blocks as they are.
+
+    A call that another result names (``answered``) is not answered by its tool's name.
+    """
+    if not isinstance(block, b.ToolResultBlock):
+        return block
+    for index, call in enumerate(open_calls):
+        by_name = not block.tool_use_id and block.name == call.name and call.id not in answered
+        if by_name or block.tool_use_id == call.id:
+            del open_calls[index]
+            return attrs.evolve(block, tool_use_id=call.id)
+    return block

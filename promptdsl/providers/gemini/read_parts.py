@@ -1,159 +1,116 @@
-"""The reading of parts, and of the objects that are results here: marked JSON in our blocks."""
+"""Read the parts of a Gemini content as blocks."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+import base64
 
 from promptdsl import messages as b
-from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import ABSENT, read_json, write_json
-from promptdsl.messages import Block, TextBlock
+from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
-from promptdsl.providers.gemini.reasoning import SIGNATURE, SUBSTITUTES, read_thought
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, several
-from promptdsl.providers.shared.checks import entry, items, located, mapping
-from promptdsl.providers.shared.clean import json_copy
-from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.checks import entry, located_items, mapping
+
+SIGNATURE = "thought_signature"
+
+_WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+_ENCODED_WORDS = tuple(base64.b64encode(word.encode()).decode() for word in _WORDS)
+UNSIGNED = _ENCODED_WORDS[0]
+"""The substitute for a missing signature, as Google's documentation of them has it."""
+
+SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
+"""All documented substitutes for a signature, as text and as bytes."""
 
 MARK = "json"
-"""The further key of a text that is the JSON of what was recorded."""
-
-
-def read_response_value(response: Mapping[str, Any]) -> tuple[bool, tuple[Block, ...]]:
-    """Return whether a response tells an error, and its text: marked JSON for what is none.
-
-    A value alone under ``output`` or ``error`` is meant itself; an object stays in its key.
-    """
-    keys, failed = [*response], _tells_error(response)
-    alone: Any = response[keys[0]] if keys in (["output"], ["error"]) else ABSENT
-    if isinstance(alone, str):
-        return keys == ["error"], contents(alone)
-    if not response:
-        return False, ()
-    itself = alone is not ABSENT and not isinstance(alone, dict) and (failed or "output" in keys)
-    told = write_json(cast("object", alone)) if itself else write_json(response)
-    return failed, (TextBlock(told, extra={MARK: True}),)
-
-
-def _tells_error(response: Mapping[str, Any]) -> bool:
-    """Whether there is something under ``error``; many say there that there was none."""
-    return bool(response.get("error"))
-
-
-def marked_value(texts: list[Param], *, is_error: bool) -> Any:
-    """Return the value of the only text of a result, ``ABSENT`` where it is no marked JSON."""
-    if len(texts) != 1 or texts[0].get(MARK) is not True:
-        return ABSENT
-    value = read_json(texts[0]["text"])
-    if value is ABSENT or isinstance(value, str) or (is_error and not value):
-        return ABSENT
-    try:
-        return json_copy(value)
-    except DataError:
-        return ABSENT
-
-
-def response_param(value: object, *, is_error: bool) -> Param:
-    """Return the response of a value that is no text: an object itself where it tells the same."""
-    if isinstance(value, dict) and value:
-        found = cast("Param", value)
-        if _tells_error(found) == is_error:
-            return found
-    return {"error" if is_error else "output": value}
-
-
-def misnames(value: object, names: Sequence[object]) -> bool:
-    """Whether a key ``$ref``, by which a result names its attachments, names another thing."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            entries = cast("dict[str, object]", item)
-            if "$ref" in entries and entries["$ref"] not in names:
-                return True
-            waiting += entries.values()
-        elif isinstance(item, list):
-            waiting += cast("list[object]", item)
-    return False
-
+"""The further key of a text block that is the JSON of a recorded response."""
 
 _DATA = ("text", "function_call", "function_response", "inline_data", "file_data")
 
 OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
-"""The parts that have no block of ours; of others no model or client knows the name."""
+"""The kinds of parts that are kept as they came: they have no block of their own."""
 
 PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
-"""The keys that tell a part."""
+"""The keys by which a part is recognised."""
 
 
 def read_parts(value: object) -> tuple[b.Block, ...]:
-    """Return the blocks of the parts of a content; a string is one text, one part a list of it."""
+    """Return the blocks of the parts of a content; a string is one text, a part a list of one."""
     if value is None or isinstance(value, str):
         return contents(value)
-    found = enumerate(several(value, "parts"))
-    return tuple(located(f"parts[{n}]", read_part, part) for n, part in found)
+    return tuple(located_items("parts", read_part, several(value, "parts")))
 
 
 def read_part(data: object) -> b.Block:
-    """Return the block a part describes, what nobody knows as it came; a string is a text."""
-    entries = entries_of({"text": data} if isinstance(data, str) else data)
-    if SIGNATURE in entries:
-        entries[SIGNATURE] = base64_text(entries[SIGNATURE])
-    if entries.get("thought") is False:
-        del entries["thought"]
-    if not (set(entries) - {"thought", SIGNATURE}) and SIGNATURE in entries:
-        entries["text"] = ""
-    # It stands for none, and is put back where a model needs it.
-    if str(entries.get(SIGNATURE)) in SUBSTITUTES:
-        del entries[SIGNATURE]
-    kinds = [key for key in _DATA if key in entries]
-    if len(kinds) != 1 or "type" in entries:
-        return b.UnknownBlock(entries, "gemini")
-    (kind,) = kinds
+    """Return the block that a part describes; an unknown one is kept as it came."""
+    part = entries_of({"text": data} if isinstance(data, str) else data)
+    if SIGNATURE in part:
+        part[SIGNATURE] = base64_text(part[SIGNATURE])
+        if part.keys() <= {"thought", SIGNATURE}:
+            part["text"] = ""
+        # A substitute is put back where a model needs it.
+        if str(part[SIGNATURE]) in SUBSTITUTES:
+            del part[SIGNATURE]
+    if part.get("thought") is False:
+        del part["thought"]
+    kinds = [key for key in _DATA if key in part]
+    if len(kinds) != 1 or "type" in part:
+        return b.UnknownBlock(part, "gemini")
+    kind = kinds[0]
+    if kind == "text" and part.get("thought"):
+        text = entry(part, "text", str)
+        signature = optional(part.get(SIGNATURE), SIGNATURE)
+        return b.ReasoningBlock(text, signature, origin="gemini")
     if kind == "text":
-        if entries.get("thought"):
-            return read_thought(entries)
-        text = entry(entries, "text", str)
-        del entries["text"]
-        return b.TextBlock(text, extra=entries)
+        text = entry(part, "text", str)
+        return b.TextBlock(text, extra={key: part[key] for key in part if key != "text"})
     if kind == "function_call":
-        return _call(entries)
+        return _read_tool_call(part)
     if kind == "function_response":
-        return _result(entries)
-    rest = {key: value for key, value in entries.items() if key != kind}
-    return read_media(kind, entries[kind], rest) or b.UnknownBlock(entries, "gemini")
+        return _read_tool_result(part)
+    rest = {key: value for key, value in part.items() if key != kind}
+    return read_media(kind, part[kind], rest) or b.UnknownBlock(part, "gemini")
 
 
-def _call(entries: dict[str, Any]) -> b.Block:
-    call = entries_of(entries["function_call"])
-    # Of one that was still being streamed, the arguments are not whole.
+def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
+    call = entries_of(part["function_call"])
+    # A call that was still being streamed has only some of its arguments.
     if call.get("partial_args") or call.pop("will_continue", None):
-        return b.UnknownBlock(entries, "gemini")
+        return b.UnknownBlock(part, "gemini")
     name = entry(call, "name", str)
     id = optional(call.pop("id", None), "id")
-    given: Any = call.pop("args", None) or {}
+    given = call.pop("args", None) or {}
     # Arguments that came as text, however broken, stay as they came.
     arguments = given if isinstance(given, str) else write_json(mapping(given))
-    further = {key: entries[key] for key in entries if key != "function_call"}
+    further = {key: value for key, value in part.items() if key != "function_call"}
     del call["name"]
     return b.ToolUseBlock(id or "", name, arguments, extra={**call, **further})
 
 
-def _result(entries: dict[str, Any]) -> b.Block:
-    result = entries_of(entries.pop("function_response"))
+def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
+    """Return a result; a response other than one string is a text of its JSON, marked as such."""
+    result = entries_of(part.pop("function_response"))
     id = optional(result.pop("id", None), "id")
     name = optional(result.pop("name", None), "name")
-    is_error, said = read_response_value(mapping(result.pop("response", None) or {}))
-    found = enumerate(items(result.pop("parts", ()), "parts"))
-    media = tuple(located(f"parts[{n}]", _within, part) for n, part in found)
-    content = (*said, *media)
-    extra = {**result, **entries}
+    response = mapping(result.pop("response", None) or {})
+    # Many responses say under ``error`` that there was none.
+    keys, is_error = [*response], bool(response.get("error"))
+    # A value alone under ``output`` or ``error`` is the response; an object stays in its key.
+    is_alone = keys in (["output"], ["error"])
+    alone: JsonValue = response[keys[0]] if is_alone else response
+    content: tuple[b.Block, ...] = ()
+    if isinstance(alone, str):
+        is_error = keys == ["error"]
+        content = contents(alone)
+    elif response:
+        is_value = not isinstance(alone, dict) and (is_error or keys == ["output"])
+        text = write_json(alone if is_value else response)
+        content = (b.TextBlock(text, extra={MARK: True}),)
+    content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
+    extra = {**result, **part}
     return b.ToolResultBlock(id or "", content, name=name, is_error=is_error, extra=extra)
 
 
-def _within(data: object) -> b.Block:
-    """Return an attachment of a result, which holds nothing else."""
+def _read_result_part(data: object) -> b.Block:
+    """Return an attachment of a result, which contains nothing else."""
     block = read_part(data)
-    media = block.type in ("image", "audio", "video", "document")
-    return block if media else b.UnknownBlock(cast("Mapping[str, Any]", entries_of(data)), "gemini")
+    is_media = block.type in ("image", "audio", "video", "document")
+    return block if is_media else b.UnknownBlock(entries_of(data), "gemini")

@@ -1,117 +1,96 @@
-"""Schemas of Gemini's own dialect, which is OpenAPI's, as JSON schemas."""
+"""Translate schemas of Gemini's own dialect, which is OpenAPI's, into JSON schemas."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+import re
 
-from promptdsl.providers.gemini.spelling import camel
+from promptdsl.foundation.json import JsonValue
 from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.clean import json_copy
 
 _BY_NAME = ("properties", "$defs", "patternProperties")
 _IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _ALONE = ("items", "additionalProperties", "not")
-_COUNTED = ("Items", "Length", "Properties")
-_COUNTS = frozenset(f"{end}{what}" for end in ("min", "max") for what in _COUNTED)
+"""The keywords that contain schemas: under names, in a list, or one. No others do, such as
+``enum`` and ``default``."""
+
+_SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
+_COUNTS = frozenset(
+    f"{end}{what}" for end in ("min", "max") for what in ("Items", "Length", "Properties")
+)
 
 
-def json_schema(schema: object) -> dict[str, Any]:
-    """Return a schema of types in capitals, which says ``nullable``, as a JSON schema.
+def json_schema(schema: object) -> dict[str, JsonValue]:
+    """Return a schema with types in capitals and ``nullable`` as a JSON schema.
 
-    Raises :class:`DataError` for what is no mapping.
+    Raises :class:`DataError` for a schema that is not a mapping.
     """
-    whole: dict[str, Any] = json_copy(mapping(schema))
-    waiting = [whole]
+    whole: dict[str, JsonValue] = json_copy(mapping(schema))
+    waiting: list[JsonValue] = [whole]
     while waiting:
         part = waiting.pop()
-        said = {
-            f"${key}" if key in ("ref", "defs") else camel(key): value
-            for key, value in part.items()
-        }
+        if not isinstance(part, dict):
+            continue
+        translated = _translated(part)
         part.clear()
-        part.update(_translated(said))
-        waiting += _parts(part)
+        part.update(translated)
+        for key in _BY_NAME:
+            by_name = part.get(key)
+            waiting += by_name.values() if isinstance(by_name, dict) else ()
+        for key in _IN_LISTS:
+            listed = part.get(key)
+            waiting += listed if isinstance(listed, list) else ()
+        waiting += [part.get(key) for key in _ALONE]
     return whole
 
 
-def _translated(said: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords of one schema in JSON schema's words."""
-    order, null = said.pop("propertyOrdering", None), said.pop("nullable", None)
-    found: dict[str, Any] = {}
-    for key, value in said.items():
-        if key in _COUNTS:
+def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return one schema, without those in it, in the keywords of JSON schema."""
+    order: JsonValue = None
+    nullable: JsonValue = None
+    translated: dict[str, JsonValue] = {}
+    for given, value in schema.items():
+        # The service's own JSON spells keywords as JSON schema does: ``anyOf``.
+        key = _SNAKE.sub(lambda letter: letter[1].upper(), given)
+        key = f"${key}" if key in ("ref", "defs") else key
+        if key == "propertyOrdering":
+            order = value
+        elif key == "nullable":
+            nullable = value
+        elif key in _COUNTS:
             # The service's JSON has numbers of 64 bits as text.
-            is_text = isinstance(value, str) and value.isdecimal()
-            found[key] = int(value) if is_text else value
+            translated[key] = value
+            if isinstance(value, str) and value.isdecimal():
+                translated[key] = int(value)
         elif key == "example":
-            found["examples"] = [value]
-        elif key == "type":
-            found |= {} if value == "TYPE_UNSPECIFIED" else {"type": _lowered(value)}
+            translated["examples"] = [value]
+        elif key == "type" and isinstance(value, list):
+            translated["type"] = [it.lower() if isinstance(it, str) else it for it in value]
+        elif key == "type" and isinstance(value, str):
+            translated |= {} if value == "TYPE_UNSPECIFIED" else {"type": value.lower()}
         elif key == "$ref" and isinstance(value, str) and value.startswith("#/defs/"):
-            found[key] = f"#/${value[2:]}"
+            translated[key] = f"#/${value[2:]}"
         elif key != "format" or value != "enum":
-            found[key] = value
-    _order(found.get("properties"), order)
-    return _nullable(found) if null is True else found
-
-
-def _lowered(kind: object) -> object:
-    kinds = cast("list[object]", kind) if isinstance(kind, list) else [kind]
-    low = [one.lower() if isinstance(one, str) else one for one in kinds]
-    return low if isinstance(kind, list) else low[0]
-
-
-def _order(properties: Any, order: Any) -> None:
-    """Put properties in the order they are to be written in, which elsewhere is their own."""
+            translated[key] = value
+    # Properties are written in their own order.
+    properties = translated.get("properties")
     if isinstance(properties, dict) and isinstance(order, list):
-        entries = cast("dict[str, Any]", properties)
-        names = [name for name in cast("list[object]", order) if isinstance(name, str)]
-        first = {name: entries[name] for name in names if name in entries}
-        rest = {name: value for name, value in entries.items() if name not in first}
-        entries.clear()
-        entries.update(first | rest)
+        names = [name for name in order if isinstance(name, str) and name in properties]
+        first = {name: properties[name] for name in names}
+        translated["properties"] = {**first, **properties}
+    return _with_null(translated) if nullable is True else translated
 
 
-def _nullable(said: dict[str, Any]) -> dict[str, Any]:
+def _with_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a schema that takes null, too."""
-    kind, values, choices = (cast("object", said.get(key)) for key in ("type", "enum", "anyOf"))
+    kind, values, choices = (schema.get(key) for key in ("type", "enum", "anyOf"))
+    null: dict[str, JsonValue] = {"type": "null"}
     if isinstance(kind, str) and kind != "null":
-        said["type"] = [kind, "null"]
+        schema["type"] = [kind, "null"]
     if isinstance(values, list) and None not in values:
-        said["enum"] = [*cast("list[object]", values), None]
-    null = {"type": "null"}
-    if isinstance(choices, list) and not any(map(_is_null, cast("list[object]", choices))):
-        said["anyOf"] = [*cast("list[object]", choices), null]
-    if "const" in said or not said.keys() & {"type", "enum", "anyOf"}:
-        return {"anyOf": [said, null]}
-    return said
-
-
-def _is_null(choice: object) -> bool:
-    return isinstance(choice, dict) and str(cast("Any", choice).get("type")).lower() == "null"
-
-
-def _parts(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schemas directly in one; a value under ``enum`` or ``default`` is none."""
-    for keys, held in _HELD:
-        for key in keys:
-            found: Any = held(schema.get(key))
-            yield from (one for one in found if isinstance(one, dict))
-
-
-def _one(value: object) -> list[object]:
-    return [value]
-
-
-def _many(value: object) -> Any:
-    return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType]
-
-
-def _values(value: object) -> Any:
-    return value.values() if isinstance(value, dict) else ()  # pyright: ignore[reportUnknownVariableType]
-
-
-_HELD: tuple[tuple[tuple[str, ...], Callable[[object], Any]], ...] = (
-    (_BY_NAME, _values),
-    (_IN_LISTS, _many),
-    (_ALONE, _one),
-)
+        schema["enum"] = [*values, None]
+    if isinstance(choices, list):
+        nulls = [choice for choice in choices if isinstance(choice, dict)]
+        if not any(str(choice.get("type")).lower() == "null" for choice in nulls):
+            schema["anyOf"] = [*choices, null]
+    if "const" in schema or not schema.keys() & {"type", "enum", "anyOf"}:
+        return {"anyOf": [schema, null]}
+    return schema

@@ -1,46 +1,40 @@
-"""How keys and bytes are spelled: keys as the SDK does, ``inline_data``, bytes as base64 text."""
+"""The spelling of keys and bytes: keys as in the SDK, ``inline_data``, and bytes as base64 text."""
 
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from promptdsl.foundation.json import JsonValue
 from promptdsl.providers.shared.checks import items, mapping
 
 _STANDARD = str.maketrans("-_", "+/")
 _UPPER = re.compile(r"[A-Z]")
-_LOWER = re.compile(r"(?<=[a-z])_([a-z])")
 
 
-def entries_of(data: object) -> dict[str, Any]:
-    """Return a mapping under the SDK's keys, without what is ``None``.
+def entries_of(data: object) -> dict[str, JsonValue]:
+    """Return a mapping under the SDK's keys, without the values that are ``None``.
 
-    Raises :class:`DataError` for what is no mapping.
+    Raises :class:`DataError` for any other value.
     """
-    found = mapping(data).items()
-    return {_snake(key): value for key, value in found if value is not None}
+    entries: dict[str, JsonValue] = {}
+    for key, value in mapping(data).items():
+        if value is not None:
+            # A key of a recording may be any object.
+            is_camel = type(key) is str and not key.islower()
+            name = _UPPER.sub(lambda letter: f"_{letter[0].lower()}", key) if is_camel else key
+            entries[name] = value
+    return entries
 
 
-def _snake(key: Any) -> Any:
-    if not isinstance(key, str) or key.islower():
-        return key
-    return _UPPER.sub(lambda letter: f"_{letter[0].lower()}", key)
-
-
-def camel(key: str) -> str:
-    """Return a key as the service's own JSON spells it: ``anyOf``."""
-    return _LOWER.sub(lambda letter: letter[1].upper(), key)
-
-
-def several(data: Any, place: str) -> Sequence[Any]:
-    """Return the items of a list; of a single item, which the SDK takes too, a list of one."""
+def several(data: object, path: str) -> Sequence[object]:
+    """Return the items of a list; a single item, which the SDK takes too, is a list of one."""
     if isinstance(data, str | Mapping) or callable(getattr(data, "model_dump", None)):
-        return [data]
-    return items(data, place)
+        return [data]  # pyright: ignore[reportUnknownVariableType]
+    return items(data, path)
 
 
-def base64_text(value: object) -> object:
-    """Return bytes, which is what the SDK's objects hold, as text; any other value as it is."""
+def base64_text(value: JsonValue) -> JsonValue:
+    """Return the bytes of the SDK's objects as text, and any other value as it is."""
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 

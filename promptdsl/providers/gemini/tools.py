@@ -1,21 +1,26 @@
-"""Which tools have to be called, and the form of the answer, both ways."""
+"""The tools, the choice of a tool and the output schema of a request, both ways."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.gemini.schemas import json_schema
 from promptdsl.providers.gemini.spelling import entries_of
-from promptdsl.providers.shared.checks import entry, items, located, mapping
+from promptdsl.providers.shared.checks import entry, items, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Place, Request
-from promptdsl.providers.shared.tools import chosen, form_schema, write_tools
+from promptdsl.providers.shared.tools import (
+    chosen,
+    lose_tool_marks,
+    nameless_schema,
+    sendable_output,
+    write_tools,
+)
 
 NO_MARKS = "a request has none: caching is implicit, or an object of its own"
 
@@ -28,56 +33,26 @@ def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> s
 
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools of a request: the service's own, then all functions in one.
+    """Return the tools of a request, without cache marks: the service's own, then all functions.
 
-    That is the order in which the client sends them. No mark stands behind one.
+    The client sends them in this order.
     """
-    params = write_tools(request, "gemini", _tool)
-    for mark in request.marks:
-        request.lose(mark.subject, "hint", "cache mark", NO_MARKS)
-    request.marks.clear()
+    params = write_tools(request, "gemini", _function_param)
+    lose_tool_marks(request, NO_MARKS)
     functions = [param for param in params if "name" in param]
     own = [param for param in params if "name" not in param]
     return [*own, {"function_declarations": functions}] if functions else own
 
 
-def _tool(request: Request, tool: ToolDefinition) -> Param:
+def _function_param(request: Request, tool: ToolDefinition) -> Param:
     param: Param = {"name": sent_name(request, tool, tool.name)}
     if tool.description is not None:
         param["description"] = tool.description
+    # A schema in the dialect of Gemini is a further key of its tool.
     own = tool.origin in (None, "gemini")
     if tool.input_schema and not (own and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
     return json_copy(param)
-
-
-def read_tools(data: object) -> list[ToolDefinition]:
-    """Return the tools of a list on the wire."""
-    found = enumerate(items(data, "tools"))
-    return [tool for n, item in found for tool in located(f"tools[{n}]", _read_tools, item)]
-
-
-def _read_tools(data: object) -> list[ToolDefinition]:
-    """Return the tools of one on the wire, which holds any number of functions."""
-    entries = entries_of(data)
-    found = enumerate(items(entries.pop("function_declarations", ()), "function_declarations"))
-    tools = [located(f"function_declarations[{n}]", _read_function, item) for n, item in found]
-    own = [str(key) for key in entries][:1]
-    return [*(ToolDefinition(name, raw=entries, origin="gemini") for name in own), *tools]
-
-
-def _read_function(data: object) -> ToolDefinition:
-    entries = entries_of(data)
-    name = entry(entries, "name", str)
-    description = optional(entries.get("description"), "description")
-    given: Any = entries.get("parameters_json_schema")
-    if given is None:
-        own = entries.get("parameters")
-        given = None if own is None else json_schema(own)
-    known = ("name", "description", "parameters_json_schema")
-    extra = json_copy({key: value for key, value in entries.items() if key not in known})
-    schema = json_copy(mapping({} if given is None else given))
-    return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
 
 
 _JSON = "application/json"
@@ -87,9 +62,9 @@ _APART = "or read the 'contents' alone"
 
 
 def settings_of(request: Request, tools: list[Param]) -> Param:
-    """Return the keys for the choice of tools and the form of the answer, where it says them.
+    """Return the keys for the choice of a tool and for the output schema of a prompt.
 
-    Only functions can be chosen: without one that fits the choice is a hint.
+    Only functions can be chosen: a choice that no function fits is a hint.
     """
     settings: Param = {}
     choice, name = chosen(request)
@@ -100,51 +75,46 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
     elif choice:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(Loss("hint", what, "there is no such function to call"))
-    output = request.prompt.output
-    if output is not None and not request.facts.schema_output:
-        request.lose(output, "content", "output schema", "this model takes none")
-    elif output is not None:
+    if output := sendable_output(request):
         settings["response_mime_type"] = _JSON
-        settings["response_json_schema"] = _form(request, output)
+        settings["response_json_schema"] = nameless_schema(request, output)
     return settings
 
 
-def _form(request: Request, output: OutputSchema) -> Param:
-    """Return the schema of an answer; what Gemini has no word for is a hint."""
-    default = OutputSchema({})
-    for key in ("name", "description", "strict"):
-        value = getattr(output, key)
-        if value != getattr(default, key):
-            request.lose(output, "hint", f"output {key} {value!r}", "there is none here")
-    return form_schema(request, output)
-
-
-def read_settings(settings: Mapping[str, Any]) -> Prompt:
-    """Return what a payload says beside its contents."""
-    tools = read_tools(settings.get("tools", ()))
-    choice = _read_choice(entries_of(settings.get("tool_config") or {}), tools)
+def read_settings(settings: JsonObject) -> Prompt:
+    """Return the tools, the choice of a tool and the output schema of a payload."""
+    # Each tool of a list may hold any number of functions.
+    groups = located_items("tools", _read_tools, settings.get("tools", ()))
+    tools = [tool for group in groups for tool in group]
+    choice = _read_choice(settings.get("tool_config"), tools)
     return Prompt(tools=tuple(tools), tool_choice=choice, output=_read_output(settings))
 
 
-def _read_output(settings: Mapping[str, Any]) -> OutputSchema | None:
-    """Return the form of the answer; JSON of no form, and one word of several, are none of ours."""
-    schema, own = settings.get("response_json_schema"), settings.get("response_schema")
-    media_type = settings.get("response_mime_type", _JSON)
-    has_form = schema is not None or own is not None
-    if media_type != _JSON and (has_form or media_type != "text/plain"):
-        what = f"unknown 'response_mime_type' {media_type!r}"
-        raise DataError(what, fix=f"{_JSON}, {_APART}")
-    if not has_form and "response_mime_type" in settings and media_type == _JSON:
-        what = f"'response_mime_type' {_JSON!r} without a schema"
-        raise DataError(what, fix=f"give 'response_json_schema', {_APART}")
-    if not has_form:
-        return None
-    return OutputSchema(json_copy(mapping(schema)) if schema is not None else json_schema(own))
+def _read_tools(data: object) -> list[ToolDefinition]:
+    entries = entries_of(data)
+    functions = entries.pop("function_declarations", ())
+    tools = [*located_items("function_declarations", _read_function, functions)]
+    own = [ToolDefinition(str(key), raw=entries, origin="gemini") for key in [*entries][:1]]
+    return [*own, *tools]
 
 
-def _read_choice(entries: Mapping[str, Any], tools: list[ToolDefinition]) -> str | None:
-    config = entries_of(entries.get("function_calling_config") or {})
-    mode = str(exact(entry(config, "mode", str))).upper() if "mode" in config else ""
+def _read_function(data: object) -> ToolDefinition:
+    entries = entries_of(data)
+    name = entry(entries, "name", str)
+    description = optional(entries.get("description"), "description")
+    schema = entries.get("parameters_json_schema")
+    if schema is None and entries.get("parameters") is not None:
+        schema = json_schema(entries["parameters"])
+    known = ("name", "description", "parameters_json_schema")
+    extra = json_copy({key: value for key, value in entries.items() if key not in known})
+    schema = json_copy(mapping({} if schema is None else schema))
+    return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
+
+
+def _read_choice(data: object, tools: list[ToolDefinition]) -> str | None:
+    """Return the choice of a ``tool_config``; :class:`DataError` for some functions of several."""
+    config = entries_of(entries_of(data or {}).get("function_calling_config") or {})
+    mode = exact(entry(config, "mode", str)).upper() if "mode" in config else ""
     if mode in ("", "MODE_UNSPECIFIED"):
         return None
     if mode not in _CHOICES:
@@ -158,3 +128,19 @@ def _read_choice(entries: Mapping[str, Any], tools: list[ToolDefinition]) -> str
     if not functions or not functions <= {name for name in names if isinstance(name, str)}:
         raise DataError("several functions are allowed, not all", fix=f"allow one, {_APART}")
     return _CHOICES[mode]
+
+
+def _read_output(settings: JsonObject) -> OutputSchema | None:
+    """Return the output schema; JSON without a schema and other media types are not supported."""
+    schema, own = settings.get("response_json_schema"), settings.get("response_schema")
+    media_type = settings.get("response_mime_type", _JSON)
+    has_schema = schema is not None or own is not None
+    if media_type != _JSON and (has_schema or media_type != "text/plain"):
+        what = f"unknown 'response_mime_type' {media_type!r}"
+        raise DataError(what, fix=f"{_JSON}, {_APART}")
+    if not has_schema and "response_mime_type" in settings and media_type == _JSON:
+        what = f"'response_mime_type' {_JSON!r} without a schema"
+        raise DataError(what, fix=f"give 'response_json_schema', {_APART}")
+    if not has_schema:
+        return None
+    return OutputSchema(json_copy(mapping(schema)) if schema is not None else json_schema(own))

@@ -1,43 +1,47 @@
-"""Writing: a prompt becomes the arguments of a request."""
+"""Write a prompt as the arguments of ``client.models.generate_content``."""
 
-from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict, cast
-
-import attrs
+from collections.abc import Container, Iterable, Mapping
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import ABSENT, JsonValue, read_json
+from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, source_param
 from promptdsl.providers.gemini.read_parts import (
     MARK,
     OPAQUE,
-    marked_value,
-    misnames,
-    read_part,
-    response_param,
-)
-from promptdsl.providers.gemini.reasoning import (
     SIGNATURE,
-    ask_signature,
-    kept_signature,
-    signed,
-    thought_param,
+    SUBSTITUTES,
+    UNSIGNED,
+    read_part,
 )
+from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Param, Place, loss_about
 from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
     from google.genai.types import ContentDict, GenerateContentConfigDict
 
+
+class GeminiPayload(TypedDict):
+    """The arguments of ``generate_content`` that a prompt gives; ``config`` may be empty."""
+
+    contents: "list[ContentDict]"
+    config: "GenerateContentConfigDict"
+
+
+_DIALECT = Dialect("function_response", text={}, apart=True, opens=True, trims=False)
+_ROLES = {"user": "user", "assistant": "model"}
 
 _ANY = ("part_metadata",)
 _TEXTUAL = (*_ANY, "speech_metadata")
@@ -46,189 +50,39 @@ _MEDIAL = (
     *("document_metadata", "spreadsheet_metadata", "audio_transcription"),
 )
 _RESULT = ("will_continue", "scheduling")
+"""The further keys of a result that are keys of its ``function_response``."""
 
+_OPAQUE_KEYS = {*OPAQUE, *_ANY, "thought", SIGNATURE}
 
-def _params(request: Turns, place: Place) -> list[Param]:
-    """Return the parts of a message."""
-    message = place.message
-    name = message.details.name
-    if name is not None and message.role != "tool":
-        request.lose(place, "hint", f"name {name!r}", "a content has no speaker's name")
-    if message.plain is not None:
-        return [{"text": message.plain}] if message.plain else []
-    return _parts(request, place, message.content)
-
-
-def _parts(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
-    params: list[Param] = []
-    writers = _WRITERS[place.role]
-    for given in content:
-        block: b.Block | None = given
-        if given.type == "unknown" or given.type not in writers:
-            block = block_to_write(
-                request, place, given, kinds=writers, origin="gemini", read=_read
-            )
-        param = writers[block.type](request, place, block) if block else None
-        if param:
-            params.append(param)
-        elif block:
-            lose_mark(request, place, block)
-    return params
-
-
-def _read(block: b.UnknownBlock) -> b.Block:
-    return read_part(block.data)
-
-
-def _finished(
-    request: Turns, place: Place, param: Param, block: Any, *, keys: tuple[str, ...]
-) -> Param:
-    """Return a part with those of its block's further keys that it may have; a mark is lost."""
-    for key, given in block.extra.items():
-        value = kept_signature(given) if key == SIGNATURE else given
-        if value is not None and key in keys:
-            param[key] = json_copy(value)
-        elif given is not None and key != ITEM:
-            request.lose(place, "hint", f"key {key!r}", f"there is none in {block.type} parts here")
-    if block.cache:
-        request.lose(place, "hint", "cache mark", NO_MARKS)
-    return param
-
-
-def _text(
-    request: Turns, place: Place, block: b.TextBlock, *, keys: tuple[str, ...]
-) -> Param | None:
-    # An empty text is taken only to carry a signature.
-    signed = SIGNATURE in keys and kept_signature(block.extra.get(SIGNATURE))
-    if not (block.text or signed):
-        return None
-    return _finished(request, place, {"text": block.text}, block, keys=keys)
-
-
-def _media(
-    request: Turns, place: Place, block: b.MediaBlock, *, keys: tuple[str, ...]
-) -> Param | None:
-    source = source_param(block.type, block.source)
-    # What a model made it sent as bytes, never as an address.
-    if source is None or ("file_data" in source and place.message.role == "assistant"):
-        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        why = "not a source or a media type that is taken; an address has to tell its type"
-        request.lose(place, "content", what, why)
-        return None
-    for key, value in (("title", block.title), ("detail", block.detail)):
-        if value:
-            request.lose(place, "hint", key, f"there is none in {block.type} parts")
-    return _finished(request, place, source, block, keys=keys)
-
-
-def _call(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
-    name = block.name
-    if name not in request.legal_names:
-        name = sent_name(request, place, name)
-    id = call_id(request, block.id, name)
-    call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
-    param = _finished(request, place, {"function_call": call}, block, keys=(*_ANY, SIGNATURE))
-    ask_signature(request, place, param)
-    return param
-
-
-def _result(request: Turns, place: Place, block: b.ToolResultBlock) -> Param:
-    id = result_id(request, block.tool_use_id)
-    name = request.called.get(id) or sent_name(request, place, block.name or "_")
-    role = "media result" if request.facts.result_media else "result"
-    params = _parts(request, place.inside(role), block.content)
-    media = [param for param in params if "text" not in param]
-    answer: Param = {"id": id, "name": name, "response": _response(request, place, block, params)}
-    answer |= {"parts": media} if media else {}
-    param = _finished(request, place, {"function_response": answer}, block, keys=(*_ANY, *_RESULT))
-    answer |= {key: param.pop(key) for key in _RESULT if key in param}
-    return param
-
-
-def _response(request: Turns, place: Place, block: b.ToolResultBlock, params: list[Param]) -> Param:
-    """Return what a result says: an object that was recorded as one, otherwise one text."""
-    texts = [param for param in params if "text" in param]
-    named = [source.get("display_name") for param in params for source in _sources(param)]
-    value = marked_value(texts, is_error=block.is_error)
-    if value is not ABSENT and not misnames(value, named):
-        return response_param(value, is_error=block.is_error)
-    if value is not ABSENT:
-        why = "its key '$ref' would be taken for the name of an attachment: sent as text"
-        request.lose(place, "hint", "a result as an object", why)
-    text = "\n\n".join(param["text"] for param in texts)
-    if not block.is_error:
-        return {"output": text}
-    return {"error": text if text.strip() else utf8((block.error_type or "").strip()) or "error"}
-
-
-def _sources(param: Param) -> list[Param]:
-    return [param[key] for key in ("inline_data", "file_data") if key in param]
-
-
-def _result_media(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
-    param = _media(request, place, attrs.evolve(block, title=None, cache=None), keys=())
-    sources = _sources(param or {})
-    if any(source.get("mime_type") not in RESULT_TYPES for source in sources):
-        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose(place, "content", what, "not a media type that a result may hold")
-        return None
-    if block.cache and param:
-        request.lose(place, "hint", "cache mark", NO_MARKS)
-    for source in sources if block.title else ():
-        source["display_name"] = utf8(block.title or "")
-    return param
-
-
-def _unknown(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
-    kinds = [key for key in block.data if key in OPAQUE]
-    if len(kinds) == 1 and set(block.data) <= {*OPAQUE, *_ANY, "thought", SIGNATURE}:
-        return json_copy(dict(block.data))
-    request.lose(place, "content", "unknown block", "no part that is known here")
-    return None
-
-
-_PLAIN: Mapping[str, Any] = {"text": partial(_text, keys=()), "reasoning": thought_param}
-_RESULT_TEXT = {**_PLAIN, "text": partial(_text, keys=(MARK,))}
-_KINDS = ("image", "audio", "video", "document")
-_USER: Mapping[str, Any] = {
-    "text": partial(_text, keys=_TEXTUAL),
-    "reasoning": thought_param,
-    "tool_result": _result,
-    **dict.fromkeys(_KINDS, partial(_media, keys=_MEDIAL)),
+_PLAIN: Mapping[str, tuple[str, ...]] = {"text": (), "reasoning": ()}
+_MEDIA = ("image", "audio", "video", "document")
+_USER: Mapping[str, tuple[str, ...]] = {
+    **{"text": _TEXTUAL, "reasoning": (), "tool_result": (*_ANY, *_RESULT)},
+    **dict.fromkeys(_MEDIA, _MEDIAL),
 }
-_WRITERS: Mapping[str, Mapping[str, Any]] = {
+_KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "system": _PLAIN,
     "developer": _PLAIN,
     "user": _USER,
     "tool": _USER,
-    # Some models answer with pictures and speech, which stand in the conversation from then on.
+    # Some models answer with pictures and speech, which are in the conversation from then on.
     "assistant": {
-        "text": partial(_text, keys=(*_TEXTUAL, SIGNATURE)),
-        "reasoning": thought_param,
-        "tool_use": _call,
-        "unknown": _unknown,
-        **dict.fromkeys(_KINDS[:2], partial(_media, keys=(*_MEDIAL, SIGNATURE, "thought"))),
+        "text": (*_TEXTUAL, SIGNATURE),
+        "reasoning": (),
+        "tool_use": (*_ANY, SIGNATURE),
+        "unknown": (),
+        **dict.fromkeys(_MEDIA[:2], (*_MEDIAL, SIGNATURE, "thought")),
     },
-    "result": _RESULT_TEXT,
-    "media result": {**_RESULT_TEXT, **dict.fromkeys(_KINDS, _result_media)},
+    "result": {**_PLAIN, "text": (MARK,)},
+    "media result": {**_PLAIN, "text": (MARK,), **dict.fromkeys(_MEDIA, ())},
 }
-"""By place, what writes each type of block that may stand there."""
-
-
-class Payload(TypedDict):
-    """What ``client.models.generate_content`` takes of a prompt; ``config`` may be empty."""
-
-    contents: "list[ContentDict]"
-    config: "GenerateContentConfigDict"
-
-
-_DIALECT = Dialect("function_response", text={}, apart=True, opens=True, trims=False)
+"""By place, the types of blocks that are sent there, each with its further keys that are sent."""
 
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+) -> tuple[GeminiPayload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     With a ``recall`` some of the payload is remembered, and must not be changed. Raises
     :class:`DataError` for an unknown block that cannot be read, or written as JSON.
@@ -237,7 +91,7 @@ def write(
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for place in unwritten(request, start, stop):
-            add(request, place, _params(request, place))
+            add(request, place, _message_parts(request, place))
         _settle(request, request.lasting())
     finish(request)
     _settle(request, len(request.entries))
@@ -246,15 +100,11 @@ def write(
     settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
     payload = {"contents": request.entries, "config": config}
-    return cast("Payload", payload), request.final_losses()
-
-
-_CALL = "function_call"
-_ROLES = {"user": "user", "assistant": "model"}
+    return cast("GeminiPayload", payload), request.final_losses()
 
 
 def _settle(request: Turns, stop: int) -> None:
-    """Make contents of turns: calls are signed, and results in the order of the calls.
+    """Make contents of turns: calls are signed, and results in the order of their calls.
 
     ``stop`` is the index up to which nothing more is added to the turns.
     """
@@ -263,14 +113,227 @@ def _settle(request: Turns, stop: int) -> None:
         turn = entries[index]
         parts: list[Param] = turn["content"]
         if turn["role"] == "assistant":
-            parts = signed(request, parts)
+            parts = _signed(request, parts)
         elif len(parts) > 1 and index and _DIALECT.is_result(parts[0]):
-            calls = [part[_CALL]["id"] for part in entries[index - 1]["parts"] if _CALL in part]
-            parts = sorted(parts, key=partial(_order, {id: n for n, id in enumerate(calls)}))
+            before = entries[index - 1]["parts"]
+            calls = [part["function_call"]["id"] for part in before if "function_call" in part]
+            order = {id: number for number, id in enumerate(calls)}
+            parts = sorted(parts, key=lambda part: order.get(part["function_response"]["id"], -1))
         entries[index] = {"role": _ROLES[turn["role"]], "parts": parts}
     request.settled = max(request.settled, stop)
 
 
-def _order(order: Mapping[str, int], param: Param) -> int:
-    """Return where the call of a result stands in its batch."""
-    return order.get(param["function_response"]["id"], -1)
+def _signed(request: Turns, parts: list[Param]) -> list[Param]:
+    """Return the parts of a step of the model, its first call signed where the model asks for it.
+
+    The current turn needs it. Steps of earlier turns are signed too, so that what was sent once
+    stays. On the other calls of a step the substitute would do harm.
+    """
+    sent, is_first = parts, True
+    for index, part in enumerate(parts):
+        if "function_call" not in part:
+            continue
+        # A message under this key is that of a call without a signature.
+        signature = part.get(SIGNATURE)
+        if isinstance(signature, Message):
+            sent = [*parts] if sent is parts else sent
+            sent[index] = {key: value for key, value in part.items() if key != SIGNATURE}
+            if is_first:
+                sent[index][SIGNATURE] = UNSIGNED
+                reason = "this model needs one on the first call of a step: a substitute is sent"
+                loss = loss_about(signature, "hint", "a call without a signature", reason)
+                request.late.append(loss)
+        is_first = False
+    return sent
+
+
+def _message_parts(request: Turns, place: Place) -> list[Param]:
+    message = place.message
+    name = message.details.name
+    if name is not None and message.role != "tool":
+        request.lose(place, "hint", f"name {name!r}", "a content has no speaker's name")
+    if message.plain is not None:
+        return [{"text": message.plain}] if message.plain else []
+    return _block_parts(request, place, message.content)
+
+
+def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> list[Param]:
+    """Return the blocks that may be sent in a place as parts; each other one is a loss."""
+    params: list[Param] = []
+    keys = _KEYS[place.role]
+    for given in blocks:
+        block: b.Block | None = given
+        if given.type == "unknown" or given.type not in keys:
+            block = block_to_write(
+                request, place, given, kinds=keys, origin="gemini", read=_read_unknown
+            )
+        if block is None:
+            continue
+        param: Param | None = None
+        match block:
+            case b.TextBlock():
+                # An empty text is taken only to carry a signature.
+                signed = SIGNATURE in keys["text"] and _kept_signature(block.extra.get(SIGNATURE))
+                if block.text or signed:
+                    param = _finished(request, place, {"text": block.text}, block)
+            case b.ToolUseBlock():
+                param = _tool_call_part(request, place, block)
+            case b.ToolResultBlock():
+                param = _tool_result_part(request, place, block)
+            case b.ReasoningBlock():
+                param = _thought_part(request, place, block)
+            case b.UnknownBlock():
+                param = _unknown_part(request, place, block)
+            case b.ImageBlock() | b.AudioBlock() | b.VideoBlock() | b.DocumentBlock():
+                param = _attachment_part(request, place, block)
+            case _:
+                pass
+        if param:
+            params.append(param)
+        else:
+            lose_mark(request, place, block)
+    return params
+
+
+def _read_unknown(block: b.UnknownBlock) -> b.Block:
+    return read_part(block.data)
+
+
+def _finished(
+    request: Turns,
+    place: Place,
+    param: Param,
+    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
+) -> Param:
+    """Return a part with the further keys of its block that it may have; a mark is lost."""
+    known = _KEYS[place.role][block.type]
+    for key, extra in block.extra.items():
+        value = _kept_signature(extra) if key == SIGNATURE else extra
+        if value is not None and key in known:
+            param[key] = json_copy(value)
+        elif extra is not None and key != ITEM:
+            request.lose(place, "hint", f"key {key!r}", f"there is none in {block.type} parts here")
+    if block.cache:
+        request.lose(place, "hint", "cache mark", NO_MARKS)
+    return param
+
+
+def _kept_signature(value: JsonValue) -> str | None:
+    """Return a recorded signature, ``None`` for a substitute, or text that the SDK would refuse."""
+    if not isinstance(value, str) or not value or value in SUBSTITUTES:
+        return None
+    return value if is_base64(value) else None
+
+
+def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
+    """Return a thought with its signature, ``None`` (a hint) where it cannot be replayed."""
+    signature = "" if block.signature in SUBSTITUTES else block.signature or ""
+    own = place.message.role == "assistant" and block.origin == "gemini"
+    if not (own and is_whole(block.text) and is_base64(signature)):
+        reason = "not of this provider, or it cannot be sent as it came"
+        request.lose(place, "hint", "reasoning", reason)
+        return None
+    if not (block.text or signature):
+        return None
+    signed = {SIGNATURE: signature} if signature else {}
+    return {"text": block.text, "thought": True, **signed}
+
+
+def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
+    in_result = place.role == "media result"
+    param = source_param(block.type, block.source)
+    # The attachments that a model made are sent as bytes, never as an address.
+    refused = param is not None and "file_data" in param and place.message.role == "assistant"
+    reason = "not a source or a media type that is taken; an address has to tell its type"
+    location: Param = next(iter(param.values())) if param else {}
+    if param and in_result and location.get("mime_type") not in RESULT_TYPES:
+        refused, reason = True, "not a media type that a result may hold"
+    if param is None or refused:
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose(place, "content", what, reason)
+        return None
+    if block.title and in_result:
+        location["display_name"] = utf8(block.title)
+    elif block.title:
+        request.lose(place, "hint", "title", f"there is none in {block.type} parts")
+    if block.detail:
+        request.lose(place, "hint", "detail", f"there is none in {block.type} parts")
+    return _finished(request, place, param, block)
+
+
+def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
+    name = block.name
+    if name not in request.legal_names:
+        name = sent_name(request, place, name)
+    id = call_id(request, block.id, name)
+    call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
+    param = _finished(request, place, {"function_call": call}, block)
+    # Until the whole step is written, its message takes the place of a missing signature.
+    if request.facts.signatures and SIGNATURE not in param:
+        param[SIGNATURE] = place.message
+    return param
+
+
+def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) -> Param:
+    id = result_id(request, block.tool_use_id)
+    name = request.called.get(id) or sent_name(request, place, block.name or "_")
+    role = "media result" if request.facts.result_media else "result"
+    parts = _block_parts(request, place.inside(role), block.content)
+    texts = [part for part in parts if "text" in part]
+    media = [part for part in parts if "text" not in part]
+    # A response that was recorded is sent again, unless it would name other attachments.
+    response = _recorded_response(texts, is_error=block.is_error)
+    names = [location.get("display_name") for part in media for location in part.values()]
+    if response and _names_others(response, names):
+        reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
+        request.lose(place, "hint", "a result as an object", reason)
+        response = None
+    if not response:
+        text = "\n\n".join(part["text"] for part in texts)
+        if block.is_error and not text.strip():
+            text = utf8((block.error_type or "").strip()) or "error"
+        response = {"error" if block.is_error else "output": text}
+    result: Param = {"id": id, "name": name, "response": response}
+    result |= {"parts": media} if media else {}
+    param = _finished(request, place, {"function_response": result}, block)
+    result |= {key: param.pop(key) for key in _RESULT if key in param}
+    return param
+
+
+def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonValue] | None:
+    """Return the response that is recorded in the only text of a result, ``None`` for none."""
+    if len(texts) != 1 or texts[0].get(MARK) is not True:
+        return None
+    data = read_json(texts[0]["text"])
+    if data is ABSENT or isinstance(data, str) or (is_error and not data):
+        return None
+    try:
+        value: JsonValue = json_copy(data)
+    except DataError:
+        return None
+    # An object is a response itself where it tells as much about an error.
+    if isinstance(value, dict) and value and bool(value.get("error")) == is_error:
+        return value
+    return {"error" if is_error else "output": value}
+
+
+def _names_others(response: dict[str, JsonValue], names: Container[object]) -> bool:
+    """Whether a key ``$ref``, by which a result names its attachments, has another value."""
+    waiting: list[JsonValue] = [response]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "$ref" in value and value["$ref"] not in names:
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
+
+
+def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
+    kinds = [key for key in block.data if key in OPAQUE]
+    if len(kinds) == 1 and block.data.keys() <= _OPAQUE_KEYS:
+        return json_copy(dict(block.data))
+    request.lose(place, "content", "unknown block", "not a part that is known here")
+    return None

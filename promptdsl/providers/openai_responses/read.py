@@ -1,14 +1,21 @@
-"""Reading: a recorded list of items becomes messages."""
+"""Read recorded Responses items, a payload or a response, as messages."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 import attrs
 
-from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.messages import (
+    Block,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
 from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
@@ -16,36 +23,213 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block
 from promptdsl.providers.openai_responses.media import read_file, read_image
-from promptdsl.providers.openai_responses.reasoning import read_reasoning
 from promptdsl.providers.openai_responses.request import origin_of, read_origin
 from promptdsl.providers.openai_responses.rules import (
     ORIGIN,
-    refuse_message,
+    REASONING_KEYS,
     refuse_part,
-    refuse_payload,
 )
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
+from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
 
 
-def read_content(value: object, extra: Mapping[str, Any] = EMPTY) -> tuple[Block, ...]:
-    """Return the blocks of a content: a string, or a list of parts; ``extra`` is for its texts."""
-    if not isinstance(value, str):
-        parts = unjoined(tuple(located_items("content", _part, value)))
-        return tuple(_with(part, extra) if extra else part for part in parts)
-    if not value:
-        return ()
-    return (TextBlock(value, None, extra) if extra else text_block(value),)
+def read(data: object) -> Prompt:
+    """Return the prompt of a payload, or of a list of items.
+
+    ``instructions`` are a leading system message. Items of the model that follow one another are
+    one message. Raises :class:`DataError` that names the index and the key of a value that cannot
+    be read.
+    """
+    is_payload = isinstance(data, Mapping)
+    payload = cast("JsonObject", data if is_payload else {"input": items(data, "input")})
+    for key, owner in (("messages", "openai"), ("contents", "gemini")):
+        if key in payload and "input" not in payload:
+            raise DataError("'input' is needed", fix=looks_like(owner))
+    instructions = payload.get("instructions")
+    found: list[Message] = []
+    if instructions is not None:
+        found += _read_items("instructions", "system", instructions)
+    found += _read_items("input", "user", entry(payload, "input"))
+    messages: list[Message] = []
+    is_leading = True
+    for turn in _joined_turns(found):
+        # A system message after the leading ones is a developer's that keeps its kind.
+        is_leading = is_leading and turn.role == "system"
+        if turn.role == "system" and not is_leading:
+            messages.append(message("developer", turn.content, kind="recorded_system"))
+        else:
+            messages.append(turn)
+    return attrs.evolve(read_settings(payload), messages=tuple(messages))
 
 
-def _with(block: Block, extra: Mapping[str, Any]) -> Block:
-    if not isinstance(block, TextBlock):
-        return block
-    return TextBlock(block.text, block.cache, {**block.extra, **extra})
+def read_response(data: object) -> Message:
+    """Return the message of a response, with the reason for its end and its token counts.
+
+    Raises :class:`DataError` for any other object than a response of Responses.
+    """
+    response = mapping(data)
+    output = [*_read_items("output", "", entry(response, "output", list))]
+    if other := next((item.role for item in output if item.role != "assistant"), None):
+        raise DataError(f"a response is by the model, not a {other} message")
+    blocks = _with_reasoning_ids([block for item in output for block in item.content])
+    status = response.get("status")
+    finish_reason: str | None = "stop"
+    if status == "incomplete":
+        reason = mapping(response.get("incomplete_details") or {}).get("reason")
+        finish_reason = _FINISH_REASONS.get(str(reason), str(reason or status))
+    elif status != "completed":
+        finish_reason = None if status is None else str(status)
+    elif any(isinstance(block, ToolUseBlock) for block in blocks):
+        finish_reason = "tool_use"
+    elif any(isinstance(block, TextBlock) and block.extra.get("refusal") for block in blocks):
+        finish_reason = "refused"
+    counts = mapping(response.get("usage") or {})
+    read = mapping(counts.get("input_tokens_details") or {})
+    written = mapping(counts.get("output_tokens_details") or {})
+    token_usage = usage(
+        input=counts.get("input_tokens"),
+        output=counts.get("output_tokens"),
+        cache_read=read.get("cached_tokens"),
+        cache_write=read.get("cache_write_tokens"),
+        reasoning=written.get("reasoning_tokens"),
+    )
+    details = Details(finish_reason=finish_reason, token_usage=token_usage)
+    return message("assistant", blocks, kind="recorded", details=details)
 
 
-def _part(data: object) -> Block:
+_FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "filtered"}
+
+
+# Messages.
+
+
+def _joined_turns(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages; those of the model that follow one another are one.
+
+    Two texts stay two messages unless their ids tell them apart: they would be joined.
+    """
+    run: list[Block] = []
+    for said in messages:
+        blocks = said.content
+        joins = said.role == "assistant"
+        if joins and run and blocks:
+            last, first = run[-1], blocks[0]
+            if isinstance(last, TextBlock) and isinstance(first, TextBlock):
+                ids = [origin_of(last).get("id"), origin_of(first).get("id")]
+                joins = None not in ids and ids[0] != ids[1]
+        if run and not joins:
+            yield message("assistant", _with_reasoning_ids(run), kind="recorded")
+            run = []
+        if said.role == "assistant":
+            run += blocks
+        else:
+            yield said
+    if run:
+        yield message("assistant", _with_reasoning_ids(run), kind="recorded")
+
+
+def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return blocks; those after reasoning keep its id, as theirs is sent only together with it."""
+    linked: list[Block] = []
+    thought: object = None
+    for block in blocks:
+        if isinstance(block, ReasoningBlock):
+            thought = block.extra.get("id")
+        elif thought and isinstance(block, TextBlock | ToolUseBlock) and "id" in origin_of(block):
+            item = {**origin_of(block), "reasoning": thought}
+            linked.append(attrs.evolve(block, extra={**block.extra, "item": item}))
+            continue
+        linked.append(block)
+    return tuple(linked)
+
+
+# Items.
+
+
+def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
+    """Yield a message for each item; a string is one of ``role``."""
+    if isinstance(data, str) and role:
+        data = [{"role": role, "content": data}]
+    return located_items(path, _read_item, data)
+
+
+def _read_item(data: object) -> Message:
+    item = mapping(data)
+    for key, owner in MESSAGE_KEYS.items():
+        if item.get(key):
+            raise DataError(f"{key!r} is no key of an item of Responses", fix=looks_like(owner))
+    kind = item.get("type", "message" if "role" in item else None)
+    if not isinstance(kind, str):
+        raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
+    role: Role = "assistant"
+    if kind == "message":
+        name = entry(item, "role", str)
+        if name not in _ROLES:
+            raise DataError(f"unknown 'role' {name!r}", fix=nearest(name, _ROLES))
+        role = _ROLES[name]
+        extra = read_origin("message", item) if role == "assistant" else EMPTY
+        return message(role, read_content(entry(item, "content"), extra), kind="recorded")
+    if kind in ("function_call", "custom_tool_call"):
+        id, name = (entry(item, key, str) for key in ("call_id", "name"))
+        custom = {"custom": True} if kind == "custom_tool_call" else {}
+        arguments = entry(item, "input" if custom else "arguments", str)
+        extra = {**custom, **read_origin(kind, item)}
+        block: Block = ToolUseBlock(id, name, arguments, extra=extra)
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        role, block = "tool", _read_tool_result(kind, item)
+    elif kind == "reasoning":
+        # The text of reasoning is that of its summary.
+        texts = [*located_items("summary", _read_summary, item.get("summary") or ())]
+        encrypted = optional(item.get("encrypted_content"), "encrypted_content")
+        extra = {key: item[key] for key in REASONING_KEYS if item.get(key) is not None}
+        block = ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
+    else:
+        refuse_part(item)
+        block = UnknownBlock(item, ORIGIN)
+    return message(role, (block,), kind="recorded")
+
+
+_ROLES: Mapping[str, Role] = {
+    **{"system": "system", "developer": "developer", "user": "user", "assistant": "assistant"}
+}
+
+
+def _read_summary(data: object) -> str:
+    return entry(mapping(data), "text", str)
+
+
+def _read_tool_result(kind: str, item: JsonObject) -> ToolResultBlock:
+    id = entry(item, "call_id", str)
+    output: JsonValue = entry(item, "output")
+    if not isinstance(output, str | list | tuple):
+        raise DataError(f"'output' is a string or a list of parts, not {type(output).__name__}")
+    name = optional(item.get("name"), "name")
+    return ToolResultBlock(id, read_content(output), name, extra=read_origin(kind, item))
+
+
+# Parts.
+
+
+def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...]:
+    """Return the blocks of a string, or of a list of parts; ``extra`` is for the texts in it."""
+    if isinstance(content, str):
+        if not content:
+            return ()
+        return (TextBlock(content, None, extra) if extra else text_block(content),)
+    blocks = unjoined(tuple(located_items("content", _read_part, content)))
+    if not extra:
+        return blocks
+    return tuple(
+        TextBlock(block.text, block.cache, {**block.extra, **extra})
+        if isinstance(block, TextBlock)
+        else block
+        for block in blocks
+    )
+
+
+def _read_part(data: object) -> Block:
     part = mapping(data)
     kind = entry(part, "type", str)
     cache: Cache | None = "default" if part.get(MARK) else None
@@ -54,207 +238,12 @@ def _part(data: object) -> Block:
         if part.get("annotations"):
             extra = {"annotations": part["annotations"]}
         return TextBlock(entry(part, "refusal" if kind == "refusal" else "text", str), cache, extra)
-    media = _MEDIA[kind](part, cache) if kind in _MEDIA else None
-    if media is None:
+    block: Block | None = None
+    if kind == "input_image":
+        block = read_image(part, cache)
+    elif kind == "input_file":
+        block = read_file(part, cache)
+    if block is None:
         refuse_part(part)
-        return b.UnknownBlock(part, ORIGIN)
-    return media
-
-
-_MEDIA: Mapping[str, Callable[[Mapping[str, Any], Cache | None], Block | None]] = {
-    "input_image": read_image,
-    "input_file": read_file,
-}
-
-
-def read_block(kind: str, entries: dict[str, Any]) -> Block:
-    """Return the block of an item that is no message, of one nobody knows as it came."""
-    return _READERS.get(kind, _read_unknown)(kind, entries)
-
-
-def _read_call(kind: str, entries: dict[str, Any]) -> Block:
-    id, name = (entry(entries, key, str) for key in ("call_id", "name"))
-    custom = kind == "custom_tool_call"
-    extra = {"custom": True} if custom else {}
-    said = entry(entries, "input" if custom else "arguments", str)
-    return ToolUseBlock(id, name, said, None, {**extra, **read_origin(kind, entries)})
-
-
-def _read_result(kind: str, entries: dict[str, Any]) -> Block:
-    id, output = entry(entries, "call_id", str), entry(entries, "output")
-    if not isinstance(output, str | list | tuple):
-        raise DataError(f"'output' is a string or a list of parts, not {type(output).__name__}")
-    name = optional(entries.get("name"), "name")
-    content, extra = read_content(cast("object", output)), read_origin(kind, entries)
-    return ToolResultBlock(id, content, name, extra=extra)
-
-
-def _read_reasoning(_: str, entries: dict[str, Any]) -> Block:
-    return read_reasoning(entries)
-
-
-def _read_unknown(_: str, entries: dict[str, Any]) -> Block:
-    refuse_part(entries)
-    return b.UnknownBlock(entries, ORIGIN)
-
-
-_READERS: Mapping[str, Callable[[str, dict[str, Any]], Block]] = {
-    **dict.fromkeys(("function_call", "custom_tool_call"), _read_call),
-    **dict.fromkeys(("function_call_output", "custom_tool_call_output"), _read_result),
-    "reasoning": _read_reasoning,
-}
-
-_ROLES = ("system", "developer", "user", "assistant")
-
-
-def read(data: object) -> Prompt:
-    """Return the prompt of a payload or of a list of items, which are recorded ones.
-
-    ``instructions`` are a leading system message. Items that follow one another on the model's side
-    are one message. Raises :class:`DataError` that names the index and the key of what cannot be
-    read.
-    """
-    if isinstance(data, Mapping):
-        payload = cast("Mapping[str, Any]", data)
-    else:
-        payload = {"input": items(data, "input")}
-    refuse_payload(payload)
-    told = payload.get("instructions")
-    first = [*_items("instructions", "system", told)] if told is not None else []
-    found = [*first, *_items("input", "user", entry(payload, "input"))]
-    return attrs.evolve(read_settings(payload), messages=tuple(_remembering(_turns(found))))
-
-
-def read_response(data: object) -> Message:
-    """Return the message of a response: what the model said, why it stopped, what was counted.
-
-    Raises :class:`DataError` for what is no response of Responses.
-    """
-    entries = mapping(data)
-    output = entry(entries, "output", list)
-    said = [*_items("output", "", output)]
-    if other := next((item.role for item in said if item.role != "assistant"), None):
-        raise DataError(f"a response is what the model said, not a {other} message")
-    content = _linked([b for item in said for b in item.content])
-    counts = mapping(entries.get("usage") or {})
-    read, written = (mapping(counts.get(f"{key}_tokens_details") or {}) for key in _COUNTED)
-    details = Details(
-        finish_reason=_finished(entries, content),
-        token_usage=usage(
-            input=counts.get("input_tokens"),
-            output=counts.get("output_tokens"),
-            cache_read=read.get("cached_tokens"),
-            cache_write=read.get("cache_write_tokens"),
-            reasoning=written.get("reasoning_tokens"),
-        ),
-    )
-    return message("assistant", content, kind="recorded", details=details)
-
-
-_COUNTED = ("input", "output")
-_CUT = {"max_output_tokens": "length", "content_filter": "filtered"}
-
-
-def _finished(entries: Mapping[str, Any], content: Iterable[Block]) -> str | None:
-    status = entries.get("status")
-    if status == "incomplete":
-        reason = mapping(entries.get("incomplete_details") or {}).get("reason")
-        return _CUT.get(str(reason), str(reason or status))
-    if status != "completed":
-        return None if status is None else str(status)
-    if any(isinstance(block, ToolUseBlock) for block in content):
-        return "tool_use"
-    refused = (isinstance(block, TextBlock) and block.extra.get("refusal") for block in content)
-    return "refused" if any(refused) else "stop"
-
-
-# Items.
-
-
-def _items(place: str, role: str, data: object) -> Iterator[Message]:
-    """Yield a message for each item; a string is one of ``role``."""
-    if isinstance(data, str) and role:
-        data = [{"role": role, "content": data}]
-    return located_items(place, _item, data)
-
-
-def _item(data: object) -> Message:
-    entries = mapping(data)
-    refuse_message(entries)
-    kind = entries.get("type", "message" if "role" in entries else None)
-    if not isinstance(kind, str):
-        raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
-    if kind == "message":
-        return _said(entries)
-    block = read_block(kind, entries)
-    role: Role = "tool" if block.type == "tool_result" else "assistant"
-    return message(role, (block,), kind="recorded")
-
-
-def _said(entries: Mapping[str, Any]) -> Message:
-    role = entry(entries, "role", str)
-    if role not in _ROLES:
-        raise DataError(f"unknown 'role' {role!r}", fix=nearest(role, _ROLES))
-    content = entry(entries, "content")
-    if role != "assistant":
-        return message(cast("Role", role), read_content(content), kind="recorded")
-    blocks = read_content(content, read_origin("message", entries))
-    return message("assistant", blocks, kind="recorded")
-
-
-# Messages.
-
-
-def _turns(found: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages, those of the model that follow one another as one.
-
-    Two texts stay two messages unless their ids tell them apart: they would be joined.
-    """
-    run: list[Block] = []
-    for said in found:
-        blocks = said.content
-        if run and (said.role != "assistant" or (blocks and not _apart(run[-1], blocks[0]))):
-            yield message("assistant", _linked(run), kind="recorded")
-            run = []
-        if said.role == "assistant":
-            run += blocks
-        else:
-            yield said
-    if run:
-        yield message("assistant", _linked(run), kind="recorded")
-
-
-def _apart(one: Block, two: Block) -> bool:
-    if not (isinstance(one, TextBlock) and isinstance(two, TextBlock)):
-        return True
-    ids = [origin_of(block).get("id") for block in (one, two)]
-    return None not in ids and ids[0] != ids[1]
-
-
-def _linked(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Return blocks, those behind reasoning with its id: theirs is sent only together with it."""
-    linked: list[Block] = []
-    thought: object = None
-    for block in blocks:
-        if isinstance(block, ReasoningBlock):
-            thought = block.extra.get("id")
-        linked.append(_behind(block, thought))
-    return tuple(linked)
-
-
-def _behind(block: Block, thought: object) -> Block:
-    if not thought or not isinstance(block, TextBlock | ToolUseBlock):
-        return block
-    item = {**origin_of(block), "reasoning": thought}
-    return attrs.evolve(block, extra={**block.extra, "item": item}) if "id" in item else block
-
-
-def _remembering(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages, a system's behind the leading run as a developer's that remembers it."""
-    leading = True
-    for said in messages:
-        leading = leading and said.role == "system"
-        if leading or said.role != "system":
-            yield said
-        else:
-            yield message("developer", said.content, kind="recorded_system")
+        return UnknownBlock(part, ORIGIN)
+    return block

@@ -1,13 +1,14 @@
-"""A request of Responses while it is being written, and the ids of items and calls in it."""
+"""A Responses request while it is being written, and the ids of its items and calls."""
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
 
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import digested
 from promptdsl.providers.shared.request import Param, Place, Request, new_list
@@ -15,7 +16,7 @@ from promptdsl.providers.shared.request import Param, Place, Request, new_list
 
 @attrs.define(eq=False)
 class Items(Request):
-    """What has been written so far: the entries are items."""
+    """A request whose entries are items."""
 
     ids: set[str] = attrs.field(factory=set[str])
     """The ids of items that were sent."""
@@ -24,17 +25,16 @@ class Items(Request):
 
 
 @attrs.define(eq=False)
-class Draft:
-    """A message while it is being written, or what is in one of its results.
-
-    ``parts`` wait to be an item, which came as ``origin`` says, and ``thoughts`` are reasoning that
-    waits for the item it produced.
-    """
+class ContentDraft:
+    """The content of a message, or of a tool's result, while it is being written."""
 
     place: Place
     parts: list[Param] = attrs.field(factory=new_list)
-    origin: Mapping[str, Any] = EMPTY
+    """The parts that wait to be sent as one item."""
+    origin: JsonObject = EMPTY
+    """The keys of the item that these parts were recorded in."""
     thoughts: list[Param] = attrs.field(factory=new_list)
+    """The items of reasoning that wait for the item they produced."""
 
 
 LONGEST_ID = 64
@@ -45,17 +45,17 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     "function_call_output": ("caller", "namespace"),
     "custom_tool_call_output": ("caller",),
 }
-"""By type, what an item came with that it is sent back with, beside what has a block of ours."""
+"""By type of item, the recorded keys that are sent back, beside those of its block."""
 
 _ITEM_ID = {
     **{"message": re.compile(r"msg_[!-~]+"), "reasoning": re.compile(r"rs_[!-~]+")},
     **{"function_call": re.compile(r"fc_[!-~]+"), "custom_tool_call": re.compile(r"ctc_[!-~]+")},
 }
-"""By type of item, what its ids look like: the service refuses others."""
+"""By type of item, the form of its ids: the service refuses others."""
 
 
 def fitting_id(id: str) -> str:
-    """Return a call's id of 1 to 64 characters; another one ends in a digest: it stays unique."""
+    """Return a call's id of 1 to 64 characters; a longer one ends in a digest, to stay unique."""
     return id if 0 < len(id) <= LONGEST_ID and is_whole(id) else digested(id, LONGEST_ID)
 
 
@@ -66,29 +66,30 @@ def is_new_id(request: Items, kind: str, id: object) -> bool:
     return _ITEM_ID[kind].fullmatch(id) is not None
 
 
-def origin_of(block: Any) -> Mapping[str, Any]:
-    """Return what the item had that a block was recorded in, empty for one that was written."""
-    item = block.extra.get("item")
-    return cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else EMPTY
+def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:
+    """Return the keys of the item that a block was recorded in, empty for a written block."""
+    item: JsonValue = block.extra.get("item")
+    return item if isinstance(item, Mapping) else EMPTY
 
 
-def identity(request: Items, kind: str, origin: Mapping[str, Any]) -> Param:
-    """Return the keys of an item that it came with, its id only together with its reasoning.
+def identity(request: Items, kind: str, origin: JsonObject) -> Param:
+    """Return the recorded keys of an item, its id only together with its reasoning.
 
     The service refuses an id whose reasoning is missing; without one it takes the item as new.
     """
-    found = {key: origin[key] for key in KEPT[kind] if origin.get(key) is not None}
-    id, thought = found.get("id"), origin.get("reasoning")
-    if is_new_id(request, kind, id) and (thought is None or str(thought) in request.ids):
-        request.ids.add(cast("str", id))
+    keys = {key: origin[key] for key in KEPT[kind] if origin.get(key) is not None}
+    id, thought = keys.get("id"), origin.get("reasoning")
+    is_sendable = thought is None or str(thought) in request.ids
+    if is_sendable and is_new_id(request, kind, id):
+        request.ids.add(str(id))
     else:
-        found = {key: value for key, value in found.items() if key not in ("id", "status")}
-    return json_copy(found) if found else {}
+        keys = {key: value for key, value in keys.items() if key not in ("id", "status")}
+    return json_copy(keys) if keys else {}
 
 
-def read_origin(kind: str, entries: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_origin(kind: str, item: JsonObject) -> JsonObject:
     """Return the ``extra`` of a block that was recorded in an item."""
-    own = {key: entries[key] for key in KEPT[kind] if entries.get(key) is not None}
+    own = {key: item[key] for key in KEPT[kind] if item.get(key) is not None}
     if "id" not in own:
         own.pop("status", None)
     return {"item": own} if own else EMPTY

@@ -1,9 +1,9 @@
-"""Tools, which of them has to be called, and the form of the answer, both ways."""
+"""The tools, the choice of a tool and the output schema of a request, both ways."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.openai_responses.rules import ORIGIN
@@ -15,55 +15,54 @@ from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
     lose_tool_marks,
+    sendable_output,
     write_tools,
 )
 
 LONGEST_NAME = 64
 
+_NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
+"""By type of a tool, the key of its name in a choice; other tools are chosen by their type."""
+
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools of a request; no mark stands behind one here."""
-    tools = write_tools(request, ORIGIN, _tool, closes=True)
+    """Return the tools of a request, without cache marks."""
+    tools = write_tools(request, ORIGIN, _tool_param, closes=True)
     lose_tool_marks(request)
     return tools
 
 
-def _tool(request: Request, tool: ToolDefinition) -> Param:
+def _tool_param(request: Request, tool: ToolDefinition) -> Param:
     name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
-    said = {} if tool.description is None else {"description": tool.description}
-    schema = {"parameters": dict(tool.input_schema) or None}
+    param: Param = {"type": "function", "name": name}
+    if tool.description is not None:
+        param["description"] = tool.description
+    param["parameters"] = dict(tool.input_schema) or None
     # Left out it would be true, and a schema that is not written for it is refused.
-    strict = {"strict": False}
-    param: Param = {"type": "function", "name": name, **said, **schema, **strict}
+    param["strict"] = False
     return json_copy(param)
 
 
 def settings_of(request: Request) -> Param:
-    """Return the keys ``tool_choice`` and ``text``, where the prompt says them."""
+    """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
     settings: Param = {}
     choice, name = chosen(request)
     if name is not None:
-        settings["tool_choice"] = _choice(request.prompt, name)
+        own = [tool for tool in request.prompt.tools if tool.raw and tool.origin == ORIGIN]
+        kind = next(
+            (tool.raw["type"] for tool in own if tool.raw and tool.name == name), "function"
+        )
+        named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
+        settings["tool_choice"] = {"type": kind, **named}
     elif choice:
         settings["tool_choice"] = choice
-    output = request.prompt.output
-    if output is not None and not request.facts.schema_output:
-        request.lose(output, "content", "output schema", "this model takes none")
-    elif output is not None:
+    if output := sendable_output(request):
         settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
     return settings
 
 
-def _choice(prompt: Prompt, name: str) -> Param:
-    own = (tool for tool in prompt.tools if tool.raw and tool.origin == ORIGIN)
-    kind = next((tool.raw["type"] for tool in own if tool.raw and tool.name == name), "function")
-    if kind in ("function", "custom"):
-        return {"type": kind, "name": name}
-    return {"type": kind, "server_label": name} if kind == "mcp" else {"type": kind}
-
-
-def read_settings(payload: Mapping[str, Any]) -> Prompt:
-    """Return what a payload says beside its items."""
+def read_settings(payload: JsonObject) -> Prompt:
+    """Return the tools, the choice of a tool and the output schema of a payload."""
     tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
     form = mapping(mapping(payload.get("text") or {}).get("format") or {})
     return Prompt(
@@ -88,7 +87,7 @@ def _read_tool(data: object) -> ToolDefinition:
 
 
 def _read_choice(choice: object) -> str | None:
-    if choice is None or choice in CHOICES:
+    if choice is None or (isinstance(choice, str) and choice in CHOICES):
         return choice
     entries = mapping(choice)
     kind = entry(entries, "type", str)
@@ -96,17 +95,13 @@ def _read_choice(choice: object) -> str | None:
         raise DataError(f"{kind!r} names several tools", fix="name one, or give fewer tools")
     if kind == "mcp" and entries.get("name") is not None:
         raise DataError("a choice of one tool of a server", fix="leave 'name' out")
-    key = _NAMED.get(kind)
-    name = entry(entries, key, str) if key else kind
+    name = entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind
     if name in CHOICES:
         raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
     return name
 
 
-_NAMED = {"function": "name", "custom": "name", "mcp": "server_label"}
-
-
-def _read_format(form: Mapping[str, Any]) -> OutputSchema | None:
+def _read_format(form: JsonObject) -> OutputSchema | None:
     kind = form.get("type")
     if kind == "text":
         return None

@@ -1,29 +1,56 @@
-"""Writing: a prompt becomes the arguments of a request."""
+"""Write a prompt as the arguments of ``client.responses.create``."""
 
+import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
+from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.frozen import EMPTY
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_responses.marks import write_marks
-from promptdsl.providers.openai_responses.request import Items
-from promptdsl.providers.openai_responses.tools import settings_of, tools_of
-from promptdsl.providers.openai_responses.write_blocks import write_message
+from promptdsl.providers.openai_responses.media import media_part
+from promptdsl.providers.openai_responses.request import (
+    ContentDraft,
+    Items,
+    fitting_id,
+    identity,
+    is_new_id,
+    origin_of,
+)
+from promptdsl.providers.openai_responses.rules import (
+    KNOWN_ITEMS,
+    ORIGIN,
+    PART,
+    REASONING_KEYS,
+    is_own,
+)
+from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.shared.blocks import lose_keys, lose_mark
+from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Place
+from promptdsl.providers.shared.openai_parts import (
+    MARK,
+    is_marked,
+    joined,
+    marked,
+    settled,
+    tell_error,
+)
+from promptdsl.providers.shared.reasoning import is_sendable
+from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
     from openai.types.responses.response_create_params import ToolChoice
 
 
-_ROLES = frozenset({"system", "user", "assistant"})
-"""The roles that have the same name on every wire."""
-
-
-class Payload(TypedDict):
-    """What ``client.responses.create`` takes of a prompt; only ``input`` is always there."""
+class ResponsesPayload(TypedDict):
+    """The arguments of ``responses.create`` that a prompt gives; only ``input`` is always set."""
 
     input: "ResponseInputParam"
     tools: "NotRequired[list[ToolParam]]"
@@ -31,33 +58,295 @@ class Payload(TypedDict):
     text: "NotRequired[ResponseTextConfigParam]"
 
 
+_ROLES = frozenset({"system", "user", "assistant"})
+"""The roles that have the same name in a payload."""
+
+_TYPES: Mapping[str, frozenset[str]] = {
+    "system": frozenset({"text", "unknown"}),
+    "developer": frozenset({"text", "unknown", "reasoning"}),
+    "user": frozenset({"text", "unknown", "reasoning", "tool_result", "image", "document"}),
+    "tool": frozenset({"unknown", "reasoning", "tool_result"}),
+    "assistant": frozenset({"text", "unknown", "reasoning", "tool_use"}),
+    "result": frozenset({"text", "unknown", "image", "document"}),
+}
+"""By place, the types of blocks that are sent there."""
+
+
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-) -> tuple[Payload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and what it could not say.
+) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
+    """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     With a ``recall`` some of the payload is remembered, and must not be changed. Raises
     :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
+    same_roles = _ROLES if facts.system else _ROLES - {"system"}
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
-        _write_messages(request, start, stop)
+        for index, message in enumerate(request.messages[start:stop], start):
+            role, text = message.role, message.plain
+            # Most messages of a conversation are written here, without a call.
+            if text and message.details is NO_DETAILS and role in same_roles:
+                request.entries.append({"role": role, "content": text})
+            else:
+                _write_message(request, Place(index, message, role))
     if not request.entries:
         request.losses.append(Loss("hint", "input", "there is none, a request needs one"))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
-        write_marks(request)
+        _settle_marks(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
-    return cast("Payload", payload), request.final_losses()
+    return cast("ResponsesPayload", payload), request.final_losses()
 
 
-def _write_messages(request: Items, start: int, stop: int) -> None:
-    roles = _ROLES if request.facts.system else _ROLES - {"system"}
-    for index, said in enumerate(request.messages[start:stop], start):
-        role, text = said.role, said.plain
-        # What conversations mostly consist of is written here, without a call.
-        if text and said.details is NO_DETAILS and role in roles:
-            request.entries.append({"role": role, "content": text})
+def _settle_marks(request: Items) -> None:
+    """Keep the cache marks that a request may carry, and join the texts beside the others."""
+    entries = request.entries
+    places: list[tuple[int, str]] = []
+    for index, item in enumerate(entries):
+        # Parts with marks are the content of a message other than an answer, or a tool's output.
+        if "type" not in item:
+            key = "" if item["role"] == "assistant" else "content"
+        else:
+            is_output = item["type"] in ("function_call_output", "custom_tool_call_output")
+            key = "output" if is_output else ""
+        if key and is_marked(item.get(key)):
+            places.append((index, key))
+    parts = [part for index, key in places for part in entries[index][key]]
+    kept = settle_marks(request, parts, ordered=False)
+    for index, key in places:
+        item = entries[index]
+        entries[index] = {**item, key: settled(item[key], kept)}
+
+
+# Messages.
+
+
+def _write_message(request: Items, place: Place) -> None:
+    """Write a message: its calls and results are items, its parts are one item."""
+    message = place.message
+    if message.details.name is not None and message.role != "tool":
+        reason = "a message has no speaker's name"
+        request.lose(place, "hint", f"name {message.details.name!r}", reason)
+    draft = ContentDraft(place)
+    _write_blocks(request, draft, message.content)
+    _send_parts(request, draft)
+    # The service refuses reasoning without the item it produced.
+    for _ in draft.thoughts:
+        request.lose(place, "hint", "reasoning", "nothing that it produced follows")
+
+
+def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[Block]) -> None:
+    place = draft.place
+    for block in blocks:
+        if block.type not in _TYPES[place.role]:
+            _lose_block(request, draft, block, f"there is none in {place.role} content")
             continue
-        write_message(request, Place(index, said, role))
+        match block:
+            case TextBlock():
+                _add_text(request, draft, block)
+            case ToolUseBlock():
+                _add_tool_call(request, draft, block)
+            case ToolResultBlock():
+                _add_tool_result(request, draft, block)
+            case b.ReasoningBlock():
+                _add_reasoning(request, draft, block)
+            case b.ImageBlock() | b.DocumentBlock():
+                _add_attachment(request, draft, block)
+            case b.UnknownBlock():
+                _add_unknown(request, draft, block)
+            case _:
+                pass
+
+
+def _lose_block(request: Items, draft: ContentDraft, block: Block, reason: str) -> None:
+    kind: LossKind = "hint" if block.type == "reasoning" else "content"
+    name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
+    request.lose(draft.place, kind, f"{name} block", reason)
+    lose_mark(request, draft.place, block)
+
+
+def _send_parts(request: Items, draft: ContentDraft) -> None:
+    """Send the parts that wait as one message."""
+    place, parts = draft.place, draft.parts
+    if not parts:
+        return
+    draft.parts = []
+    message, facts = place.message, request.facts
+    if message.role == "assistant":
+        _send_reasoning(request, draft)
+        own = identity(request, "message", draft.origin)
+        if "id" in own:
+            item = {"type": "message", "status": "completed", **own}
+            request.entries.append({**item, "role": "assistant", "content": parts})
+            return
+        for part in parts:
+            if part.get("annotations"):
+                reason = "they belong to the message they came in"
+                request.lose(place, "hint", "annotations", reason)
+                part["annotations"] = []
+        request.entries.append({"role": "assistant", "content": joined(parts), **own})
+        return
+    role = "developer"
+    if message.role == "user":
+        role = "user"
+    elif not facts.system:
+        role = "user"
+        reason = "this model takes neither system nor developer messages: sent as a user's"
+        request.lose(place, "role", f"{message.role} message", reason)
+    # A recorded system message is one again, in its place.
+    elif message.role == "system" or message.kind == "recorded_system" or not facts.developer:
+        role = "system"
+    request.entries.append({"role": role, "content": joined(parts)})
+
+
+def _send_reasoning(request: Items, draft: ContentDraft) -> None:
+    """Send the reasoning that waits: the item it produced comes next."""
+    request.entries += draft.thoughts
+    request.ids.update(thought["id"] for thought in draft.thoughts)
+    draft.thoughts = []
+
+
+# Parts.
+
+
+def _add_text(request: Items, draft: ContentDraft, block: TextBlock) -> None:
+    place = draft.place
+    if place.role != "assistant":
+        lose_keys(request, place, block, service="Responses", known=("refusal",))
+        text = {"type": "input_text", "text": block.text} if block.text else None
+        part = marked(request, place, block.cache, text)
+        draft.parts += [part] if part else []
+        return
+    lose_keys(request, place, block, service="Responses", known=("refusal", "annotations"))
+    if marked(request, place, block.cache, {} if block.text else None) is None:
+        return
+    # A text of the model is sent in the message it came in.
+    origin = origin_of(block)
+    if origin != draft.origin:
+        _send_parts(request, draft)
+    draft.origin = origin
+    part = {"type": "refusal", "refusal": block.text}
+    if block.extra.get("refusal") is not True:
+        annotations = json_copy(block.extra.get("annotations") or [])
+        part = {"type": "output_text", "text": block.text, "annotations": annotations}
+    draft.parts.append(part)
+
+
+def _add_attachment(request: Items, draft: ContentDraft, block: b.MediaBlock) -> None:
+    place = draft.place
+    if place.role == "result" and not request.facts.result_media:
+        _lose_block(request, draft, block, "the result of a tool holds none for this model")
+        return
+    if block.type not in request.facts.media:
+        _lose_block(request, draft, block, "this model takes none")
+        return
+    part = media_part(block)
+    if part is None:
+        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+        request.lose(place, "content", what, "not a source or a media type that is taken")
+        lose_mark(request, place, block)
+        return
+    lose_keys(request, place, block, service="Responses")
+    if block.title and "filename" not in part:
+        request.lose(place, "hint", "title", f"a part of type {part['type']} has none here")
+    if block.detail not in (None, "auto", part.get("detail")):
+        reason = f"{block.detail!r} is not one of a part {part['type']}"
+        request.lose(place, "hint", "detail", reason)
+    clean: Param = {key: request.clean(place, value, key) for key, value in part.items()}
+    marked(request, place, block.cache, clean)
+    draft.parts.append(clean)
+
+
+# Items.
+
+
+def _add_tool_call(request: Items, draft: ContentDraft, block: ToolUseBlock) -> None:
+    place = draft.place
+    custom = block.extra.get("custom") is True
+    kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
+    name = block.name
+    if name not in request.legal_names:
+        name = tool_name(request, place, name, longest=LONGEST_NAME)
+    if custom:
+        request.customs.add(block.id)
+    else:
+        request.customs.discard(block.id)
+    marked(request, place, block.cache, {})
+    lose_keys(request, place, block, service="Responses", known=("custom",))
+    _send_parts(request, draft)
+    _send_reasoning(request, draft)
+    call = {"name": name, key: request.clean(place, block.arguments, key)}
+    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    request.entries.append({"type": kind, "call_id": fitting_id(block.id), **call, **own})
+
+
+def _add_tool_result(request: Items, draft: ContentDraft, block: ToolResultBlock) -> None:
+    custom = block.tool_use_id in request.customs
+    kind = "custom_tool_call_output" if custom else "function_call_output"
+    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    # The output is a text, as of most results, or parts.
+    is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
+    only = block.content[0] if len(block.content) == 1 and is_bare else None
+    if type(only) is TextBlock and only.cache is None and only.extra is EMPTY:
+        output: str | list[Param] = only.text
+    else:
+        inside = ContentDraft(draft.place.inside("result"))
+        _write_blocks(request, inside, block.content)
+        parts = inside.parts
+        if block.is_error:
+            request.lose(inside.place, "hint", "error flag", "there is none: the text says it")
+            tell_error(parts, block.error_type or "unknown", kind="input_text")
+        marked(request, draft.place, block.cache, parts[-1] if parts else None)
+        lose_keys(request, draft.place, block, service="Responses")
+        output = joined(parts)
+    call_id = fitting_id(block.tool_use_id)
+    request.entries.append({"type": kind, "call_id": call_id, "output": output, **own})
+
+
+def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> None:
+    """Add reasoning to the byte, to be sent before the item it produced; a hint where it cannot."""
+    place, id = draft.place, block.extra.get("id")
+    waiting = [thought["id"] for thought in draft.thoughts]
+    own = place.message.role == "assistant" and block.origin == ORIGIN
+    if not own or not is_new_id(request, "reasoning", id) or id in waiting:
+        request.lose(place, "hint", "reasoning", "not an item of this service, or sent before")
+        return
+    summary = [{"type": "summary_text", "text": block.text}] if block.text else []
+    encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
+    kept = {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
+    item = {"type": "reasoning", "id": id, "summary": summary, **encrypted, **kept}
+    lose_keys(request, place, block, service="Responses", known=REASONING_KEYS)
+    if is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
+        _send_parts(request, draft)
+        draft.thoughts.append(json_copy(item))
+
+
+def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> None:
+    """Send an unknown block as it came: as a part, or as an item of its own."""
+    place, data = draft.place, block.data
+    kind = str(data.get("type"))
+    is_known_item = KNOWN_ITEMS.fullmatch(kind) is not None
+    as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
+    misplaced = PART.fullmatch(kind) is not None if as_item else is_known_item
+    if block.origin not in (None, ORIGIN):
+        _lose_block(request, draft, block, f"only {block.origin} knows it")
+        return
+    if misplaced or not is_own(data):
+        _lose_block(request, draft, block, f"there is none in {place.message.role} content")
+        return
+    param: Param = json_copy(dict(data))
+    if not as_item:
+        marked(request, place, "default" if param.pop(MARK, None) else None, param)
+        draft.parts.append(param)
+        return
+    # The service refuses a second item with the same id.
+    id = param.get("id")
+    if isinstance(id, str) and id in request.ids:
+        request.lose(place, "hint", f"{param['type']} block", "an item of its id is sent before")
+        return
+    _send_parts(request, draft)
+    _send_reasoning(request, draft)
+    request.ids |= {id} if isinstance(id, str) else set()
+    request.entries.append(param)
