@@ -52,11 +52,9 @@ from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
 from promptdsl.foundation.json import (
     ABSENT,
+    LEVELS,
     canonical,
-    read_any_depth,
-    read_deep,
     read_json,
-    write_deep,
     write_json,
 )
 from promptdsl.foundation.tables import FORMATS, table_text
@@ -91,14 +89,14 @@ from promptdsl.providers.anthropic.write import write as write_anthropic
 from promptdsl.providers.bedrock.read import read as read_bedrock
 from promptdsl.providers.bedrock.read import read_response as read_response_bedrock
 from promptdsl.providers.bedrock.write import write as write_bedrock
-from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
 from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
 from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.read import read as read_chat_template
 from promptdsl.providers.chat_template.read import read_response as read_response_chat_template
+from promptdsl.providers.chat_template.request import CAREFUL, Abilities
+from promptdsl.providers.chat_template.run import formatted_time
 from promptdsl.providers.chat_template.run import render as render_template
 from promptdsl.providers.chat_template.run import render_open as render_open_template
-from promptdsl.providers.chat_template.run import told
 from promptdsl.providers.chat_template.write import write as write_chat_template
 from promptdsl.providers.gemini.read import read as read_gemini
 from promptdsl.providers.gemini.read import read_response as read_response_gemini
@@ -151,55 +149,35 @@ from promptdsl.rendering.text.page import (
 )
 from promptdsl.rendering.text.traced import TracedPage, lower_traced
 from promptdsl.rendering.text.xml import XML
-from promptdsl.templates import (
-    Inserted,
-    Piece,
-    TemplateSource,
-    check_variables,
-    event_text,
-    template_pieces,
-)
-from promptdsl.templates.environments import event_environment, piece_environment
+from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
+from promptdsl.templates.environment import sandbox as template_sandbox
+from promptdsl.templates.event_text import event_text
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
 from promptdsl.templates.pieces import Rope
+from promptdsl.templates.render import template_pieces
 from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
-from promptdsl.tokens import downloads as downloads_module
-from promptdsl.tokens import published_files as packed_module
-from promptdsl.tokens.attachments import Attachment, attachment, attachment_tokens, pixels
+from promptdsl.tokens import encodings as encodings_module
+from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tokens.encoder import OVERHEAD, Remembered, encoder
-from promptdsl.tokens.encodings import COMING_ALONG
+from promptdsl.tokens.encodings import SHIPPED, packed_file, unpack, vocabulary
 from promptdsl.tokens.encodings import encoding as encoding_named
 from promptdsl.tokens.frames import label_of
 from promptdsl.tokens.images import ASSUMED, image_tokens
 from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
 from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
-from promptdsl.tokens.published_files import (
-    PUBLISHED,
-    pack,
-    packed_file,
-    publish,
-    unpack,
-    vocabulary,
-)
-from promptdsl.tokens.published_files import main as packed_main
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import masks as tree_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree.group_nodes import Conversation
-from promptdsl.tree.group_nodes import FirstFit as FirstFitNode
-from promptdsl.tree.group_nodes import Limit as LimitNode
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, LimitNode
 from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
-from promptdsl.tree.part_nodes import Happening
-from promptdsl.tree.part_nodes import Json as JsonNode
-from promptdsl.tree.part_nodes import Section as SectionNode
-from promptdsl.tree.part_nodes import Volatile as VolatileNode
+from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
 from promptdsl.tree.rewrite import covering, replace
-from promptdsl.tree.turn_nodes import Recorded, Root
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
     "ABSENT",
@@ -210,7 +188,6 @@ __all__ = [
     "CLASSES",
     "CLAUDE_TOOLS",
     "CLI_PROVIDERS",
-    "COMING_ALONG",
     "DEFAULTS",
     "EMPTY",
     "EPHEMERAL_DELIMITER",
@@ -223,6 +200,7 @@ __all__ = [
     "HOLLOW",
     "INTERRUPTED",
     "KINDS",
+    "LEVELS",
     "LIBRARY",
     "MARKDOWN",
     "MAX_BYTES",
@@ -232,8 +210,8 @@ __all__ = [
     "OPENING",
     "OVERHEAD",
     "PLAIN",
-    "PUBLISHED",
     "ROLES",
+    "SHIPPED",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",
@@ -244,17 +222,18 @@ __all__ = [
     "XML",
     "Abilities",
     "AnyBlock",
-    "Attachment",
+    "AttachedMedia",
     "Cache",
-    "Conversation",
+    "ConversationNode",
     "Crossing",
     "Delimiter",
     "Delimiters",
+    "EventBlockNode",
     "Facts",
     "FirstFitNode",
     "FrozenDict",
     "FrozenList",
-    "Happening",
+    "GeminiPayload",
     "ImageFormula",
     "Inserted",
     "JsonNode",
@@ -264,16 +243,15 @@ __all__ = [
     "Margin",
     "Memory",
     "Page",
-    "GeminiPayload",
     "Piece",
     "Recall",
-    "Recorded",
+    "RecordedNode",
     "Recording",
     "Remembered",
     "Request",
     "Resolved",
     "Role",
-    "Root",
+    "RootNode",
     "Rope",
     "SectionNode",
     "Signature",
@@ -295,7 +273,6 @@ __all__ = [
     "as_json",
     "as_messages",
     "as_text",
-    "attachment",
     "attachment_tokens",
     "attribute",
     "authored_cell",
@@ -329,16 +306,15 @@ __all__ = [
     "described",
     "dissolved",
     "dissolved_in_turn",
-    "downloads_module",
     "encoder",
     "encoding_named",
+    "encodings_module",
     "entries_key",
     "entry",
     "entry_tokens",
     "equip",
     "equipment_of",
     "errors_module",
-    "event_environment",
     "event_text",
     "facts_for",
     "fence_literals",
@@ -348,6 +324,7 @@ __all__ = [
     "fill",
     "first_cut",
     "fitting_prefix",
+    "formatted_time",
     "frozen",
     "given_arguments",
     "guard",
@@ -376,6 +353,7 @@ __all__ = [
     "margin",
     "marked",
     "mask_of",
+    "media_at",
     "media_type_of",
     "message_tokens",
     "models_module",
@@ -390,22 +368,15 @@ __all__ = [
     "one_line",
     "outline",
     "output_tokens",
-    "pack",
     "packed_file",
-    "packed_main",
-    "packed_module",
     "pair",
-    "piece_environment",
     "pieces",
     "pixels",
     "plain_data",
     "probed",
-    "publish",
     "read_anthropic",
-    "read_any_depth",
     "read_bedrock",
     "read_chat_template",
-    "read_deep",
     "read_file",
     "read_gemini",
     "read_json",
@@ -438,13 +409,13 @@ __all__ = [
     "tally",
     "targets_module",
     "template_pieces",
+    "template_sandbox",
     "templates_root",
     "text_block",
     "text_of",
     "thawed",
     "title",
     "tokens_for",
-    "told",
     "tool_result_block",
     "tool_tokens",
     "tool_use_block",
@@ -460,7 +431,6 @@ __all__ = [
     "write_anthropic",
     "write_bedrock",
     "write_chat_template",
-    "write_deep",
     "write_gemini",
     "write_json",
     "write_openai_chat",

@@ -1,61 +1,108 @@
-"""Strict JSON text, both ways, at any depth."""
+"""Strict JSON text, both ways."""
 
 import copy
 import json
 import pickle
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from promptdsl import DataError
-from tests.any_data import json_values
+from promptdsl import DataError, Json, PromptError, System, ToolUse, block_from_dict
+from tests.any_data import deep_list, json_values
 from tests.errors import raised
-from tests.internals import ABSENT, canonical, read_any_depth, read_json, write_json
+from tests.internals import ABSENT, LEVELS, canonical, json_text, read_json, write_json
 from tests.internals import plain_data as plain
 
-DEEP = '{"a": [' * 5_000 + '"é"' + "]}" * 5_000
+DEEPEST = "[" * LEVELS + "]" * LEVELS
 
 
 @given(json_values)
 def test_written_and_read(value: Any) -> None:
-    """Any JSON value is read back as it was written, by both readers, and its text is UTF-8."""
+    """Any JSON value is read back as it was written, and its text is UTF-8."""
     text = write_json(value)
     text.encode()
-    assert value == read_json(text) == read_any_depth(text)
+    assert value == read_json(text)
 
 
 @pytest.mark.parametrize("text", ["NaN", "-Infinity", "[1e400]", "", "{'a': 1}", "1" * 5_000])
 def test_no_strict_json(text: str) -> None:
     """What is no strict JSON, or no number that Python can hold, is absent."""
-    assert (ABSENT, ABSENT) == (read_json(text), read_any_depth(text))
+    assert ABSENT is read_json(text)
 
 
-def test_deep_text_survives() -> None:
-    """Text deeper than Python's own reader goes is absent to it; else it is read and written."""
-    assert (ABSENT, True) == (read_json(DEEP), DEEP == write_json(read_any_depth(DEEP)))
+def test_the_deepest_text() -> None:
+    """Text of 200 levels is read and written; brackets in strings are no levels."""
+    brackets = json.dumps([DEEPEST, {"[": "{"}])
+    assert DEEPEST == write_json(read_json(DEEPEST)) == json_text(deep_list(LEVELS - 1))
+    assert brackets == write_json(read_json(brackets))
 
 
-@pytest.mark.parametrize("text", ["[NaN]", "[1e400]", ",", "]"])
-def test_deep_text_is_strict_too(text: str) -> None:
-    """Deep text is as strict as any."""
-    assert ABSENT is read_any_depth("[" * 5_000 + text + "]" * 5_000)
+@pytest.mark.parametrize("depth", [LEVELS + 1, 10_000, 100_000])
+def test_deeper_text_is_absent(depth: int) -> None:
+    """Text of more levels is absent, however many there are."""
+    assert (ABSENT, ABSENT) == (
+        read_json("[" * depth + "]" * depth),
+        read_json('{"a":' * depth + "1" + "}" * depth),
+    )
 
 
-def test_deep_text_with_a_lone_surrogate() -> None:
-    """A lone surrogate is written as an escape, however deep it is."""
-    value = read_any_depth(DEEP.replace("é", "\\ud800"))
-    assert DEEP.replace("é", "\\ud800") == write_json(value)
+@pytest.mark.parametrize("depth", [LEVELS, 10_000])
+@pytest.mark.parametrize(
+    ("write", "what"),
+    [
+        (write_json, "the data is"),
+        (json_text, f"'value{'[0]' * 5}...{'[0]' * 6}' is"),
+        (lambda value: plain(value, "x"), f"'x{'[0]' * 5}...{'[0]' * 6}' is"),
+        (lambda value: block_from_dict({"type": "json", "value": value}), "'value[0]"),
+    ],
+)
+def test_deeper_data_is_refused(write: Callable[[Any], object], what: str, depth: int) -> None:
+    """Data of more levels is refused by name."""
+    error = raised(PromptError, lambda: write(deep_list(depth)))
+    assert (True, True) == (error.what.startswith(what), "JSON text as a string" in error.fix)
+    assert error.what.endswith(" is nested deeper than 200 levels")
 
 
-def test_deep_circles() -> None:
-    """Data that holds itself far below is refused."""
-    start: list[Any] = []
-    value: list[Any] = start
-    for _ in range(5_000):
-        value = [value]
-    start.append(value)
-    assert "data that holds itself" == raised(DataError, lambda: write_json(start)).what
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: System(Json(deep_list(LEVELS))),
+        lambda: ToolUse("f", {"a": deep_list(LEVELS)}, id="1"),
+        lambda: System("x", metadata={"a": deep_list(LEVELS)}),
+    ],
+)
+def test_the_line_of_deeper_data_is_named(write: Callable[[], object]) -> None:
+    """Where an author wrote the data, the error names the line."""
+    error = raised(PromptError, write)
+    assert (True, True) == (error.what.endswith("deeper than 200 levels"), bool(error.at))
+    assert error.at[0].startswith(f"{__file__}:")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [write_json, json_text, lambda value: plain(value, "x")],
+    ids=["write", "text", "plain"],
+)
+def test_no_stack_is_left(write: Callable[[Any], object]) -> None:
+    """Near Python's recursion limit data that is not too deep is an error of ours, too."""
+
+    def below(levels: int) -> object:
+        return below(levels - 1) if levels else write(deep_list(LEVELS - 1))
+
+    depth = sys.getrecursionlimit() - len(_frames()) - 100
+    error = raised(PromptError, lambda: below(depth))
+    assert "nested data reached Python's recursion limit" == error.what
+
+
+def _frames() -> list[object]:
+    frame, frames = sys._getframe(), []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back  # type: ignore[assignment]
+    return frames  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1}, b"x", [10**5_000]])

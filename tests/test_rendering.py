@@ -463,7 +463,7 @@ def test_a_configuration_with_a_mistake(transformation: Any, message: str) -> No
 
 def test_no_target() -> None:
     """Rendered for no target there is no payload."""
-    with pytest.raises(TargetError, match="rendered for no target") as caught:
+    with pytest.raises(TargetError, match="rendered without a target") as caught:
         render(support()).payload()
     assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
@@ -1236,6 +1236,6 @@ def test_the_way_out_keeps_the_model() -> None:
 
 def test_a_model_that_nobody_knows() -> None:
     """Where the model is not known, it is its provider that has to be named."""
-    with pytest.raises(TargetError, match="nothing is known of the model 'marvin'") as caught:
+    with pytest.raises(TargetError, match="the model 'marvin' is unknown") as caught:
         render(Timeline(User("a")), model="marvin").payload()
     assert "provider=..." in caught.value.fix

@@ -1411,7 +1411,11 @@ class Building(RuleBasedStateMachine):
         """Every open block has as many entries as its model, of the same kinds."""
         kinds = [[entry[0] for entry in model] for _, model in self.open]
         held = [
-            [type(node).__name__.lower() for node in block.content if type(node) is not str]
+            [
+                type(node).__name__.removesuffix("Node").lower()
+                for node in block.content
+                if type(node) is not str
+            ]
             for block, _ in self.open
         ]
         assert kinds == held

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from promptdsl.tree.calls import answers_of, calls_of
-from promptdsl.tree.group_nodes import FirstFit, Fragment
+from promptdsl.tree.group_nodes import FirstFitNode, FragmentNode
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.part_nodes import Call, Result
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
+from promptdsl.tree.turn_nodes import RecordedNode
 
 
 def turns_in(node: Any) -> Iterator[Any]:
@@ -15,9 +15,9 @@ def turns_in(node: Any) -> Iterator[Any]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, FirstFit):
+        if isinstance(one, FirstFitNode):
             waiting += one.content[:1]
-        elif isinstance(one, Fragment):
+        elif isinstance(one, FragmentNode):
             waiting += reversed(one.content)
         else:
             yield one
@@ -25,15 +25,15 @@ def turns_in(node: Any) -> Iterator[Any]:
 
 def answered_by(turn: Node) -> tuple[str, ...]:
     """Return the ids of the calls that a turn answers, or the beginning of a run."""
-    return _head_answers(turn) if isinstance(turn, Recorded) else answers_of(turn)
+    return _head_answers(turn) if isinstance(turn, RecordedNode) else answers_of(turn)
 
 
 def left_open_by(turn: Node) -> tuple[str, ...]:
     """Return the ids of the calls that a turn makes, or the end of a run."""
-    return _tail_calls(turn) if isinstance(turn, Recorded) else calls_of(turn)
+    return _tail_calls(turn) if isinstance(turn, RecordedNode) else calls_of(turn)
 
 
-def _head_answers(run: Recorded) -> tuple[str, ...]:
+def _head_answers(run: RecordedNode) -> tuple[str, ...]:
     """Return the ids of the results a run begins with."""
     found: list[str] = []
     for said in run.items:
@@ -43,7 +43,7 @@ def _head_answers(run: Recorded) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _tail_calls(run: Recorded) -> tuple[str, ...]:
+def _tail_calls(run: RecordedNode) -> tuple[str, ...]:
     """Return the ids of the calls that a run ends with and does not answer."""
     answered: set[str] = set()
     for said in reversed(run.items):
@@ -72,8 +72,10 @@ def alike(
 
 def _within(form: Node) -> Outward:
     parts = [part for part, _ in walk(form)]
-    calls = [part.block.id for part in parts if isinstance(part, Call)]
-    return sorted(calls), sorted(part.tool_use_id for part in parts if isinstance(part, Result))
+    calls = [part.block.id for part in parts if isinstance(part, ToolUseNode)]
+    return sorted(calls), sorted(
+        part.tool_use_id for part in parts if isinstance(part, ToolResultNode)
+    )
 
 
 def _outward(form: Node) -> Outward:

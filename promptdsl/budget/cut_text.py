@@ -10,13 +10,21 @@ import attrs
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tree.masks import TEXT, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.part_nodes import Code, Heading, Json, Paragraph, Table, Text, Verbatim
+from promptdsl.tree.part_nodes import (
+    CodeNode,
+    HeadingNode,
+    JsonNode,
+    ParagraphNode,
+    TableNode,
+    TextNode,
+    VerbatimNode,
+)
 from promptdsl.tree.rewrite import replace, with_content
 
 MARK = "[...]"
 """The mark in the place of missing text."""
 
-INLINE = (Text, Paragraph, Heading, Code)
+INLINE = (TextNode, ParagraphNode, HeadingNode, CodeNode)
 """In these, text follows text on the same line."""
 
 
@@ -90,7 +98,7 @@ def _text_of(part: Any) -> str | None:
     """Return the raw text of a part that holds no others; of a table, a character for each row."""
     if isinstance(part, str):
         return part
-    if isinstance(part, Table):
+    if isinstance(part, TableNode):
         return "\n" * len(part.rows)
     if part.content:
         return None
@@ -135,7 +143,7 @@ class _Cutting:
             return [part]
         marks = not self.marked
         self.marked = True
-        if isinstance(part, Table):
+        if isinstance(part, TableNode):
             return _rows(part, len(head), len(tail), marks=marks)
         if not marks:
             return _with_text(part, tail, inline=inline) if tail else []
@@ -154,17 +162,17 @@ def _with_text(part: Any, text: str, *, inline: bool) -> list[Any]:
     """Return a leaf that says another text."""
     if isinstance(part, str):
         return [text]
-    if isinstance(part, Json):
+    if isinstance(part, JsonNode):
         # It is JSON no more: nothing may take it for that.
-        return [make(Verbatim, mask=bits(TEXT), at=part.at, text=text, cache=None, said=())]
+        return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text, cache=None, said=())]
     if hasattr(part, "text"):
         return [replace(part, text=text)]
-    return [text] if inline else [make(Text, (text,), mask=bits(TEXT), at=part.at)]
+    return [text] if inline else [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]
 
 
-def _rows(table: Table, head: int, tail: int, *, marks: bool) -> list[Any]:
+def _rows(table: TableNode, head: int, tail: int, *, marks: bool) -> list[Any]:
     """Return a table with some of its first and last rows, and the mark beside them."""
     rows = (*table.rows[:head], *table.rows[len(table.rows) - tail :])
     cut = [replace(table, rows=rows)] if rows else []
-    mark = [make(Text, (MARK,), mask=bits(TEXT), at=table.at)] if marks else []
+    mark = [make(TextNode, (MARK,), mask=bits(TEXT), at=table.at)] if marks else []
     return [*cut, *mark] if head else [*mark, *cut]

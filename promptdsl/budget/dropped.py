@@ -11,10 +11,10 @@ from promptdsl.budget.places import TreePlace
 from promptdsl.budget.scan import Entry
 from promptdsl.budget.units import Forms, Past, Unit
 from promptdsl.foundation.source import Source
-from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, FragmentNode
 from promptdsl.tree.node import label
-from promptdsl.tree.part_nodes import Section
-from promptdsl.tree.turn_nodes import Request, Tool, Turn
+from promptdsl.tree.part_nodes import SectionNode
+from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolNode, TurnNode
 
 
 @attrs.frozen
@@ -124,7 +124,7 @@ def _cut(past: Past, place: int) -> Dropped:
     elif cuts.places[place] == cuts.size:
         parts = ["it"]
     why = f"there is no room for {' and '.join(parts)}"
-    node: Conversation = past.node
+    node: ConversationNode = past.node
     return Dropped("history", "history", cuts.saved[place], node.priority, why, node.source)
 
 
@@ -142,13 +142,13 @@ def _dropped(
 
 def described(node: Any) -> str:
     """Return what a node is, in a word or two."""
-    if isinstance(node, Section):
+    if isinstance(node, SectionNode):
         return f"section {node.options.id!r}"
-    if isinstance(node, Tool):
+    if isinstance(node, ToolNode):
         return f"tool {node.definition.name!r}"
-    if isinstance(node, Turn):
+    if isinstance(node, TurnNode):
         return f"{node.role} turn"
-    return "first fit" if isinstance(node, FirstFit) else label(node).lower()
+    return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
 
 
 # Addresses.
@@ -159,7 +159,7 @@ def _path(place: TreePlace, addresses: Mapping[int, str]) -> str:
     ids: list[str] = []
     one: TreePlace | None = place
     while one is not None and id(one) not in addresses:
-        if isinstance(one.node, Section):
+        if isinstance(one.node, SectionNode):
             ids.append(str(one.node.options.id))
         one = one.parent
     head = addresses[id(one)] if one is not None else ""
@@ -180,20 +180,20 @@ def _turns(node: Any) -> Iterator[Any]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, FirstFit):
+        if isinstance(one, FirstFitNode):
             waiting += one.content[:1]
-        elif isinstance(one, Fragment) and not isinstance(one, Conversation):
+        elif isinstance(one, FragmentNode) and not isinstance(one, ConversationNode):
             waiting += reversed(one.content)
         else:
             yield one
 
 
 def _address(node: Any, counts: dict[str, int]) -> str:
-    if isinstance(node, Section):
+    if isinstance(node, SectionNode):
         return str(node.options.id)
-    if isinstance(node, Conversation):
+    if isinstance(node, ConversationNode):
         return "history"
-    head = "ephemeral" if isinstance(node, Request) else getattr(node, "role", "")
+    head = "ephemeral" if isinstance(node, RequestOnlyNode) else getattr(node, "role", "")
     number = counts.get(head, 0)
     counts[head] = number + 1
     if not head or head == "system":
@@ -220,8 +220,8 @@ def needed_by(entries: Sequence[Entry], saved: Mapping[int, int]) -> tuple[Neede
 def _stays(entry: Entry, saved: int, *, is_last: bool) -> Needed:
     node = entry.place.node
     kind: Literal["question", "turn", "history", "part"] = "part"
-    if isinstance(node, Conversation):
+    if isinstance(node, ConversationNode):
         kind = "history"
-    elif isinstance(node, Turn) and node.role in ("user", "assistant", "tool"):
+    elif isinstance(node, TurnNode) and node.role in ("user", "assistant", "tool"):
         kind = "question" if is_last else "turn"
     return Needed(described(node), max(entry.tokens - saved, 0), node.source, kind)

@@ -15,11 +15,11 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import Reserve
+from promptdsl.tree.group_nodes import ReserveNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
-from promptdsl.tree.turn_nodes import Recorded, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode, among_turns
 
 STEPS = 8
 """Into how many steps a budget is divided, by which the cut of a conversation moves."""
@@ -89,7 +89,7 @@ def fit(
 def _frames(tree: Node, measure: Measure) -> int:
     """Return the tokens of the frames of all messages, were none of them merged."""
     turns = among_turns(tree)
-    count = sum(len(one.items) if isinstance(one, Recorded) else 1 for one in turns)
+    count = sum(len(one.items) if isinstance(one, RecordedNode) else 1 for one in turns)
     return count * measure.frame("user")
 
 
@@ -141,7 +141,7 @@ def has_far_too_many_characters(tree: Node, limit: int) -> bool:
         part = waiting.pop()
         if isinstance(part, str):
             room -= len(part)
-        elif isinstance(part, Recorded):
+        elif isinstance(part, RecordedNode):
             long = len(part.items) >= conversation_cache.SHORTEST
             found = remember(part, _characters, _characters) if long else _characters(part.items)
             room -= found[1]
@@ -180,7 +180,7 @@ def _all_dropped(cut: tuple[Dropped, ...], fitted: Fitted) -> tuple[Dropped, ...
 
 
 def _too_much_reserved(tree: Node, budget: Budget, total: int) -> BudgetError:
-    asked = [node for node in hollow(tree) if isinstance(node, Reserve)]
+    asked = [node for node in hollow(tree) if isinstance(node, ReserveNode)]
     free = budget.reserve + sum(node.tokens for node in asked)
     return BudgetError(
         f"the reserves are {in_tokens(free)}, the budget is {total:,}",

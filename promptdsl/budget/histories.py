@@ -15,11 +15,11 @@ from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, calls_in
-from promptdsl.tree.group_nodes import Conversation
+from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import RecordedNode
 
 
 @attrs.frozen
@@ -99,7 +99,7 @@ class Cuts:
     ``rounds`` on are rounds of the last exchange, whose own ``question`` stays in front of them.
     """
 
-    node: Conversation
+    node: ConversationNode
     places: list[int]
     at: list[int]
     saved: list[int]
@@ -137,7 +137,7 @@ class Cuts:
         """Return whether a cut at a place leaves a question and the last rounds after it."""
         return place >= self.rounds and self.places[place] < self.size
 
-    def kept(self, place: int) -> Conversation:
+    def kept(self, place: int) -> ConversationNode:
         """Return the conversation cut at a place."""
         if not place:
             return self.node
@@ -153,17 +153,17 @@ def _sliced(content: Sequence[Any], ranges: Sequence[tuple[int, int]]) -> list[N
     for first, stop in ranges:
         begin = 0
         for member in content:
-            size = len(member.items) if isinstance(member, Recorded) else 1
+            size = len(member.items) if isinstance(member, RecordedNode) else 1
             start, end = max(first - begin, 0), min(stop - begin, size)
             if start < end:
-                whole = not isinstance(member, Recorded) or (start, end) == (0, size)
+                whole = not isinstance(member, RecordedNode) or (start, end) == (0, size)
                 found.append(member if whole else cut(member, start, end))
             begin += size
     return found
 
 
 def cuts_of(
-    node: Conversation, tokens: Sequence[int], spoken: Spoken, *, required: bool, answers: bool
+    node: ConversationNode, tokens: Sequence[int], spoken: Spoken, *, required: bool, answers: bool
 ) -> Cuts:
     """Return where a conversation may be cut, whose entries have these tokens.
 

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 from promptdsl.budget.cut_text import Leaves, leaves_of
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.tree.group_nodes import Fragment, Limit
+from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
-from promptdsl.tree.turn_nodes import Turn
+from promptdsl.tree.turn_nodes import TurnNode
 
 Cut: TypeAlias = Sequence[tuple[Node | None, Dropped]]
 """For each text that was cut, the node that is left of it and the report of the cut."""
@@ -25,7 +25,7 @@ def limited(root: Node, measure: Measure) -> tuple[Node, Cut]:
     The text is cut as it was given, before anything is encoded, and a mark takes the place of the
     missing part.
     """
-    if not any(isinstance(node, Limit) for node in hollow(root)):
+    if not any(isinstance(node, LimitNode) for node in hollow(root)):
         return root, ()
     dropped: list[tuple[Node | None, Dropped]] = []
     content: list[Any] = []
@@ -52,7 +52,7 @@ def _cut_in(
     around = [entry]
 
     def change(node: Node) -> Node | None:
-        if not isinstance(node, Limit):
+        if not isinstance(node, LimitNode):
             return node
         held = _Held(node, _context(around[0], node), measure)
         tokens = held.tokens(node)
@@ -66,31 +66,31 @@ def _cut_in(
         return opened
 
     # A fragment around it, so that the entry itself may be changed, too.
-    outer = with_content(make(Fragment, mask=HOLLOW), (entry,))
+    outer = with_content(make(FragmentNode, mask=HOLLOW), (entry,))
     changed: Any = rewrite(outer, change, within=HOLLOW)
     return [*changed.content]
 
 
 def _opened(node: Node) -> Node:
     """Return a fragment of what a limit holds."""
-    empty = make(Fragment, mask=HOLLOW, at=node.at)
+    empty = make(FragmentNode, mask=HOLLOW, at=node.at)
     return with_content(empty, node.content)
 
 
-def _context(entry: Node, limit: Limit) -> Node:
+def _context(entry: Node, limit: LimitNode) -> Node:
     """Return the turn in whose words a limit is measured: its own, or the system text."""
     turn: Any = entry
-    while isinstance(turn, Fragment) and turn is not limit and turn.content:
+    while isinstance(turn, FragmentNode) and turn is not limit and turn.content:
         turn = next((part for part in turn.content if not isinstance(part, str)), limit)
-    if isinstance(turn, Fragment):
-        return make(Turn, mask=bits(TURN | SYSTEM), role="system", kind="written")
+    if isinstance(turn, FragmentNode):
+        return make(TurnNode, mask=bits(TURN | SYSTEM), role="system", kind="written")
     return turn  # type: ignore[no-any-return]
 
 
 class _Held:
     """A limit that is too long, and the turn it stands in."""
 
-    def __init__(self, limit: Limit, turn: Node, measure: Measure) -> None:
+    def __init__(self, limit: LimitNode, turn: Node, measure: Measure) -> None:
         self.limit = limit
         self.turn = turn
         self.measure = measure

@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import Recorded, Tool, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode, ToolNode, among_turns
 
 
 class Measure(Protocol):
@@ -26,7 +27,7 @@ class Measure(Protocol):
         """The tokens an answer begins with."""
         ...
 
-    def frame(self, role: str) -> int:
+    def frame(self, role: Role) -> int:
         """Return the tokens around a message of a role."""
         ...
 
@@ -37,7 +38,7 @@ class Measure(Protocol):
         """
         ...
 
-    def messages(self, run: Recorded) -> Sequence[int]:
+    def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         ...
 
@@ -50,5 +51,5 @@ def frame_tokens(tree: Node, measure: Measure) -> int:
 
 def tools_frame_of(tree: Node, measure: Measure) -> int:
     """Return the tokens a target has for having tools, beside these."""
-    equipped = any(isinstance(node, Tool) for node in among_turns(tree))
+    equipped = any(isinstance(node, ToolNode) for node in among_turns(tree))
     return tools_frame(measure.facts) if equipped else 0

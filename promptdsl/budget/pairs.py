@@ -12,11 +12,11 @@ from promptdsl.budget.call_ids import alike, answered_by, left_open_by, turns_in
 from promptdsl.budget.scan import Entry
 from promptdsl.budget.units import LAST, Forms, Past, Unit
 from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import Conversation, FirstFit
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import says_something
-from promptdsl.tree.turn_nodes import Recorded, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 
 class Tied(NamedTuple):
@@ -53,9 +53,9 @@ def _asks(node: Any) -> bool:
 
 
 def _is_question(node: Any) -> bool:
-    if isinstance(node, Recorded):
+    if isinstance(node, RecordedNode):
         return any(_is_asked(said) for said in node.items)
-    if not isinstance(node, Turn) or node.role != "user" or node.kind != "written":
+    if not isinstance(node, TurnNode) or node.role != "user" or node.kind != "written":
         return False
     return not node.mask & RESULT << SHIFT and says_something(node)
 
@@ -83,10 +83,10 @@ class _Bound:
         node = entry.place.node
         if not node.mask & (CALL | RESULT) << SHIFT:
             return
-        if isinstance(node, Conversation):
+        if isinstance(node, ConversationNode):
             self._conversation(number, node)
             return
-        if not isinstance(node, FirstFit):
+        if not isinstance(node, FirstFitNode):
             for turn in turns_in(node):
                 self._answer(number, answered_by(turn))
                 self._ask(number, turn)
@@ -102,10 +102,10 @@ class _Bound:
             asked |= {id: at for id, at in self.open.items() if at == number}
         self.open = left | asked
 
-    def _conversation(self, number: int, node: Conversation) -> None:
+    def _conversation(self, number: int, node: ConversationNode) -> None:
         """Add a recorded conversation: only what reaches beyond it counts."""
         for run in node.content:
-            if isinstance(run, Recorded):
+            if isinstance(run, RecordedNode):
                 self._answer(number, answered_by(run))
                 self._ask(number, run)
 

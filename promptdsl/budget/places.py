@@ -5,12 +5,12 @@ from typing import Any
 
 import attrs
 
-from promptdsl.tree.group_nodes import Conversation, FirstFit, Group, Reserve
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, GroupNode, ReserveNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.part_nodes import Result
+from promptdsl.tree.part_nodes import ToolResultNode
 from promptdsl.tree.rewrite import any_said, hollow, rewrite, with_content
-from promptdsl.tree.turn_nodes import Recorded, ToolTurn
+from promptdsl.tree.turn_nodes import RecordedNode, ToolTurnNode
 
 
 @attrs.define(eq=False)
@@ -83,7 +83,7 @@ def _touch(place: TreePlace, touched: dict[int, dict[int, TreePlace]]) -> None:
 
 def _without(place: TreePlace) -> Node | None:
     content = _content(place)
-    if not any(content) and not isinstance(place.node, ToolTurn | Result):
+    if not any(content) and not isinstance(place.node, ToolTurnNode | ToolResultNode):
         return None
     return with_content(place.node, content)  # type: ignore[no-any-return]
 
@@ -100,9 +100,9 @@ def first_forms(root: Node) -> Node:
         return root
 
     def change(node: Node) -> Node | None:
-        if isinstance(node, FirstFit):
+        if isinstance(node, FirstFitNode):
             return next((form for form in node.content if says(form)), None)
-        return None if isinstance(node, Reserve) else node
+        return None if isinstance(node, ReserveNode) else node
 
     return rewrite(root, change, within=HOLLOW)
 
@@ -121,7 +121,7 @@ def whole_units(root: Node) -> tuple[Node, dict[int, float | None]]:
     def change(node: Node) -> Node:
         if id(node) not in found:
             return node
-        if isinstance(node, FirstFit):
+        if isinstance(node, FirstFitNode):
             return with_content(node, tuple(map(first_forms, node.content)))
         whole = first_forms(node)
         priorities[id(whole)] = group_priority(node)
@@ -141,7 +141,7 @@ def group_priority(group: Node) -> float | None:
 
 def priority_of(node: Any) -> float | None:
     """Return the priority its author gave a node."""
-    if isinstance(node, Group | FirstFit | Conversation):
+    if isinstance(node, GroupNode | FirstFitNode | ConversationNode):
         return node.priority
     return node.options.priority  # type: ignore[no-any-return]
 
@@ -151,9 +151,9 @@ def _outermost(root: Node) -> Iterator[Node]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, Group | FirstFit):
+        if not isinstance(node, GroupNode | FirstFitNode):
             waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
-        elif any(isinstance(one, FirstFit) and one is not node for one, _ in walk(node)):
+        elif any(isinstance(one, FirstFitNode) and one is not node for one, _ in walk(node)):
             yield node
 
 
@@ -161,9 +161,11 @@ def says(form: Node) -> bool:
     """Return whether there is anything in a form: one that came to nothing is none."""
     if any_said((form,)):
         return True
-    return any(isinstance(node, Recorded | ToolTurn | Result) for node, _ in walk(form))
+    return any(
+        isinstance(node, RecordedNode | ToolTurnNode | ToolResultNode) for node, _ in walk(form)
+    )
 
 
 def reserved(root: Node) -> int:
     """Return how many tokens the reserves of a tree ask for."""
-    return sum(node.tokens for node in hollow(root) if isinstance(node, Reserve))
+    return sum(node.tokens for node in hollow(root) if isinstance(node, ReserveNode))

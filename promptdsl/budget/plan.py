@@ -14,10 +14,10 @@ from promptdsl.budget.places import TreePlace, changed, first_forms
 from promptdsl.budget.scan import Entry, Scan, scan
 from promptdsl.budget.units import Past
 from promptdsl.messages.message import Message, spoken
-from promptdsl.tree.group_nodes import Conversation, Group
+from promptdsl.tree.group_nodes import ConversationNode, GroupNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import RecordedNode
 
 
 @attrs.frozen(eq=False)
@@ -96,14 +96,14 @@ def _cut_histories(found: Scan) -> None:
             required = 0 <= asked <= number or number in tied.calling
             answers = number in tied.answering
             unit.cuts = _cuts(entry, found.measure, required=required, answers=answers)
-        elif unit is not None and 0 <= asked <= number and isinstance(unit.node, Group):
+        elif unit is not None and 0 <= asked <= number and isinstance(unit.node, GroupNode):
             # Its own number may send the last question away; one of what is beside it may not.
             unit.stays = unit.stays or unit.node.priority is None
 
 
 def _cuts(entry: Entry, measure: Measure, *, required: bool, answers: bool) -> Cuts:
-    node: Conversation = entry.place.node
-    if len(node.content) == 1 and isinstance(node.content[0], Recorded):
+    node: ConversationNode = entry.place.node
+    if len(node.content) == 1 and isinstance(node.content[0], RecordedNode):
         tokens: Sequence[int] = measure.messages(node.content[0])
         known = remember(node.content[0], heard, heard)
     else:
@@ -113,11 +113,11 @@ def _cuts(entry: Entry, measure: Measure, *, required: bool, answers: bool) -> C
 
 
 def _tokens(one: Node, measure: Measure) -> Sequence[int]:
-    return measure.messages(one) if isinstance(one, Recorded) else [measure.turn(one)[0]]
+    return measure.messages(one) if isinstance(one, RecordedNode) else [measure.turn(one)[0]]
 
 
 def _said(one: Node) -> Sequence[Message]:
-    return one.items if isinstance(one, Recorded) else (_ELSE,)
+    return one.items if isinstance(one, RecordedNode) else (_ELSE,)
 
 
 _ELSE = spoken("ephemeral", "")

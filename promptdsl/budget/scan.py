@@ -10,17 +10,48 @@ from promptdsl.budget.call_ids import alike
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.places import TreePlace, group_priority, says, whole_units
 from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
-from promptdsl.tree.group_nodes import Conversation, FirstFit, Fragment, Group, Reserve
+from promptdsl.tree.group_nodes import (
+    ConversationNode,
+    FirstFitNode,
+    FragmentNode,
+    GroupNode,
+    ReserveNode,
+)
 from promptdsl.tree.masks import CALL, RESULT, SECTION, SHIFT, SYSTEM
 from promptdsl.tree.node import Node, mark_of, walk
-from promptdsl.tree.part_nodes import Checklist, Example, Item, List, Quote, Result, Section, Side
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Tool, ToolTurn
+from promptdsl.tree.part_nodes import (
+    ChecklistNode,
+    ExampleNode,
+    ExampleSideNode,
+    ItemNode,
+    ListNode,
+    QuoteNode,
+    SectionNode,
+    ToolResultNode,
+)
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    OutputNode,
+    RecordedNode,
+    ToolNode,
+    ToolTurnNode,
+)
 
-HOLDERS = (Section, Fragment, Result, List, Checklist, Item, Quote, Example, Side)
+HOLDERS = (
+    SectionNode,
+    FragmentNode,
+    ToolResultNode,
+    ListNode,
+    ChecklistNode,
+    ItemNode,
+    QuoteNode,
+    ExampleNode,
+    ExampleSideNode,
+)
 """The parts of a turn that may hold units."""
-NOTHING = (Reserve, CacheBreakpoint)
+NOTHING = (ReserveNode, CacheBreakpointNode)
 """The nodes without any text."""
-BESIDE = (Tool, Output, *NOTHING)
+BESIDE = (ToolNode, OutputNode, *NOTHING)
 """The nodes among turns that are no turns."""
 PAIRED = (CALL | RESULT) << SHIFT
 """The mask bits of a node that holds calls or results."""
@@ -47,7 +78,7 @@ class Scan:
     last_mark: tuple[bool, int] = (False, -1)
     numbers: Iterator[int] = attrs.field(factory=count)
 
-    def group_priority(self, group: Group) -> float | None:
+    def group_priority(self, group: GroupNode) -> float | None:
         """Return the priority of a group, also of one that was reduced to its first forms."""
         known = self.priorities.get(id(group), group)
         return group_priority(group) if known is group else known  # type: ignore[return-value]
@@ -78,7 +109,9 @@ def _entries(root: TreePlace) -> Iterator[TreePlace]:
     while waiting:
         place = waiting.pop()
         node = place.node
-        if isinstance(node, Fragment) and not isinstance(node, Group | FirstFit | Conversation):
+        if isinstance(node, FragmentNode) and not isinstance(
+            node, GroupNode | FirstFitNode | ConversationNode
+        ):
             waiting += [place.below(n, holds=False) for n in range(len(node.content) - 1, -1, -1)]
         else:
             yield place
@@ -87,15 +120,15 @@ def _entries(root: TreePlace) -> Iterator[TreePlace]:
 def _scanned(place: TreePlace, found: Scan) -> Entry:
     node, measure = place.node, found.measure
     unit: Unit | None = None
-    if isinstance(node, Group):
+    if isinstance(node, GroupNode):
         tokens, priority = weight(node, measure), found.group_priority(node)
         if priority is not None:
             unit = Unit(place, priority, found.next_spot(node), tokens=tokens)
-    elif isinstance(node, FirstFit):
+    elif isinstance(node, FirstFitNode):
         sizes = [weight(form, measure) for form in node.content]
         unit = _forms(place, found.next_spot(node), sizes)
         tokens = unit.tokens
-    elif isinstance(node, Conversation):
+    elif isinstance(node, ConversationNode):
         tokens = weight(node, measure)
         unit = Past(place, node.priority, found.next_spot(node), tokens=tokens)
     else:
@@ -103,7 +136,7 @@ def _scanned(place: TreePlace, found: Scan) -> Entry:
     place.fixed = True
     if unit is not None:
         found.units.append(unit)
-    if not isinstance(node, Conversation) and _is_marked(node):
+    if not isinstance(node, ConversationNode) and _is_marked(node):
         found.marked(next((one for one in node.content if not isinstance(one, str)), node))
     return Entry(place, tokens, unit)
 
@@ -132,11 +165,11 @@ def weight(node: Any, measure: Measure) -> int:
     total, waiting = 0, [node]
     while waiting:
         one: Any = waiting.pop()
-        if isinstance(one, FirstFit):
+        if isinstance(one, FirstFitNode):
             waiting += one.content[:1]
-        elif isinstance(one, Fragment):
+        elif isinstance(one, FragmentNode):
             waiting += one.content
-        elif isinstance(one, Recorded):
+        elif isinstance(one, RecordedNode):
             total += sum(measure.messages(one))
         elif not isinstance(one, str):
             total += measure.turn(one)[0]
@@ -166,7 +199,7 @@ def _turn(place: TreePlace, found: Scan) -> Entry:
     node = place.node
     priority = node.options.priority
     unit = None if priority is None else Unit(place, priority, found.next_spot(node))
-    place.holds, place.fixed = True, isinstance(node, ToolTurn)
+    place.holds, place.fixed = True, isinstance(node, ToolTurnNode)
     if unit is not None:
         found.units.append(unit)
     plain = len(node.content) == 1 and type(node.content[0]) is str
@@ -179,7 +212,7 @@ def _turn(place: TreePlace, found: Scan) -> Entry:
         unit.tokens = tokens
     if mark_of(node.options):
         found.marked(node)
-    elif isinstance(node, CacheBreakpoint):
+    elif isinstance(node, CacheBreakpointNode):
         # It marks the entry before it.
         found.marked(found.entries[-1].place.node if found.entries else node)
     return Entry(place, tokens, unit)
@@ -217,20 +250,22 @@ def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | No
     """Return the unit that a part of a turn is, and what has to be looked through in it."""
     holder = level.place
     priority = _priority_in(child, found)
-    whole = isinstance(child, Group | FirstFit)
-    if priority is None and not isinstance(child, FirstFit):
+    whole = isinstance(child, GroupNode | FirstFitNode)
+    if priority is None and not isinstance(child, FirstFitNode):
         if isinstance(child, HOLDERS) and not whole:
             place = holder.below(level.next - 1, holds=True)
-            place.fixed = isinstance(child, Result)  # without a word in it, it is still an answer
+            place.fixed = isinstance(
+                child, ToolResultNode
+            )  # without a word in it, it is still an answer
             return None, _Level(place, level.unit, level.scope, level)
         holder.fixed = holder.fixed or not isinstance(child, NOTHING)
-        if isinstance(child, CacheBreakpoint):
+        if isinstance(child, CacheBreakpointNode):
             found.marked(turn)
         return None, None
     place = holder.below(level.next - 1, holds=True)
     order = found.next_spot(turn)
     unit = _forms(place, order, []) if priority is None else Unit(place, priority, order)
-    if isinstance(child, FirstFit):
+    if isinstance(child, FirstFitNode):
         unit = _forms(place, order, [])
         level.forms.append(unit)
     unit.around = level.unit
@@ -252,7 +287,7 @@ def _priority_in(child: Any, found: Scan) -> float | None:
     """Return the priority of a part of a turn; calls and answers go only with their turn."""
     if child.mask & PAIRED:
         return None
-    return found.group_priority(child) if isinstance(child, Group) else child.options.priority
+    return found.group_priority(child) if isinstance(child, GroupNode) else child.options.priority
 
 
 def _close(level: _Level, around: _Level | None) -> None:
@@ -322,7 +357,7 @@ def _direct(level: _Level, tokens: Mapping[int, int]) -> int:
 
 def _is_marked(node: Any) -> bool:
     parts = (part for part, _ in walk(node))
-    return any(isinstance(part, CacheBreakpoint) or mark_of(part.options) for part in parts)
+    return any(isinstance(part, CacheBreakpointNode) or mark_of(part.options) for part in parts)
 
 
 def _all_units(units: list[Unit]) -> Iterator[Unit]:

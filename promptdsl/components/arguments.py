@@ -10,7 +10,7 @@ from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Node, label, make, named_label
-from promptdsl.tree.part_nodes import Item, Text, TrustedText, Value
+from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -50,7 +50,7 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
         elif isinstance(arg, Node):
             if arg.mask & (BUSY | BARE):
                 busy.append(arg)
-            if isinstance(arg, Value):
+            if isinstance(arg, ValueNode):
                 run.append(arg)
                 values.append(arg)
                 continue
@@ -83,14 +83,16 @@ def gather_items(component: Any, args: tuple[Any, ...]) -> list[Any]:
         elif arg is not None and arg is not False:
             content.append(item_of(tuple(inline(arg, component)), component))
     adopt(component, [arg for arg in content if arg.mask & (BUSY | BARE)])
-    return [item_of((freeze(x),), component) if isinstance(x, Value) else x for x in content]
+    return [item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
 
 
 def item_of(parts: tuple[Any, ...], component: Any) -> Any:
     """Return the node of an item of one text."""
     mask = bits(TEXT | ITEM) if any(parts) else bits(TEXT | ITEM) | HOLLOW
-    content = parts if len(parts) == 1 else (make(Text, parts, mask=TEXT_BITS, at=component.at),)
-    return make(Item, content, mask=mask, at=component.at, done=None)
+    content = (
+        parts if len(parts) == 1 else (make(TextNode, parts, mask=TEXT_BITS, at=component.at),)
+    )
+    return make(ItemNode, content, mask=mask, at=component.at, done=None)
 
 
 def flush(component: Any, run: list[Any], content: list[Any]) -> None:
@@ -102,7 +104,7 @@ def flush(component: Any, run: list[Any], content: list[Any]) -> None:
     elif len(run) == 1:
         content.append(run[0])
     else:
-        content.append(make(Text, joined(run), mask=TEXT_BITS, at=component.at))
+        content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component.at))
     run.clear()
 
 
@@ -120,7 +122,7 @@ def joined(run: Iterable[Any]) -> tuple[Any, ...]:
 def inline(arg: object, component: Any) -> list[Any]:
     """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
     if type(arg) is Trusted:
-        return [make(TrustedText, mask=TEXT_BITS, at=component.at, text=str.__str__(arg))]
+        return [make(TrustedTextNode, mask=TEXT_BITS, at=component.at, text=str.__str__(arg))]
     if isinstance(arg, str) or is_number(arg):
         try:
             return [text_of(arg)]
@@ -178,7 +180,7 @@ def _inserted(part: Any, parts: list[Any], component: Any) -> list[Any]:
 _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
 
 
-def _interpolated(part: Any, component: Any) -> Value:
+def _interpolated(part: Any, component: Any) -> ValueNode:
     value = part.value
     if isinstance(value, Node):
         raise ContentError(
@@ -205,7 +207,7 @@ def _expression(part: Any) -> str | None:
     return (getattr(part, "expression", None) or "").strip() or None
 
 
-def value_node(value: object, component: Any, label: str | None = None) -> Value:
+def value_node(value: object, component: Any, label: str | None = None) -> ValueNode:
     """Return the node of a value.
 
     Raises :class:`ContentError` with the author's line for what is no text.
@@ -214,7 +216,7 @@ def value_node(value: object, component: Any, label: str | None = None) -> Value
         text = text_of(value)
     except ContentError as error:
         raise error.located(component.source) from None
-    return make(Value, mask=TEXT_BITS, at=component.at, text=text, label=label)
+    return make(ValueNode, mask=TEXT_BITS, at=component.at, text=text, label=label)
 
 
 def adopt(component: Any, busy: list[Any]) -> None:

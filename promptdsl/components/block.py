@@ -19,7 +19,7 @@ from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gath
 from promptdsl.components.options import check_id, options_of, unknown_option
 from promptdsl.components.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplaced
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, ScopeError
-from promptdsl.tree.group_nodes import Fragment, Limit
+from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import (
     BARE,
     BUSY,
@@ -27,7 +27,7 @@ from promptdsl.tree.masks import (
     CALL,
     CLOSED,
     DEEP,
-    HAPPENING,
+    EVENT_BLOCK,
     HOLLOW,
     ITEM,
     MEDIA,
@@ -45,7 +45,7 @@ from promptdsl.tree.masks import (
     TURN,
 )
 from promptdsl.tree.node import DEFAULTS, Node, label, make, named_label
-from promptdsl.tree.part_nodes import Text
+from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
 
 ROOTED = ROOT | TURN | REQUEST | RECORDED | TOOL
@@ -54,7 +54,7 @@ ROOTED = ROOT | TURN | REQUEST | RECORDED | TOOL
 BESIDE = "write it beside the turns, directly in the Timeline"
 """What to do with a tool or an output that is written inside of one."""
 
-PART_FORBIDS = ROOTED | ITEM | CALL | RESULT | HAPPENING
+PART_FORBIDS = ROOTED | ITEM | CALL | RESULT | EVENT_BLOCK
 """What stands in no part of a turn: what belongs to one kind of turn, items outside of lists."""
 
 TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
@@ -133,7 +133,7 @@ class Block(Written):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls._shows = SURFACE | DEEP if issubclass(cls, Fragment) else DEEP
+        cls._shows = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
         cls._stops = cls._forbids | cls._inspects | BARE | OPEN
         for name in ("__enter__", "__exit__"):
             setattr(cls, name, with_own_code(getattr(cls, name)))
@@ -265,7 +265,7 @@ def _misplaced(component: Any, child: Any) -> PlacementError:
     if type(child) is str:
         return PlacementError(
             f"loose text cannot stand in {named_label(component)}: {child[:40]!r}",
-            fix=component._advice(make(Text)),
+            fix=component._advice(make(TextNode)),
             at=(component.source,),
         )
     return misplaced(culprit(child, component._forbids), component)
@@ -284,7 +284,7 @@ def culprit(node: Node, forbidden: int) -> Node:
 
 def _shows_others(node: Node) -> bool:
     """Return whether a node is nothing at its own level but what it holds."""
-    return isinstance(node, Fragment) and not isinstance(node, Limit)
+    return isinstance(node, FragmentNode) and not isinstance(node, LimitNode)
 
 
 def finish(component: Any) -> Node:
@@ -326,6 +326,6 @@ def advice_for(node: Node, otherwise: str) -> str:
         return f"only an Assistant turn holds {named_label(node)}"
     if node.mask & RESULT:
         return "only a User or tool turn holds a ToolResult"
-    if node.mask & HAPPENING:
+    if node.mask & EVENT_BLOCK:
         return f"only an Event holds {named_label(node)}"
     return otherwise

@@ -10,9 +10,11 @@ from promptdsl.components.options import check_count, check_priority, refuse_opt
 from promptdsl.components.scope import misplaced, place
 from promptdsl.foundation.errors import OptionError, PromptError, nearest
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import group_nodes, part_nodes, turn_nodes
+from promptdsl.tree.group_nodes import FirstFitNode, GroupNode, LimitNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT
 from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
+from promptdsl.tree.part_nodes import TextNode
+from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
 TTLS = ("5m", "1h")
 ENDS = ("head", "tail", "ends")
@@ -20,7 +22,7 @@ ENDS = ("head", "tail", "ends")
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Group(Block, group_nodes.Group):
+class Group(Block, GroupNode):
     """Parts that belong together: a budget keeps or drops them whole.
 
     The lowest ``priority`` goes first; without one it is the lowest of what stands inside.
@@ -49,7 +51,7 @@ class Group(Block, group_nodes.Group):
         return _PRIORITY
 
 
-class FirstFit(Block, group_nodes.FirstFit):
+class FirstFit(Block, FirstFitNode):
     """Forms of one part, the best first: the first one is sent that a budget has room for.
 
     Every argument, and everything written in its block, is a form; one of several parts is a
@@ -106,12 +108,12 @@ def _checked(check: Callable[[], Any], content: tuple[Any, ...], *given: object)
         raise
 
 
-def _text(component: Any, parts: tuple[Child, ...]) -> part_nodes.Text:
+def _text(component: Any, parts: tuple[Child, ...]) -> TextNode:
     mask = TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
-    return make(part_nodes.Text, parts, mask=mask, at=component.at)
+    return make(TextNode, parts, mask=mask, at=component.at)
 
 
-class Limit(Block, group_nodes.Limit):
+class Limit(Block, LimitNode):
     """Text that is cut where it is longer than ``max_tokens``, with a budget or without one.
 
     ``keep`` says what of it stays: its ``"head"``, its ``"tail"``, or both ``"ends"``. It is cut
@@ -149,7 +151,7 @@ class Limit(Block, group_nodes.Limit):
         return frozenset({"keep"})
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, turn_nodes.CacheBreakpoint):
+        if isinstance(node, CacheBreakpointNode):
             return "what is cut has no place for it: write the breakpoint behind the Limit"
         if node.mask & SECTION:
             return "write the Limit in the Section, around its text"
@@ -163,7 +165,7 @@ class Limit(Block, group_nodes.Limit):
             raise misplaced(whole, self)
 
 
-_UNCUT = (group_nodes.Group, group_nodes.FirstFit, group_nodes.Reserve, group_nodes.Note)
+_UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
 
 
 def uncut(content: tuple[Any, ...]) -> Node | None:
@@ -174,7 +176,7 @@ def uncut(content: tuple[Any, ...]) -> Node | None:
         if isinstance(child, _UNCUT):
             return child
         # What stands in a limit in this one was looked at there.
-        if not isinstance(child, str | group_nodes.Limit) and child.mask & HOLLOW:
+        if not isinstance(child, str | LimitNode) and child.mask & HOLLOW:
             waiting += reversed(child.content)
     return None
 
@@ -195,7 +197,7 @@ def _limits(limit: Limit, max_tokens: object, keep: object) -> tuple[int, Any]:
     raise OptionError(f"Limit(keep={keep!r})", fix=known, at=(limit.source,))
 
 
-class Reserve(Written, group_nodes.Reserve):
+class Reserve(Written, ReserveNode):
     """Room in a budget that is left free, such as that for the answer: so many ``tokens``.
 
     Nothing is sent for it, and without a budget it does nothing.
@@ -221,7 +223,7 @@ class Reserve(Written, group_nodes.Reserve):
         place(self)
 
 
-class CacheBreakpoint(Written, turn_nodes.CacheBreakpoint):
+class CacheBreakpoint(Written, CacheBreakpointNode):
     """The end of a part that a provider's prompt cache may keep: what is written before it.
 
     ``ttl`` is how long it is kept, ``"5m"`` or ``"1h"``; without it the provider says. A request

@@ -26,7 +26,7 @@ from promptdsl.components.overrides import (
 from promptdsl.components.scope import OPENED, enter, fail, leave, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
-from promptdsl.tree import group_nodes
+from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HOLLOW, PLACED
 from promptdsl.tree.node import Node, walk
 
@@ -35,7 +35,7 @@ P = ParamSpec("P")
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class ComponentBlock(Block, group_nodes.Component):
+class ComponentBlock(Block, ComponentNode):
     """What a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()

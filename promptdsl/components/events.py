@@ -12,16 +12,16 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
-from promptdsl.tree import part_nodes
-from promptdsl.tree.masks import HAPPENING, bits
+from promptdsl.tree.masks import EVENT_BLOCK, bits
 from promptdsl.tree.node import DEFAULTS, label, named_label
+from promptdsl.tree.part_nodes import EventBlockNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-_HAPPENING = bits(HAPPENING)
+_HAPPENING = bits(EVENT_BLOCK)
 
 
-class UserAction(Written, part_nodes.Happening):
+class UserAction(Written, EventBlockNode):
     """Something a user did: ``{actor or "User"} {action}: {target}``, then one line a detail.
 
     Every field is a value; raises :class:`ContentError` for one that has no text.
@@ -38,7 +38,7 @@ class UserAction(Written, part_nodes.Happening):
         _write(self, UserActionBlock, {"action": action, "target": target, "actor": actor}, details)
 
 
-class StateChange(Written, part_nodes.Happening):
+class StateChange(Written, EventBlockNode):
     """A value that changed: ``{key} changed: {old} -> {new}``; one not given is left out."""
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class StateChange(Written, part_nodes.Happening):
         _write(self, StateChangeBlock, fields, details)
 
 
-class SystemEvent(Written, part_nodes.Happening):
+class SystemEvent(Written, EventBlockNode):
     """Something the application did: ``{source}: {event}``, then one line an entry of ``data``."""
 
     __slots__ = ()

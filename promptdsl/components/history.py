@@ -13,9 +13,9 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
-from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
+from promptdsl.tree.turn_nodes import RecordedNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -28,7 +28,7 @@ class Trimming(TypedDict, total=False):
     priority: float
 
 
-class History(Written, turn_nodes.Recorded):
+class History(Written, RecordedNode):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     What is recorded is sent to the byte. A budget that is too small takes its oldest exchanges,

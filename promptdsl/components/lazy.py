@@ -16,9 +16,10 @@ from promptdsl.components.scope import detached, open_block, place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.escaping import is_number
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.tree import group_nodes, part_nodes
+from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import DEFAULTS, Node, label, make
+from promptdsl.tree.part_nodes import TextNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -35,7 +36,7 @@ class LazyContext:
     tokens: int | None = None
 
 
-class Lazy(Written, group_nodes.Lazy):
+class Lazy(Written, LazyNode):
     """What ``function`` returns when the prompt is rendered: text (a value), a part, or ``None``.
 
     It is called with a :class:`LazyContext`, where no block is open; under ``arender()`` it may be
@@ -82,7 +83,7 @@ def _check(lazy: Lazy, function: object, weight: Any) -> None:
         )
 
 
-def call(lazy: group_nodes.Lazy, context: LazyContext) -> object:
+def call(lazy: LazyNode, context: LazyContext) -> object:
     """Return what the function of a lazy returns, called where no block is open.
 
     Raises :class:`ContentError` when it has to be awaited.
@@ -102,7 +103,7 @@ def call(lazy: group_nodes.Lazy, context: LazyContext) -> object:
     return returned
 
 
-async def acall(lazy: group_nodes.Lazy, context: LazyContext) -> object:
+async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return what the function of a lazy returns, awaited where it has to be."""
     with detached(), standing(lazy.overrides):
         returned = lazy.function(context)
@@ -111,7 +112,7 @@ async def acall(lazy: group_nodes.Lazy, context: LazyContext) -> object:
         return found
 
 
-def _refuse_open(lazy: group_nodes.Lazy) -> None:
+def _refuse_open(lazy: LazyNode) -> None:
     block = open_block()
     if block is not None:
         raise ScopeError(
@@ -121,7 +122,7 @@ def _refuse_open(lazy: group_nodes.Lazy) -> None:
         )
 
 
-def part_of(returned: object, lazy: group_nodes.Lazy) -> Node | None:
+def part_of(returned: object, lazy: LazyNode) -> Node | None:
     """Return the part that a lazy came to: text is a value.
 
     Raises :class:`ContentError` for what is neither text nor a part nor ``None``.
@@ -134,4 +135,4 @@ def part_of(returned: object, lazy: group_nodes.Lazy) -> Node | None:
         value = value_node(returned, lazy)
         return value if value.text else None
     parts = tuple(inline(returned, lazy))
-    return make(part_nodes.Text, parts, mask=TEXT_BITS, at=lazy.at) if parts else None
+    return make(TextNode, parts, mask=TEXT_BITS, at=lazy.at) if parts else None

@@ -12,29 +12,40 @@ from promptdsl.components.sections import Note, Section
 from promptdsl.components.timeline import Timeline
 from promptdsl.components.tool_calls import ToolMessage, ToolResult
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree import group_nodes, part_nodes, turn_nodes
+from promptdsl.tree.group_nodes import LazyNode, LimitNode, NoteNode
 from promptdsl.tree.masks import DEEP
 from promptdsl.tree.node import Node, named_label
+from promptdsl.tree.part_nodes import (
+    ChecklistNode,
+    ExampleNode,
+    ExampleSideNode,
+    ItemNode,
+    ListNode,
+    QuoteNode,
+    SectionNode,
+    ToolResultNode,
+)
 from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode, ToolTurnNode, TurnNode
 
 _HOLDERS: Mapping[type[Node], type[Block]] = {
-    turn_nodes.Root: Timeline,
-    turn_nodes.ToolTurn: ToolMessage,
-    turn_nodes.Request: RequestBlock,
-    part_nodes.Section: Section,
-    group_nodes.Note: Note,
-    part_nodes.Result: ToolResult,
-    part_nodes.List: List,
-    part_nodes.Checklist: Checklist,
-    part_nodes.Item: Item,
-    part_nodes.Quote: Quote,
-    part_nodes.Example: Example,
-    part_nodes.Side: SideBlock,
-    group_nodes.Limit: Limit,
+    RootNode: Timeline,
+    ToolTurnNode: ToolMessage,
+    RequestOnlyNode: RequestBlock,
+    SectionNode: Section,
+    NoteNode: Note,
+    ToolResultNode: ToolResult,
+    ListNode: List,
+    ChecklistNode: Checklist,
+    ItemNode: Item,
+    QuoteNode: Quote,
+    ExampleNode: Example,
+    ExampleSideNode: SideBlock,
+    LimitNode: Limit,
 }
 
 
-def check_place(part: Node, holders: Sequence[Node], lazy: group_nodes.Lazy) -> Node:
+def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
     """Return a part that a Lazy returned, checked for its place.
 
     ``holders`` are what the Lazy stands in, the innermost first, one of each kind. Raises
@@ -48,20 +59,18 @@ def check_place(part: Node, holders: Sequence[Node], lazy: group_nodes.Lazy) -> 
             raise _misplaced(culprit(part, forbidden), holder, lazy)
         if kind is Limit:
             _check_cut(part, holder, lazy)
-    if not any(
-        isinstance(one, turn_nodes.Turn | turn_nodes.Request | group_nodes.Note) for one in holders
-    ):
+    if not any(isinstance(one, TurnNode | RequestOnlyNode | NoteNode) for one in holders):
         _check_loose(part, holders, lazy)
     return part
 
 
 def _kind(holder: Node) -> type[Block]:
-    return TURNS[holder.role] if type(holder) is turn_nodes.Turn else _HOLDERS[type(holder)]
+    return TURNS[holder.role] if type(holder) is TurnNode else _HOLDERS[type(holder)]
 
 
-def _misplaced(wrong: Node, holder: Node, lazy: group_nodes.Lazy) -> PlacementError:
+def _misplaced(wrong: Node, holder: Node, lazy: LazyNode) -> PlacementError:
     advice: Any = _kind(holder)._advice  # pyright: ignore[reportPrivateUsage]
-    root = isinstance(wrong, turn_nodes.Root)
+    root = isinstance(wrong, RootNode)
     return PlacementError(
         f"this Lazy returned {named_label(wrong)}, which cannot stand in {named_label(holder)}",
         fix="return its turns in a Fragment" if root else advice(holder, wrong),
@@ -69,14 +78,14 @@ def _misplaced(wrong: Node, holder: Node, lazy: group_nodes.Lazy) -> PlacementEr
     )
 
 
-def _check_cut(part: Node, limit: Node, lazy: group_nodes.Lazy) -> None:
+def _check_cut(part: Node, limit: Node, lazy: LazyNode) -> None:
     """Refuse what stands in no limit, which a mask does not tell."""
     whole = uncut((part,))
     if whole is not None:
         raise _misplaced(whole, limit, lazy)
 
 
-def _check_loose(part: Node, holders: Sequence[Node], lazy: group_nodes.Lazy) -> None:
+def _check_loose(part: Node, holders: Sequence[Node], lazy: LazyNode) -> None:
     """Refuse media in a section outside of any turn, which is system content."""
     holder, root = holders[0], holders[-1]
     whole = part if holder is root else with_content(holder, (part,))

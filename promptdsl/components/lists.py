@@ -16,9 +16,17 @@ from promptdsl.components.arguments import (
 from promptdsl.components.block import TEXT_FORBIDS, Block, advice_for, begin, seal
 from promptdsl.components.refusals import refused
 from promptdsl.foundation.errors import OptionError, PromptError
-from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
+from promptdsl.tree.part_nodes import (
+    ChecklistNode,
+    ExampleNode,
+    ExampleSideNode,
+    ItemNode,
+    ListNode,
+    QuoteNode,
+)
+from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -35,13 +43,13 @@ class TextBlock(Block):
     def _advice(self, node: Node) -> str:
         if node.mask & SECTION:
             return "a Section holds lists, it does not stand in one"
-        if isinstance(node, turn_nodes.CacheBreakpoint):
+        if isinstance(node, CacheBreakpointNode):
             return f"a {label(self)} is sent whole: write the breakpoint behind it"
         beside = f"{named_label(self)} holds text only: write it beside the {label(self)}"
         return advice_for(node, beside)
 
 
-class List(TextBlock, part_nodes.List):
+class List(TextBlock, ListNode):
     """A list. What is given or written in it is an item each; a ``List`` in it is nested.
 
     ``ordered=True`` numbers the items.
@@ -69,7 +77,7 @@ class List(TextBlock, part_nodes.List):
         return frozenset({"ordered"})
 
 
-class Checklist(TextBlock, part_nodes.Checklist):
+class Checklist(TextBlock, ChecklistNode):
     """A list of what is to be done: ``Item(..., done=True)`` is done already."""
 
     __slots__ = ()
@@ -89,7 +97,7 @@ class Checklist(TextBlock, part_nodes.Checklist):
             begin(self, items, options)
 
 
-class Item(TextBlock, part_nodes.Item):
+class Item(TextBlock, ItemNode):
     """An item of a list. It may hold other lists, quotations, code. ``done`` is for checklists."""
 
     __slots__ = ()
@@ -119,7 +127,7 @@ class Item(TextBlock, part_nodes.Item):
         return frozenset({"done"})
 
 
-class Quote(TextBlock, part_nodes.Quote):
+class Quote(TextBlock, QuoteNode):
     """A quotation."""
 
     __slots__ = ()
@@ -137,7 +145,7 @@ class Quote(TextBlock, part_nodes.Quote):
             begin(self, parts, options)
 
 
-class Example(TextBlock, part_nodes.Example):
+class Example(TextBlock, ExampleNode):
     """An example: what goes in, and what comes out.
 
     Each side is text, or a component that holds text.
@@ -164,7 +172,7 @@ class Example(TextBlock, part_nodes.Example):
         return frozenset({"input", "output"})
 
 
-class SideBlock(TextBlock, part_nodes.Side):
+class SideBlock(TextBlock, ExampleSideNode):
     """One side of an example. Not a component of its own."""
 
     __slots__ = ()

@@ -16,14 +16,14 @@ from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.media_type import Kind
 from promptdsl.messages.media.source import MediaSource
-from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import DEFAULTS, named_label
+from promptdsl.tree.part_nodes import MediaNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Attachment(Written, part_nodes.Media):
+class Attachment(Written, MediaNode):
     """What all attachments share: being made by one of the ``from_`` methods.
 
     ``title`` names it; ``media_type`` may be left out where bytes tell it. Each method raises

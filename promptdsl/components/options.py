@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, cast
 
-from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
@@ -45,7 +45,10 @@ def options_of(component: Any, given: Mapping[str, Any]) -> Options:
             raise OptionError(
                 f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
             )
-    options = Options(**{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
+    try:
+        options = Options(**{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
+    except DataError as error:  # metadata that contains itself, or is nested too deep
+        raise error.located(component.source) from None
     # What has options of its own is not plain speech any more.
     component.mask = component.mask & NOT_SPOKEN | implied(options)
     return options

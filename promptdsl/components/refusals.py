@@ -12,7 +12,7 @@ from promptdsl.tree.node import named_label
 
 def refused(arg: object, component: Any) -> ContentError:
     """Return the error for something that is not content."""
-    shown = "True" if arg is True else f"a {type(arg).__name__}"
+    shown = "True" if arg is True else f"a {_type_name(arg)}"
     return ContentError(
         f"{shown} cannot be content of {named_label(component)}",
         fix=_remedy(arg),
@@ -20,11 +20,16 @@ def refused(arg: object, component: Any) -> ContentError:
     )
 
 
+def _type_name(arg: object) -> str:
+    """Return the name of a type; a component class has a type of its own, which is no help."""
+    return "type" if isinstance(arg, type) else type(arg).__name__
+
+
 def _remedy(arg: object) -> str:
     """Return what to write instead of something that is not content."""
     if isinstance(arg, Message) or _is_message(arg):
         return "what is recorded stands in a History, directly in the Timeline: History([message])"
-    name = type(arg).__name__
+    name = _type_name(arg)
     otherwise = f"write str(...) of the {name}, or Value(str(...)) when it comes from elsewhere"
     return next((fix for kinds, fix in _REMEDIES if isinstance(arg, kinds)), otherwise)
 

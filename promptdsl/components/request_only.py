@@ -12,15 +12,15 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError, 
 from promptdsl.foundation.escaping import text_of
 from promptdsl.tree.masks import BARE, BUSY, CACHE, REQUEST, bits
 from promptdsl.tree.node import DEFAULTS, Node
-from promptdsl.tree.part_nodes import Value
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Request, Tool
+from promptdsl.tree.part_nodes import ValueNode
+from promptdsl.tree.turn_nodes import CacheBreakpointNode, OutputNode, RequestOnlyNode, ToolNode
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class RequestBlock(Block, Request):
+class RequestBlock(Block, RequestOnlyNode):
     """What the request-only turns share. Not a component of its own."""
 
     __slots__ = ()
@@ -30,9 +30,9 @@ class RequestBlock(Block, Request):
 
     def _advice(self, node: Node) -> str:
         if node.mask & CACHE:
-            mark = "the breakpoint" if isinstance(node, CacheBreakpoint) else "cache=True"
+            mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
             return f"what is sent once cannot be cached: leave {mark} out"
-        if isinstance(node, Tool | Output):
+        if isinstance(node, ToolNode | OutputNode):
             return BESIDE
         return "a turn never stands inside a request-only turn: write it beside it"
 
@@ -53,7 +53,7 @@ class Ephemeral(RequestBlock):
             self,
             *content: Content,
             type: str | None = None,
-            title: str | Value | None = None,
+            title: str | ValueNode | None = None,
             position: str | None = None,
             order: float = 0,
             id: str | None = None,
@@ -88,7 +88,7 @@ class Grounding(RequestBlock):
             id: str,
             /,
             *content: Content,
-            title: str | Value | None = None,
+            title: str | ValueNode | None = None,
             position: str | None = None,
             order: float = 0,
             metadata: Mapping[str, Any] | None = None,
@@ -124,7 +124,8 @@ def settle(
     component.order = options.pop("order", 0)
     try:
         adopt(
-            component, [value for value in said if isinstance(value, Value) and value.mask & BUSY]
+            component,
+            [value for value in said if isinstance(value, ValueNode) and value.mask & BUSY],
         )
         component.type, component.title = [one_line(component, value) for value in said]
         _check_place(component)
@@ -153,6 +154,6 @@ def one_line(component: Any, value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return value.text if isinstance(value, Value) else text_of(value)
+        return value.text if isinstance(value, ValueNode) else text_of(value)
     except ContentError as error:
         raise error.located(component.source) from None

@@ -22,10 +22,11 @@ from promptdsl.foundation.errors import ContentError, OptionError, ScopeError, n
 from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import group_nodes, part_nodes, turn_nodes
+from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, HOLLOW, NAMED, SECTION, bits
 from promptdsl.tree.node import Node, Options, label, make
-from promptdsl.tree.part_nodes import Value
+from promptdsl.tree.part_nodes import SectionNode, ValueNode
+from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join = with_own_code(join)
@@ -34,7 +35,7 @@ _SECTION_TEXT = bits(SECTION | NAMED)
 _SECTION_BARE = _SECTION_TEXT | BARE
 
 
-class Section(Block, part_nodes.Section):
+class Section(Block, SectionNode):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
     ``title`` is shown as a heading, or as an attribute in XML; without one only the content is.
@@ -54,7 +55,7 @@ class Section(Block, part_nodes.Section):
             id: str,
             /,
             *content: Content,
-            title: str | Value | None = None,
+            title: str | ValueNode | None = None,
             priority: float | None = None,
             cache: bool = False,
             audience: str = "all",
@@ -91,7 +92,7 @@ class Section(Block, part_nodes.Section):
         return (self._accepts | {"title"}) - {"id"}
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, turn_nodes.Tool | turn_nodes.Output):
+        if isinstance(node, ToolNode | OutputNode):
             return BESIDE
         if node.mask & ROOTED:
             return (
@@ -118,9 +119,9 @@ def _remember(options: Options) -> None:
         _OPTIONS[id if priority is None else _key(id, {"priority": priority})] = options
 
 
-def _title(section: Section, title: object, content: tuple[Content, ...]) -> str | Value:
+def _title(section: Section, title: object, content: tuple[Content, ...]) -> str | ValueNode:
     try:
-        if isinstance(title, Value):
+        if isinstance(title, ValueNode):
             adopt(section, [title] if title.mask & BUSY else [])
             return finish(title)  # type: ignore[return-value]
         return text_of(title)
@@ -129,7 +130,7 @@ def _title(section: Section, title: object, content: tuple[Content, ...]) -> str
         raise error.located(section.source) from None
 
 
-class Fragment(Block, group_nodes.Fragment):
+class Fragment(Block, FragmentNode):
     """Several parts that stand for themselves wherever the fragment is put."""
 
     __slots__ = ()
@@ -148,7 +149,7 @@ class Fragment(Block, group_nodes.Fragment):
             begin(self, content, options)
 
 
-class Format(Block, group_nodes.Format):
+class Format(Block, FormatNode):
     """Parts that are written in a format of their own, ``"markdown"`` or ``"xml"``.
 
     Raises :class:`OptionError` for an unknown format.
@@ -178,7 +179,7 @@ class Format(Block, group_nodes.Format):
             begin(self, content, options)
 
 
-class Note(Block, group_nodes.Note):
+class Note(Block, NoteNode):
     """What only people read: it is left out of everything that is sent to a model."""
 
     __slots__ = ()
@@ -199,7 +200,7 @@ class Note(Block, group_nodes.Note):
             begin(self, content, options)
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, turn_nodes.Tool | turn_nodes.Output):
+        if isinstance(node, ToolNode | OutputNode):
             return BESIDE
         return "a Note holds text and parts"
 
@@ -225,6 +226,6 @@ def include(*parts: Node) -> None:
                 at=(place,),
             )
     # Together: those that were written in the argument list are the newest of the block together.
-    adopt(make(group_nodes.Fragment, at=place), [part for part in parts if part.mask & BUSY])
+    adopt(make(FragmentNode, at=place), [part for part in parts if part.mask & BUSY])
     for part in parts:
         put(finish(part), top)

@@ -16,9 +16,9 @@ from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.tables import FORMATS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
+from promptdsl.tree.part_nodes import TableNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -26,7 +26,7 @@ TableFormat: TypeAlias = Literal["markdown", "csv", "json", "xml", "html"]
 Rows: TypeAlias = Iterable[Mapping[Any, Any] | Iterable[Any]]
 
 
-class Table(Written, part_nodes.Table):
+class Table(Written, TableNode):
     """A table of plain data.
 
     ``rows_or_frame`` are rows (sequences of cells, or mappings by column), or a data frame of

@@ -11,14 +11,14 @@ from promptdsl.components.block import Written
 from promptdsl.components.scope import place
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.templates import TemplateSource, check_variables
-from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, found_in
+from promptdsl.tree.part_nodes import TemplateNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Template(Written, part_nodes.Template):
+class Template(Written, TemplateNode):
     """Text made from a Jinja template when the prompt is rendered.
 
     ``name`` is that of a template in a registered folder, or the path of a file. Its text is

@@ -24,9 +24,18 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree import part_nodes
 from promptdsl.tree.masks import BUSY, HOLLOW
 from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, named_label
+from promptdsl.tree.part_nodes import (
+    CodeNode,
+    HeadingNode,
+    JsonNode,
+    ParagraphNode,
+    TextNode,
+    UntrustedNode,
+    ValueNode,
+    VolatileNode,
+)
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -36,7 +45,7 @@ _join = with_own_code(join)
 EMPTY_TEXT = TEXT_BITS | HOLLOW
 
 
-class Text(Written, part_nodes.Text):
+class Text(Written, TextNode):
     """One text: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
@@ -58,7 +67,7 @@ class Text(Written, part_nodes.Text):
             begin_text(self, parts, options)
 
 
-class Paragraph(Written, part_nodes.Paragraph):
+class Paragraph(Written, ParagraphNode):
     """A paragraph: strings, numbers, values and t-strings with nothing between them."""
 
     __slots__ = ()
@@ -70,7 +79,7 @@ class Paragraph(Written, part_nodes.Paragraph):
         begin_text(self, parts, options)
 
 
-class Heading(Written, part_nodes.Heading):
+class Heading(Written, HeadingNode):
     """A heading on one line, ``level`` from 1 (the default) to 6.
 
     A section with a title has one of its own. Raises :class:`OptionError` for another level.
@@ -91,7 +100,7 @@ class Heading(Written, part_nodes.Heading):
         begin_text(self, (text,), options, ("level",))
 
 
-class Code(Written, part_nodes.Code):
+class Code(Written, CodeNode):
     """Source code in a fence that nothing in it can close; ``language`` names it.
 
     A string is sent as written, a :class:`Value` is encoded.
@@ -159,7 +168,7 @@ def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[Child, ...]:
             raise refused(part, component)
         if not isinstance(part, Node):
             parts.extend(inline(part, component))
-        elif isinstance(part, part_nodes.Value):
+        elif isinstance(part, ValueNode):
             if part.mask & BUSY:
                 busy.append(part)
             parts.append(part)
@@ -174,7 +183,7 @@ def text_parts(component: Any, given: tuple[Content, ...]) -> tuple[Child, ...]:
     return joined([freeze(part) if isinstance(part, Node) else part for part in parts])
 
 
-class Value(Written, part_nodes.Value):
+class Value(Written, ValueNode):
     """Text from elsewhere: encoded for its place, so that it can open or close nothing."""
 
     __slots__ = ()
@@ -188,7 +197,7 @@ class Value(Written, part_nodes.Value):
         place(self)
 
 
-class Volatile(Written, part_nodes.Volatile):
+class Volatile(Written, VolatileNode):
     """A value that differs from one rendering to the next, such as the time.
 
     ``label`` says what it is. It is encoded like a :class:`Value`.
@@ -210,7 +219,7 @@ class Volatile(Written, part_nodes.Volatile):
         place(self)
 
 
-class Untrusted(Written, part_nodes.Untrusted):
+class Untrusted(Written, UntrustedNode):
     """Text of a stranger, in a fence that says it is quoted and no instruction.
 
     ``source`` says where it is from. The fence is the same wherever it stands, conversation
@@ -234,7 +243,7 @@ class Untrusted(Written, part_nodes.Untrusted):
         place(self)
 
 
-class Json(Written, part_nodes.Json):
+class Json(Written, JsonNode):
     r"""A value as strict JSON on one line, ``<``, ``>`` and ``&`` written as ``\u003c`` and so on.
 
     Raises :class:`ContentError` for what JSON has no word for.

@@ -10,11 +10,10 @@ from promptdsl.components.scope import open_block
 from promptdsl.config.transformation import as_layer
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.source import Source
-from promptdsl.tree import part_nodes
-from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import (
     CALL,
-    HAPPENING,
+    EVENT_BLOCK,
     MEDIA,
     RESULT,
     ROOT,
@@ -23,7 +22,8 @@ from promptdsl.tree.masks import (
     TEXT,
 )
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label, walk
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.part_nodes import MediaNode
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.config.transformation import Transformation
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class Timeline(Block, Root):
+class Timeline(Block, RootNode):
     """A whole prompt: turns, recorded history and loose sections, in the order they are said.
 
     ``transformation`` is the configuration that belongs to this prompt: a
@@ -43,7 +43,7 @@ class Timeline(Block, Root):
 
     __slots__ = ()
     _own = ROOT
-    _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | HAPPENING
+    _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | EVENT_BLOCK
 
     if TYPE_CHECKING:
 
@@ -79,7 +79,7 @@ class Timeline(Block, Root):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
         if kind is None:
-            self.__class__ = Root  # type: ignore[assignment]
+            self.__class__ = RootNode  # type: ignore[assignment]
 
     def _inspect(self, content: tuple[Any, ...], mask: int) -> None:
         """Refuse media in a loose section, which is system content."""
@@ -88,10 +88,10 @@ class Timeline(Block, Root):
         waiting = list(reversed(content))
         while waiting:
             child = waiting.pop()
-            if isinstance(child, Fragment):
+            if isinstance(child, FragmentNode):
                 waiting.extend(reversed(child.content))
             elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
-                media = next(node for node, _ in walk(child) if isinstance(node, part_nodes.Media))
+                media = next(node for node, _ in walk(child) if isinstance(node, MediaNode))
                 raise PlacementError(
                     f"{named_label(media)} cannot stand in a Section outside of a turn: "
                     "it is system content",
@@ -100,14 +100,14 @@ class Timeline(Block, Root):
                 )
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, Root):
+        if isinstance(node, RootNode):
             return "a prompt stands in no other: write its turns, or include a Fragment of them"
         name = label(node)
         if node.mask & CALL:
             return f"put it in an Assistant: Assistant({name}(...))"
         if node.mask & RESULT:
             return "write ToolMessage(tool_use_id, ...), or put it in a User"
-        if node.mask & HAPPENING:
+        if node.mask & EVENT_BLOCK:
             return f"put it in an Event: Event({name}(...))"
         return "put it in a System for instructions, or in a User"
 

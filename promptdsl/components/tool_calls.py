@@ -23,10 +23,10 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.field_checks import ERROR_TYPES
 from promptdsl.messages.unchecked import tool_use_block
-from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
-from promptdsl.tree.turn_nodes import ToolTurn
+from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
+from promptdsl.tree.turn_nodes import OutputNode, ToolNode, ToolTurnNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join_call = with_own_code(join)
@@ -36,7 +36,7 @@ _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
 
 
-class ToolUse(Written, part_nodes.Call):
+class ToolUse(Written, ToolUseNode):
     """A call the model made, inside an assistant turn.
 
     ``input`` is a mapping, or the JSON text as the provider sent it, which is kept to the byte.
@@ -87,7 +87,7 @@ def _arguments(component: ToolUse, name: object, input: object, id: object) -> s
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
-class Reasoning(Written, part_nodes.Reasoning):
+class Reasoning(Written, ReasoningNode):
     """What a model thought, inside an assistant turn; replayed only to where it came from.
 
     ``signature`` and ``encrypted`` are what the provider ``origin`` sent with it, kept to the byte.
@@ -122,7 +122,7 @@ class Reasoning(Written, part_nodes.Reasoning):
         place(self)
 
 
-class ToolResult(Block, part_nodes.Result):
+class ToolResult(Block, ToolResultNode):
     """The answer to the call ``tool_use_id``, inside a user or tool turn."""
 
     __slots__ = ()
@@ -159,12 +159,12 @@ class ToolResult(Block, part_nodes.Result):
         return RESULT_OPTIONS
 
     def _advice(self, node: Node) -> str:
-        if isinstance(node, turn_nodes.Tool | turn_nodes.Output):
+        if isinstance(node, ToolNode | OutputNode):
             return BESIDE
         return "a tool's answer is text and media"
 
 
-class ToolMessage(Block, ToolTurn):
+class ToolMessage(Block, ToolTurnNode):
     """The answer of a tool to the call ``tool_use_id``. ``name`` is the tool's.
 
     ``error_type`` is one of ``unknown_tool``, ``validation_error``, ``execution_error``,

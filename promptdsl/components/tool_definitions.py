@@ -18,9 +18,9 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
-from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import TOOL
 from promptdsl.tree.node import DEFAULTS, found_in
+from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
@@ -28,7 +28,7 @@ _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
-class Tool(Written, turn_nodes.Tool):
+class Tool(Written, ToolNode):
     """A tool a model may call: a function, or its name, description and JSON schema.
 
     A :class:`ToolDefinition`, such as one that was read, is kept as it is. A function tells its
@@ -80,7 +80,7 @@ class Tool(Written, turn_nodes.Tool):
             place(self)
 
 
-class Output(Written, turn_nodes.Output):
+class Output(Written, OutputNode):
     """The form an answer has to have: a type, or a JSON schema.
 
     A type is a pydantic model, a dataclass, a ``TypedDict``. ``strict`` asks the provider to hold

@@ -17,13 +17,12 @@ from promptdsl.components.block import (
 from promptdsl.components.options import TURN_OPTIONS, at_priority
 from promptdsl.components.scope import OPENED, join
 from promptdsl.messages.roles import Role
-from promptdsl.tree import turn_nodes
 from promptdsl.tree.masks import (
     BARE,
     CALL,
     DEVELOPER,
     EVENT,
-    HAPPENING,
+    EVENT_BLOCK,
     HOLLOW,
     ITEM,
     MEDIA,
@@ -37,11 +36,12 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import DEFAULTS, Node
+from promptdsl.tree.turn_nodes import OutputNode, ToolNode, TurnNode
 
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
-class TurnBlock(Block, turn_nodes.Turn):
+class TurnBlock(Block, TurnNode):
     """What the turns share. Not a component of its own."""
 
     __slots__ = ()
@@ -140,7 +140,7 @@ class User(TurnBlock):
     __slots__ = ()
     _role = "user"
     _own = bits(TURN | SPOKEN)
-    _forbids = ROOTED | ITEM | CALL | HAPPENING
+    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
     if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Assistant(TurnBlock):
     __slots__ = ()
     _role = "assistant"
     _own = bits(TURN | SPOKEN)
-    _forbids = ROOTED | ITEM | RESULT | HAPPENING
+    _forbids = ROOTED | ITEM | RESULT | EVENT_BLOCK
     _accepts = TURN_OPTIONS | {"name", "merge"}
 
     if TYPE_CHECKING:
@@ -221,8 +221,8 @@ class ToolResults(TurnBlock):
     __slots__ = ()
     _role = "tool"
     _own = bits(TURN)
-    _forbids = ROOTED | ITEM | CALL | HAPPENING | TEXT | MEDIA | SECTION
+    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK | TEXT | MEDIA | SECTION
 
     def _advice(self, node: Node) -> str:
         results = "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
-        return BESIDE if isinstance(node, turn_nodes.Tool | turn_nodes.Output) else results
+        return BESIDE if isinstance(node, ToolNode | OutputNode) else results

@@ -1,21 +1,21 @@
-"""The error family.
+"""The errors of promptdsl: one family, each with the problem, the line and the advice.
 
 ```
 PromptError (ValueError)
-├── OptionError (TypeError)  an unknown keyword, or a keyword with a value it cannot take
+├── OptionError (TypeError)  an unknown keyword, or a wrong value for a keyword
 ├── ContentError (TypeError) something that is not content: True, a list, a component in an f-string
-├── PlacementError           a component where it may not stand
+├── PlacementError           a component where it is not allowed
 ├── ScopeError               a block entered twice, left out of order, written to from another task
-├── DataError                a block or message in dictionary form that cannot be read
+├── DataError                data, such as a message in dictionary form, that cannot be read
 ├── ConfigError              an unknown key or value in a configuration
-├── MediaError               an attachment that cannot be read, or is not what it says it is
-├── TemplateError            a template that is missing, or asks for what it is not given
-├── TokenizerError           an encoding that is not here to count with
+├── MediaError               an attachment that cannot be read, or has another type than declared
+├── TemplateError            a template that is missing, or lacks a variable
+├── TokenizerError           an encoding that is not installed, so nothing can be counted with it
 ├── PairingError             a tool call without its result, or a result without its call
-│   └── PendingToolCalls     the last calls are not answered yet: the payload cannot be sent
-├── BudgetError              what has to stay is more than the budget has room for
-├── TargetError              a payload for another target than the one rendered for
-└── LossError                ``strict=True`` and something the target cannot say
+│   └── PendingToolCalls     the last calls have no results yet: the payload cannot be sent
+├── BudgetError              the required parts of a prompt are larger than its budget
+├── TargetError              a payload for another target than the rendered one
+└── LossError                ``strict=True`` and content that the target cannot express
 ```
 
 Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
@@ -26,10 +26,17 @@ from typing import Any, Self
 
 
 class PromptError(ValueError):
-    """The root of every error promptdsl raises on purpose.
+    """The root of every error that promptdsl raises on purpose.
 
-    ``what`` is what is wrong, ``at`` the places it concerns (each printed as ``file:line``, the
-    place to look at first), ``fix`` what to do about it.
+    ``what`` is the problem, ``fix`` the advice, ``at`` the places it concerns, each printed as
+    ``file:line``, the most important first.
+
+    >>> from promptdsl import PromptError, Text
+    >>> try:
+    ...     Text(True)
+    ... except PromptError as error:
+    ...     print(error.what)
+    True cannot be content of a Text
     """
 
     what: str
@@ -40,76 +47,176 @@ class PromptError(ValueError):
         self.what = what
         self.fix = fix
         self.at = tuple(str(place) for place in at if place is not None)
-        super().__init__(self._text())
+        super().__init__(self._full_text())
 
-    def _text(self) -> str:
+    def _full_text(self) -> str:
         first = f"{self.at[0]}: {self.what}" if self.at else self.what
         also = [f"  see also {place}" for place in self.at[1:]]
-        todo = [f"  {self.fix}"] if self.fix else []
-        return "\n".join([first, *also, *todo])
+        advice = [f"  {self.fix}"] if self.fix else []
+        return "\n".join([first, *also, *advice])
 
     def located(self, place: object) -> Self:
-        """Return this error with ``place`` as its line, where it did not know one yet."""
+        """Return this error with ``place`` as its line, unless it already has one."""
         if not self.at and place is not None:
             self.at = (str(place),)
-            self.args = (self._text(),)
+            self.args = (self._full_text(),)
         return self
 
 
 class OptionError(PromptError, TypeError):
-    """An unknown keyword, or a keyword with a value it cannot take."""
+    """An unknown keyword, or a keyword with a wrong value.
+
+    >>> from promptdsl import OptionError, System
+    >>> try:
+    ...     System("Be brief.", priorty=1)
+    ... except OptionError as error:
+    ...     print(error.what, "-", error.fix)
+    System() takes no 'priorty' - did you mean 'priority'?
+    """
 
 
 class ContentError(PromptError, TypeError):
-    """Something given as content that is not content."""
+    """A value given as content that is not content.
+
+    >>> from promptdsl import ContentError, User
+    >>> try:
+    ...     User(["Hi."])
+    ... except ContentError as error:
+    ...     print(error.what)
+    a list cannot be content of a User
+    """
 
 
 class PlacementError(PromptError):
-    """A component stands where it may not stand."""
+    """A component in a place where it is not allowed.
+
+    >>> from promptdsl import PlacementError, System, User
+    >>> try:
+    ...     System(User("Hi."))
+    ... except PlacementError as error:
+    ...     print(error.what)
+    a User cannot stand in a System
+    """
 
 
 class ScopeError(PromptError):
-    """A block was entered twice, changed after it closed, left out of order, or is not ours."""
+    """A block that was entered twice, changed after it closed, left out of order, or is not ours.
+
+    >>> from promptdsl import ScopeError, System
+    >>> with System("Be brief.") as system:
+    ...     pass
+    >>> try:
+    ...     system.__enter__()
+    ... except ScopeError as error:
+    ...     print(error.what)
+    this System is closed, a block is entered once
+    """
 
 
 class DataError(PromptError):
-    """A block or message in dictionary form cannot be read."""
+    """Data that cannot be read, such as a block or message in dictionary form.
+
+    >>> from promptdsl import DataError, Message
+    >>> try:
+    ...     Message.from_dict({"role": "user", "contents": "Hi."})
+    ... except DataError as error:
+    ...     print(error.what, "-", error.fix)
+    unknown key 'contents' in a message - did you mean 'content'?
+    """
 
 
 class ConfigError(PromptError):
-    """A configuration holds an unknown key or value."""
+    """A configuration with an unknown key or value.
+
+    >>> from promptdsl import ConfigError, System, render
+    >>> try:
+    ...     render(System("Be brief."), transformation={"format": "html"})
+    ... except ConfigError as error:
+    ...     print(error.what)
+    unknown format 'html'
+    """
 
 
 class MediaError(PromptError):
-    """An attachment cannot be read, or is not what it says it is."""
+    """An attachment that cannot be read, or has another type than declared.
+
+    >>> from promptdsl import Image, MediaError
+    >>> try:
+    ...     Image.from_bytes(b"%PDF-1.7")
+    ... except MediaError as error:
+    ...     print(error.what, "-", error.fix)
+    an Image cannot be application/pdf - make it a Document
+    """
 
 
 class TemplateError(PromptError):
-    """A template is missing, or asks for a name it is not given."""
+    """A template that is missing, or that lacks a variable.
+
+    >>> from promptdsl import System, Template, TemplateError, render
+    >>> try:
+    ...     render(System(Template("Hello {{ name }}.")))
+    ... except TemplateError as error:
+    ...     print(error.what)
+    there is no template 'Hello {{ name }}.'
+    """
 
 
 class TokenizerError(PromptError):
-    """An encoding to count tokens with is unknown, or its file is not here."""
+    """An encoding, needed to count tokens, that is unknown or not installed.
+
+    >>> from promptdsl import TokenizerError
+    >>> from promptdsl.tokens import counter
+    >>> try:
+    ...     counter(encoding="o200k_bas")("Hi.")
+    ... except TokenizerError as error:
+    ...     print(error.what)
+    ?
+    """
 
 
 class PairingError(PromptError):
-    """A tool call has no result, or a result has no call."""
+    """A tool call without a result, or a result without a call.
+
+    >>> from promptdsl import PairingError, Timeline, ToolMessage, render
+    >>> try:
+    ...     render(Timeline(ToolMessage("call_1", "21 degrees")))
+    ... except PairingError as error:
+    ...     print(error.what)
+    the result 'call_1' answers no open call
+    """
 
 
 class PendingToolCalls(PairingError):
-    """The last tool calls are not answered yet, so the payload cannot be sent."""
+    """The last tool calls have no results yet, so the payload cannot be sent.
+
+    >>> from promptdsl import Assistant, PendingToolCalls, Timeline, ToolUse, User, render
+    >>> prompt = Timeline(User("Hi."), Assistant(ToolUse("find", {}, id="call_1")))
+    >>> try:
+    ...     render(prompt, model="gpt-5").to_openai()
+    ... except PendingToolCalls as error:
+    ...     print(error.what)
+    the last calls are not answered yet: 'call_1'
+    """
 
 
 class BudgetError(PromptError):
-    """What has to stay in a prompt is more than its budget has room for.
+    """The required parts of a prompt are larger than its budget.
 
-    ``limit`` is what the budget leaves for the prompt and ``required`` what it needs at least, in
-    tokens; ``largest`` is what has to stay, the largest first: what, tokens, and where it is.
+    ``limit`` is the room for the prompt and ``required`` the least it needs, both in tokens;
+    ``largest`` lists the required parts, the largest first, each with ``what``, ``tokens`` and its
+    place.
+
+    >>> from promptdsl import BudgetError, User, render
+    >>> try:
+    ...     render(User("one two three"), budget=1, counter=len)
+    ... except BudgetError as error:
+    ...     print(error.limit, error.required)
+    1 23
     """
 
     limit: int
     required: int
-    largest: tuple[Any, ...]
+    largest: tuple[Any, ...]  # Any: parts of a budget, a room above this one
 
     def __init__(
         self,
@@ -119,7 +226,7 @@ class BudgetError(PromptError):
         at: Iterable[object] = (),
         limit: int = 0,
         required: int = 0,
-        largest: Iterable[Any] = (),
+        largest: Iterable[object] = (),
     ) -> None:
         super().__init__(what, fix=fix, at=at)
         self.limit = limit
@@ -128,11 +235,28 @@ class BudgetError(PromptError):
 
 
 class TargetError(PromptError):
-    """The messages were rendered for another target than the payload asked for."""
+    """A payload was asked for another target than the messages were rendered for.
+
+    >>> from promptdsl import TargetError, User, render
+    >>> try:
+    ...     render(User("Hi."), provider="anthropic").to_openai()
+    ... except TargetError as error:
+    ...     print(error.what)
+    this was rendered for anthropic, so it has no to_openai()
+    """
 
 
 class LossError(PromptError):
-    """``strict=True``, and the target cannot say something the prompt says."""
+    """The target cannot express content of the prompt, and ``strict=True`` forbids to lose it.
+
+    >>> from promptdsl import Loss, LossError
+    >>> losses = [Loss("content", "a video", "the provider takes none")]
+    >>> try:
+    ...     Loss.refuse(losses, "sent", fix="write a text")
+    ... except LossError as error:
+    ...     print(error.what, "-", error.fix)
+    a video cannot be sent: the provider takes none - write a text
+    """
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

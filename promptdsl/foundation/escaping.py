@@ -1,7 +1,7 @@
-"""The encoding of values for their place, and the decoder: pure string functions.
+"""Encoding values for their place in a prompt, and decoding them: pure string functions.
 
-A value is text that came from elsewhere. In its place it is written with character references, so
-that it opens and closes nothing, heads nothing and forges no fence; ``decode`` gives it back:
+A value is text from outside, such as a user's. It is written with character references, so that it
+cannot open or close a tag, start a heading or forge a fence; ``decode`` returns the original:
 
 =============  ===================================================================
 ``body``       inside a fence or tag
@@ -12,7 +12,8 @@ that it opens and closes nothing, heads nothing and forges no fence; ``decode`` 
 ``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
 =============  ===================================================================
 
-Author text is sent as written; ``title`` and the guards change only what would leave its place.
+Author text is sent as written; ``title`` and the guards change only marks that would leave its
+place.
 Encoding is the last step for a text and happens once.
 """
 
@@ -20,13 +21,12 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import write_deep
-from promptdsl.foundation.pattern import pattern
-from promptdsl.foundation.unicode import CONTROL, NOT_CRLF
+from promptdsl.foundation.json import stack_is_full
+from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
 _MARKUP = "&<>"
 _LINE_END = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -87,27 +87,36 @@ def title(text: str) -> str:
 def json_text(value: object) -> str:
     r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on.
 
-    Raises :class:`ContentError` for values that JSON cannot say: NaN, a date, a cycle.
+    Raises :class:`ContentError` for a value that JSON cannot express (NaN, a date), for data that
+    contains itself, and for data nested deeper than 200 levels.
     """
     try:
-        checked = plain(value, "value")
+        text = json.dumps(plain(value, "value"), ensure_ascii=False)
+    except RecursionError:
+        error = stack_is_full()
+        raise ContentError(error.what, fix=error.fix) from None
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
-    try:
-        text = json.dumps(checked, ensure_ascii=False)
-    except RecursionError:
-        text = write_deep(checked)
-    return _JSON.sub(_json_escape, text)
+    return _JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def decode(text: str) -> str:
-    """Return the value that ``body``, ``attribute``, ``field``, ``inline`` or ``cell`` encoded.
+    """Return the original of a value that was encoded in a prompt.
+
+    JSON is not decoded: read it with a JSON reader.
 
     >>> from promptdsl import decode
     >>> decode("1 &lt; 2 &amp; 2 &lt; 3")
     '1 < 2 & 2 < 3'
     """
-    return _REFERENCE.sub(_character, text) if "&" in text else text
+    return _REFERENCE.sub(_decoded_reference, text) if "&" in text else text
+
+
+def _decoded_reference(match: re.Match[str]) -> str:
+    if match[1]:
+        return CHARACTERS[match[1]]
+    number = int(match[2])
+    return chr(number) if number <= 0x10FFFF else match[0]
 
 
 def reference(match: re.Match[str]) -> str:
@@ -115,20 +124,9 @@ def reference(match: re.Match[str]) -> str:
     return _NAMED.get(match[0]) or f"&#{ord(match[0])};"
 
 
-def _json_escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
-
-
-def _character(match: re.Match[str]) -> str:
-    if match[1]:
-        return CHARACTERS[match[1]]
-    number = int(match[2])
-    return chr(number) if number <= 0x10FFFF else match[0]
-
-
-# Inline. What a Markdown line may start with comes from CommonMark 0.31: thematic breaks (4.1), ATX
-# and setext headings (4.2, 4.3), fenced code (4.5), list markers (5.2). Read more widely than
-# that, with any white space, at any indentation, after any list markers: readers differ.
+# Inline. The marks at the start of a Markdown line are those of CommonMark 0.31: thematic breaks
+# (4.1), ATX and setext headings (4.2, 4.3), fenced code (4.5), list markers (5.2). They are matched
+# more widely, with any white space, at any indentation, after any list markers: readers differ.
 
 _SPACE = r"[^\S\n]"
 _MARKS = r"#=\-*_~`"
@@ -146,52 +144,43 @@ _FIRST = pattern(rf"\A[\s{_MARKS}]")
 
 
 def inline(value: str) -> str:
-    """Return a value for unfenced instruction text, safe whatever stands beside it.
+    """Return a value for unfenced instruction text, safe between any other texts.
 
     ``&``, ``<`` and ``>`` are references. So is the first mark of a line that would read as a
-    heading, a rule or a code fence. Because of what may stand beside the value, these are too: a
-    mark or white space at its start, the first mark of a last line of marks or list markers alone,
+    heading, a rule or a code fence. Because of the neighbouring texts, these are too: a mark or
+    white space at the start, the first mark of a last line that has only marks or list markers,
     and the line end before a blank last line. Digits are never encoded: after a last line of
     them, author text that itself reads ``. # x`` is a list item and a heading.
     Returns the same object when nothing needs encoding.
     """
-    given = str.__str__(value)
-    if _is_plain(given):
-        return given
-    text = _LINE.sub(_broken, "\n" + _INLINE.sub(reference, given))[1:]
-    text = _FIRST.sub(reference, _closed(text), count=1)
-    return given if text == given else text
+    original = str.__str__(value)
+    # Most values are one line of printable characters that starts with a letter.
+    is_plain = original[:1].isalpha() and original.isprintable()
+    if is_plain and "&" not in original and "<" not in original and ">" not in original:
+        return original
+    # The marks inside the text.
+    text = _LINE.sub(_encoded_mark, "\n" + _INLINE.sub(reference, original))[1:]
+    # The last line: it must not start anything together with the text after it.
+    head, end, last = text.rpartition("\n")
+    if last.strip() or not end:
+        text = head + end + _LAST.sub(_encoded_mark, last)
+    elif head.endswith("\r"):
+        text = f"{head[:-1]}&#13;&#10;{last}"
+    else:
+        text = f"{head}&#10;{last}"
+    # The first character, which may continue the text before it.
+    text = _FIRST.sub(reference, text, count=1)
+    return original if text == original else text
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text is one line of printable characters that starts with a letter."""
-    return (
-        text[:1].isalpha()
-        and text.isprintable()
-        and "&" not in text
-        and "<" not in text
-        and ">" not in text
-    )
-
-
-def _broken(match: re.Match[str]) -> str:
+def _encoded_mark(match: re.Match[str]) -> str:
     return f"{match[1]}&#{ord(match[2])};"
 
 
-def _closed(text: str) -> str:
-    """Return a text whose last line starts nothing, whatever follows it."""
-    head, end, last = text.rpartition("\n")
-    if last.strip() or not end:
-        return head + end + _LAST.sub(_broken, last)
-    if head.endswith("\r"):
-        return f"{head[:-1]}&#13;&#10;{last}"
-    return f"{head}&#10;{last}"
-
-
 def code_fences(text: str, language: str | None) -> tuple[str, str]:
-    """Return the two ends of a Markdown code fence that is longer than any inside a text.
+    """Return the start and end of a Markdown code fence that is longer than any inside a text.
 
-    A language may come from data: it stays on its line, and leaves the fence a fence.
+    A language may come from data: it cannot leave its line, nor end the fence.
     """
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -216,18 +205,23 @@ _BREAKS = re.compile("[\r\n]")
 
 # Values of other types.
 
-Text = tuple[type, Callable[[Any], str]]
-_COMMON: tuple[Text, ...] = (
+
+def _boolean_text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+_Writer: TypeAlias = "tuple[type, Callable[..., str]]"
+_COMMON: tuple[_Writer, ...] = (
     (str, str.__str__),
-    (bool, lambda value: "true" if value else "false"),
+    (bool, _boolean_text),
     (int, int.__repr__),
     (float, float.__repr__),
 )
 
 
 @cache
-def _rare() -> tuple[Text, ...]:
-    # Loaded with the first value that is none of the common ones.
+def _rare() -> tuple[_Writer, ...]:
+    # Imported with the first value of another type.
     from datetime import date, datetime, time
     from decimal import Decimal
     from fractions import Fraction
@@ -258,30 +252,25 @@ def is_number(value: object) -> bool:
 def text_of(value: object) -> str:
     """Return the text of a value, not yet encoded.
 
-    A ``str`` is its characters; numbers are as Python prints them,
-    booleans ``true`` and ``false``, dates and times ISO 8601, a ``UUID`` its usual form. A subclass
-    (an enumeration of strings, say) counts as the type it extends; none of its own methods runs.
-    Raises :class:`ContentError` for ``None`` and for every other type.
+    A ``str`` is its characters; numbers are as Python prints them, booleans ``true`` and ``false``,
+    dates and times ISO 8601, a ``UUID`` its usual form. A subclass (an enumeration of strings, for
+    example) counts as the type it extends; none of its own methods runs. Raises
+    :class:`ContentError` for ``None`` and for every other type.
     """
     kind = type(value)
     for known, write in _COMMON if issubclass(kind, str | int | float) else _rare():
         if issubclass(kind, known):
-            return _written(value, write)
+            try:
+                return write(value)
+            except ValueError as error:  # a number with more digits than Python prints
+                what = f"{kind.__name__} is not text: {error}"
+                raise ContentError(what, fix="give its text, as a string") from None
     raise ContentError(
         f"{kind.__name__} is not text" if value is not None else "None is not text",
         fix="write str(value), or json.dumps(value) for its structure",
     )
 
 
-def _written(value: object, write: Callable[[Any], str]) -> str:
-    try:
-        return write(value)
-    except ValueError as error:
-        raise ContentError(
-            f"{type(value).__name__} is not text: {error}", fix="give its text, as a string"
-        ) from None
-
-
 def data_text(value: object) -> str:
-    """Return ``text_of(value)``, or no text for ``None``, as in event fields and table cells."""
+    """Return ``text_of(value)``, or an empty string for ``None``: an event field, a table cell."""
     return "" if value is None else text_of(value)

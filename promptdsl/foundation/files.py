@@ -1,4 +1,4 @@
-"""Reading files, without being led elsewhere by links or held up by what is no file."""
+"""Reading files: only regular ones, and no link leads out of the declared folders."""
 
 import errno
 import os
@@ -11,13 +11,13 @@ CHECK = "check the path of the attachment"
 SMALLER = "make it smaller, or upload it and write from_file_id(id)"
 
 RELATIVE = os.open in os.supports_dir_fd
-"""Whether this system opens a file relative to an open folder."""
+"""Whether this system can open a file relative to an open folder."""
 
 _FLAGS = {
     name: getattr(os, f"O_{name}", 0)
     for name in ("BINARY", "DIRECTORY", "NOCTTY", "NOFOLLOW", "NONBLOCK", "PATH")
 }
-# Without NONBLOCK, opening a pipe waits for somebody to write into it.
+# Without NONBLOCK, opening a pipe would wait until another program writes into it.
 _FILE = os.O_RDONLY | _FLAGS["BINARY"] | _FLAGS["NOCTTY"] | _FLAGS["NONBLOCK"]
 _LINKLESS = _FILE | _FLAGS["NOFOLLOW"]
 _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"]
@@ -26,24 +26,32 @@ _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"
 def read_file(
     name: str, *, limit: int, roots: Iterable[str | os.PathLike[str]] | None = None
 ) -> bytes:
-    """Return the bytes of a regular file, of one that grows at most ``limit`` + 1 of them.
+    """Return the bytes of a regular file; of a file that grows at most ``limit`` + 1 bytes.
 
-    With ``roots`` it is read only where it lies under one of them, links resolved. Raises
+    With ``roots`` it is read only where it lies under one of these folders, links resolved. Raises
     :class:`MediaError` for a path that is refused or cannot be read, and for more than ``limit``
     bytes.
     """
     try:
-        place = (None, name) if roots is None else _under(name, roots)
-        descriptor = None if place is None else _opened(*place)
+        if roots is None:
+            descriptor = os.open(name, _FILE)
+        else:
+            root, path = _under(name, roots)
+            descriptor = _opened(root, path)
+    except MediaError:
+        raise
     except (OSError, RuntimeError, ValueError) as error:
         raise _unreadable(name, error) from None
-    if descriptor is None:
-        raise MediaError(
-            f"the path {name!r} came in data and lies under no declared media root",
-            fix="declare the folder: render(..., media_roots=[folder])",
-        )
     try:
-        return _contents(descriptor, name, limit)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise MediaError(f"{name!r} is not a regular file", fix=CHECK)
+        if status.st_size > limit:
+            raise MediaError(
+                f"{name!r} has {status.st_size:,} bytes, the limit is {limit:,}", fix=SMALLER
+            )
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(limit + 1)
     except OSError as error:
         raise _unreadable(name, error) from None
     finally:
@@ -51,59 +59,60 @@ def read_file(
 
 
 def _unreadable(name: str, error: Exception) -> MediaError:
-    why = getattr(error, "strerror", None) or error
-    return MediaError(f"cannot read {name!r}: {why}", fix=CHECK)
+    reason = getattr(error, "strerror", None) or error
+    return MediaError(f"cannot read {name!r}: {reason}", fix=CHECK)
 
 
-def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str] | None:
-    """Return a root and the real path of what lies under it, ``None`` when no root has it.
+def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
+    """Return the root that a path lies under, and its real path.
 
     Nothing outside of the roots is even looked at, so that data cannot find out what is there.
     """
     from pathlib import PurePath
 
-    # An empty name would be the working directory, which nobody meant to declare.
     written = PurePath(os.path.abspath(name))
-    for root in (text for root in roots if (text := os.fspath(root))):
+    # An empty root would be the working directory, which nobody meant to declare.
+    for root in roots:
+        if not os.fspath(root):
+            continue
         home = os.path.realpath(root)
         if not any(written.is_relative_to(top) for top in (home, os.path.abspath(root))):
             continue
         real = os.path.realpath(name)
         if PurePath(real).is_relative_to(home):
             return home, real
-    return None
+    raise MediaError(
+        f"the path {name!r} came in data and lies under no declared media root",
+        fix="declare the folder: render(..., media_roots=[folder])",
+    )
 
 
-def _opened(root: str | None, path: str) -> int:
-    """Return the descriptor of an open file; under a root none of its folders may be a link."""
-    if root is None:
-        return os.open(path, _FILE)
-    return _opened_step_by_step(root, path) if RELATIVE else _opened_and_compared(path)
+def _opened(root: str, path: str) -> int:
+    """Return the descriptor of a resolved path under a root, without following a link.
 
-
-def _opened_step_by_step(root: str, path: str) -> int:
-    """Return the descriptor of a resolved path, each folder opened from the one before.
-
-    Between resolving and opening somebody may have put a link where a folder was: it is not
-    followed.
+    Between resolving and opening somebody may have put a link where a folder was. So each folder is
+    opened relative to the one before, where the system can do that.
     """
     from pathlib import PurePath
 
+    if not RELATIVE:
+        return _opened_and_compared(path)
     parts = PurePath(path).relative_to(root).parts
-    here = os.open(root, _FOLDER)
+    descriptor = os.open(root, _FOLDER)
     for number, part in enumerate(parts, start=1):
+        flags = _LINKLESS if number == len(parts) else _FOLDER
         try:
-            inner = os.open(part, _LINKLESS if number == len(parts) else _FOLDER, dir_fd=here)
+            inner = os.open(part, flags, dir_fd=descriptor)
         finally:
-            os.close(here)
-        here = inner
-    return here
+            os.close(descriptor)
+        descriptor = inner
+    return descriptor
 
 
 def _opened_and_compared(path: str) -> int:
-    """Return the descriptor of a resolved path if it still is what that path leads to.
+    """Return the descriptor of a resolved path if the path still leads to the same file.
 
-    This narrows the time in which somebody may put a link there; it cannot close it.
+    This shortens the time in which somebody may put a link there; it cannot close the gap.
     """
     descriptor = os.open(path, _LINKLESS)
     try:
@@ -114,15 +123,3 @@ def _opened_and_compared(path: str) -> int:
     except OSError:
         os.close(descriptor)
         raise
-
-
-def _contents(descriptor: int, name: str, limit: int) -> bytes:
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise MediaError(f"{name!r} is not a regular file", fix=CHECK)
-    if status.st_size > limit:
-        raise MediaError(
-            f"{name!r} has {status.st_size:,} bytes, the limit is {limit:,}", fix=SMALLER
-        )
-    with open(descriptor, "rb", closefd=False) as file:
-        return file.read(limit + 1)

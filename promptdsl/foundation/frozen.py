@@ -1,54 +1,45 @@
 """Plain data that nobody can change: dictionaries, lists and the values in them.
 
-A tuple is a list, as in JSON. Nothing recurses: copying, comparing, printing and saving keep their
-own stack, so any depth will do.
+A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, NamedTuple, Never, TypeAlias, cast
+from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, overload
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import LEVELS, PLAIN, JsonObject, JsonValue, stack_is_full, too_deep
 from promptdsl.foundation.unicode import exact
-
-PLAIN = "give plain data: dict, list, str, int, float"
 
 
 class _Frozen:
     """The base of both containers. A copy of one is itself, as nothing can change."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 
-    def __eq__(self, other: object) -> bool:
-        return _equal(self, other) if isinstance(other, dict | list) else NotImplemented
-
-    def __ne__(self, other: object) -> bool:
-        return not _equal(self, other) if isinstance(other, dict | list) else NotImplemented
-
-    def __repr__(self) -> str:
-        return "".join(_printed(self))
-
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Any:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (_flat(self),)
 
-
-class FrozenDict(_Frozen, dict[Any, Any]):
+class FrozenDict(_Frozen, dict[Any, Any]):  # Any: keys and values of authors
     """A dictionary that refuses every change. It is equal to a plain one, and JSON can write it."""
 
     __slots__ = ()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (dict(self),)
 
-class FrozenList(_Frozen, list[Any]):
-    """A list that refuses every change."""
+
+class FrozenList(_Frozen, list[Any]):  # Any: values of authors
+    """A list that refuses every change. It is equal to a plain one, and JSON can write it."""
 
     __slots__ = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FrozenList, (list(self),)
 
 
 def _refuse_change(*_: object, **__: object) -> Never:
@@ -67,269 +58,170 @@ for _class, _names in _CHANGES:
     for _name in _names.split():
         setattr(_class, _name, _refuse_change)
 
-EMPTY: Mapping[str, Any] = FrozenDict()
-"""The empty mapping that all share who have none."""
+EMPTY: Mapping[str, Any] = FrozenDict()  # Any: fits a mapping of any values
+"""The one empty mapping, shared by all who have none."""
+
+
+def _restored(content: dict[object, object]) -> Mapping[Any, object]:  # Any: keys of any type
+    return FrozenDict(content) if content else EMPTY
+
 
 # Copying.
 
-Leaf: TypeAlias = Callable[[Any, "Around", Any], Any]
-"""Returns the form in which a value other than a container is kept, given the containers around it
-and its key there; raises :class:`DataError` when it cannot be kept."""
-
-Around: TypeAlias = dict[int, Any]
+Around: TypeAlias = dict[int, object]
 """The containers around a value by their ``id()``, from the outermost, each with its own key."""
+
+Leaf: TypeAlias = Callable[[object, Around, object], object]
+"""Returns the form in which a value that is no container is kept, given the containers around it
+and its key; raises :class:`DataError` when it cannot be kept."""
 
 
 class _Rule(NamedTuple):
     """The containers of a copy, and the rule for its other values."""
 
-    mapping: type[dict[Any, Any]]
-    sequence: type[list[Any]]
+    mapping: type[dict[Any, Any]]  # Any: keys and values of authors
+    sequence: type[list[Any]]  # Any: values of authors
     leaf: Leaf
     only_strings: bool = False
     """Whether every key has to be a string."""
+    levels: int = LEVELS
+    """How deep the data may be nested."""
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:  # Any: data of authors, of the same shape
     """Return a copy of plain data that nobody can change; values other than containers stay.
 
-    An empty mapping is always the same object. Raises :class:`DataError` for data that holds
-    itself, and for two keys that are one string.
+    An empty mapping is always the same object. Raises :class:`DataError` for data that contains
+    itself, for data nested deeper than 200 levels, and for two keys that are one string.
     """
     if type(value) in _FROZEN:
         return value
-    if type(value) is dict and _is_flat(value):  # pyright: ignore[reportUnknownArgumentType]
-        return FrozenDict(value) if value else EMPTY  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, Mapping) and not value:
-        return EMPTY
-    return _copied(value, "", _FREEZE)
+    return _copied_from(value, "", _FREEZE)
 
 
-def plain(value: Any, key: str, leaf: Leaf | None = None) -> Any:
+@overload
+def plain(value: Mapping[Any, object], key: str) -> JsonObject: ...  # Any: keys are checked here
+@overload
+def plain(value: object, key: str) -> JsonValue: ...
+@overload
+def plain(
+    value: object, key: str, leaf: Leaf, *, levels: int = LEVELS
+) -> Any: ...  # Any: the leaf decides what it keeps
+def plain(value: object, key: str, leaf: Leaf | None = None, *, levels: int = LEVELS) -> object:
     """Return a copy of JSON data that nobody can change.
 
     Strings and numbers are of exactly these types. ``leaf`` may keep values of other types. Raises
-    :class:`DataError`, with the path that starts with ``key``, for values that JSON cannot say.
+    :class:`DataError`, with the path that starts with ``key``, for values that JSON cannot express
+    and for data nested deeper than ``levels``.
     """
     if value is EMPTY or type(value) in _SIMPLE:
         return value
-    if type(value) is dict and _is_flat(value):  # pyright: ignore[reportUnknownArgumentType]
-        return FrozenDict(value) if value else EMPTY  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, Mapping) and not value:
-        return EMPTY
-    return _copied(value, key, _Rule(FrozenDict, FrozenList, leaf or json_leaf, True))
+    rule = _PLAIN if leaf is None else _Rule(FrozenDict, FrozenList, leaf, True, levels)
+    return _copied_from(value, key, rule)
 
 
-def _is_flat(data: dict[Any, Any]) -> bool:
-    # Most data is, and is copied in a third of the time.
-    for key, item in data.items():
-        if type(key) is not str or type(item) not in _SIMPLE:
-            return False
-    return True
+def thawed(value: object) -> Any:  # Any: plain data that its reader knows
+    """Return plain data as dictionaries and lists that can be changed."""
+    return _copied_from(value, "", _THAW)
 
 
-def thawed(value: Any) -> Any:
-    """Return plain data as dictionaries and lists of its own."""
-    return _copied(value, "", _THAW)
-
-
-def json_leaf(item: Any, around: Around, key: Any) -> Any:
+def json_leaf(item: object, around: Around, key: object) -> JsonValue:
     """Return a string, number, boolean or ``None``; :class:`DataError` names any other value."""
     if item is None or isinstance(item, bool):
         return item
-    if issubclass(type(item), str):
-        return exact(item)
+    text = exact(item)
+    if type(text) is str:
+        return text
     if isinstance(item, float) and isfinite(item):
         return float.__float__(item)
     if not isinstance(item, int):
-        found = float.__repr__(item) if isinstance(item, float) else type(item).__name__
-        raise DataError(f"{_path(around, key)!r} is not a JSON value: {found}", fix=PLAIN)
+        shown = float.__repr__(item) if isinstance(item, float) else type(item).__name__
+        raise DataError(f"{_path(around, key)!r} is not a JSON value: {shown}", fix=PLAIN)
     number = int.__int__(item)
-    if number.bit_length() > 2_000 and not _can_be_written(number):
-        raise DataError(
-            f"{_path(around, key)!r} is a number of more digits than Python reads or writes",
-            fix="give it as a string",
-        )
+    if number.bit_length() > 2_000:
+        try:
+            int.__repr__(number)
+        except ValueError:  # beyond sys.get_int_max_str_digits(), 4,300 by default
+            raise DataError(
+                f"{_path(around, key)!r} is a number of more digits than Python reads or writes",
+                fix="give it as a string",
+            ) from None
     return number
 
 
-def _can_be_written(number: int) -> bool:
-    # Up to sys.get_int_max_str_digits(), which is 4,300 unless somebody changed it.
-    try:
-        return bool(int.__repr__(number))
-    except ValueError:
-        return False
-
-
-def _copied(value: Any, key: Any, rule: _Rule) -> Any:
-    """Return a copy of nested containers of any depth."""
-    top: list[Any] = []
-    waiting: list[tuple[Any, Any, Any]] = [(top, key, value)]
-    around: Around = {}
-    while waiting:
-        into, key, item = waiting.pop()
-        if into is None:
-            del around[key]
-        elif isinstance(item, Mapping | list | tuple):
-            made = rule.mapping() if _is_mapping(cast("Any", item)) else rule.sequence()
-            _put(into, key, made)
-            waiting += _entered(made, (key, cast("Any", item)), around, rule)
+def _copied_from(value: Any, key: str, rule: _Rule) -> Any:  # Any: data of authors
+    # Most data is flat, and is copied in a fifth of the time.
+    kind: type[object] = type(value)
+    if kind is dict and rule is not _THAW:
+        for name, item in value.items():
+            if type(name) is not str or type(item) not in _SIMPLE:
+                break
         else:
-            _put(into, key, rule.leaf(item, around, key))
-    return top[0]
+            return FrozenDict(value) if value else EMPTY
+    try:
+        return _copied(value, key, {}, rule)
+    except RecursionError:
+        raise stack_is_full() from None
 
 
-_set_item = cast("Any", dict).__setitem__
-_append = cast("Any", list).append
-
-
-def _put(into: Any, key: Any, made: Any) -> None:
-    if isinstance(into, dict):
-        _set_item(into, key, made)
-    else:
-        _append(into, made)
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _entered(
-    made: Any, keyed: tuple[Any, Any], around: Around, rule: _Rule
-) -> list[tuple[Any, Any, Any]]:
-    """Return the steps that fill a container, last first, after the one that closes it."""
-    key, item = keyed
+def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
+    if type(item) in _SIMPLE:
+        return item
+    if not _is_container(item):
+        return rule.leaf(item, around, key)
     if id(item) in around:
-        raise DataError("data that holds itself", fix="give plain data, without circles")
+        raise DataError("data that contains itself", fix="give plain data, without circles")
+    if len(around) == rule.levels:
+        raise too_deep(_path(around, key))
     around[id(item)] = key
-    entries = _keyed(item, around, rule) if _is_mapping(item) else [*enumerate(item)]
-    # None closes the container when all that is in it is done.
-    return [(None, id(item), None), *((made, key, value) for key, value in reversed(entries))]
-
-
-def _keyed(item: Mapping[Any, Any], around: Around, rule: _Rule) -> list[tuple[Any, Any]]:
-    entries = [(exact(key), value) for key, value in item.items()]
-    if rule.only_strings:
-        for key, _ in entries:
-            if type(key) is not str:
-                place = _path(around)
+    copy: object
+    if isinstance(item, Mapping):
+        entries: dict[object, object] = {}
+        for given_name, value in item.items():
+            name = exact(given_name)
+            if rule.only_strings and type(name) is not str:
+                path = _path(around)
                 raise DataError(
-                    f"a key{place and f' of {place!r}'} is a string, not {type(key).__name__}",
+                    f"a key{path and f' of {path!r}'} is a string, not {type(name).__name__}",
                     fix="write it as a string, as JSON does",
                 )
-    if len({key for key, _ in entries}) != len(entries):
-        raise DataError("two keys that are one string", fix="give every key once")
-    return entries
+            if name in entries:
+                raise DataError("two keys that are one string", fix="give every key once")
+            entries[name] = _copied(value, name, around, rule)
+        copy = rule.mapping(entries) if entries or rule is _THAW else EMPTY
+    else:
+        values = [_copied(value, index, around, rule) for index, value in enumerate(item)]
+        copy = rule.sequence(values)
+    del around[id(item)]
+    return copy
+
+
+def _is_container(
+    item: object,
+) -> TypeGuard[Mapping[object, object] | list[object] | tuple[object, ...]]:
+    return isinstance(item, (dict, list, tuple, Mapping))
+
+
+def _exact_leaf(item: object, *_: object) -> object:
+    return exact(item)
+
+
+def _same_leaf(item: object, *_: object) -> object:
+    return item
 
 
 _SIMPLE = frozenset({str, bool, type(None)})
 _FROZEN = frozenset({FrozenDict, FrozenList, str, int, float, bool, type(None), bytes})
 
-
-def _exact_leaf(item: Any, *_: Any) -> Any:
-    return exact(item)
-
-
-def _same_leaf(item: Any, *_: Any) -> Any:
-    return item
-
-
 _FREEZE = _Rule(FrozenDict, FrozenList, _exact_leaf)
+_PLAIN = _Rule(FrozenDict, FrozenList, json_leaf, only_strings=True)
 _THAW = _Rule(dict, list, _same_leaf)
 
 
-def _path(around: Around, *last: Any) -> str:
+def _path(around: Around, *last: object) -> str:
     """Return the path of a value, such as ``details.items[2]``; a long one without its middle."""
     keys = [*around.values(), *last]
-    parts = [f"[{key}]" if isinstance(key, int) else f".{key[:60]}" for key in keys]
+    parts = [f"[{key}]" if isinstance(key, int) else f".{str(key)[:60]}" for key in keys]
     if len(parts) > 12:
         parts[6:-6] = ["..."]
     return "".join(parts).removeprefix(".").removeprefix(".")
-
-
-# Comparing, printing, saving.
-
-
-def _equal(one: Any, two: Any) -> bool:
-    pairs: list[tuple[Any, Any]] = [(one, two)]
-    while pairs:
-        one, two = pairs.pop()
-        if one is two:
-            continue
-        if isinstance(one, dict) and isinstance(two, dict):
-            if dict.keys(one) != dict.keys(two):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-                return False
-            pairs += [(value, two[key]) for key, value in one.items()]  # pyright: ignore[reportUnknownVariableType]
-        elif isinstance(one, list) and isinstance(two, list):
-            if len(one) != len(two):  # pyright: ignore[reportUnknownArgumentType]
-                return False
-            pairs += zip(one, two, strict=True)  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(one, _Frozen) or isinstance(two, _Frozen) or one != two:
-            return False
-    return True
-
-
-def _printed(value: Any) -> Iterator[str]:
-    """Yield the pieces of the ``repr`` of plain containers with the same content."""
-    waiting: list[tuple[bool, Any]] = [(False, value)]
-    while waiting:
-        ready, item = waiting.pop()
-        if ready:
-            yield item
-        elif isinstance(item, dict):
-            waiting += reversed([(True, "{"), *_printed_entries(item), (True, "}")])  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(item, list):
-            inside = [part for one in cast("Any", item) for part in ((True, ", "), (False, one))]
-            waiting += reversed([(True, "["), *inside[1:], (True, "]")])
-        else:
-            yield repr(item)
-
-
-def _printed_entries(item: dict[Any, Any]) -> list[tuple[bool, Any]]:
-    parts: list[tuple[bool, Any]] = []
-    for number, (key, value) in enumerate(item.items()):
-        parts += ((True, f"{', ' if number else ''}{key!r}: "), (False, value))
-    return parts
-
-
-def _flat(value: Any) -> list[tuple[Any, ...]]:
-    """Return a container as records in document order: one without containers, as pickle recurses.
-
-    ``(keys,)`` is a dictionary, ``(keys, length)`` with no keys a list, ``(None, None, value)``
-    anything else.
-    """
-    records: list[tuple[Any, ...]] = []
-    waiting: list[Any] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, FrozenDict):
-            records.append((tuple(item),))
-            waiting += reversed(item.values())
-        elif isinstance(item, FrozenList):
-            records.append((None, len(item)))
-            waiting += reversed(item)
-        else:
-            records.append((None, None, item))
-    return records
-
-
-def _rebuilt(records: Sequence[tuple[Any, ...]]) -> Any:
-    """Return the container of flat records; read backwards, its content comes before it."""
-    made: list[Any] = []
-    for keys, *rest in reversed(records):
-        if len(rest) == 2:
-            made.append(rest[1])
-            continue
-        count = len(keys) if keys is not None else rest[0]
-        content = [made.pop() for _ in range(count)]
-        made.append(_container(keys, content))
-    return made[0]
-
-
-def _container(keys: tuple[Any, ...] | None, content: list[Any]) -> Any:
-    if keys == ():
-        return EMPTY
-    made: Any = FrozenList() if keys is None else FrozenDict()
-    for key, value in zip(keys or content, content, strict=True):
-        _put(made, key, value)
-    return made

@@ -1,4 +1,4 @@
-"""Guards, which keep text from closing, opening or forging the fences around it."""
+"""Guards: they keep text from closing, opening or forging the fences around it."""
 
 import re
 from collections.abc import Collection
@@ -14,13 +14,13 @@ _ASCII_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
 
 
 def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) -> str:
-    """Return author text that neither opens nor closes a fence called one of ``names``.
+    """Return author text that neither opens nor closes a fence with one of these ``names``.
 
-    The ``<`` of anything that reads as a delimiter of theirs, in any case, with white space or
-    attributes, closed or not, is ``&lt;``; all else is as written. ``openings`` are names of fences
-    that are not around the text: it may not open one, and has none to close. Give the finished text
-    of the place, with its encoded values: they hold no ``<``, so they cannot complete a delimiter
-    the author began. Returns the same object when nothing changes.
+    The ``<`` of anything that reads as a delimiter of these fences, in any case, with white space
+    or attributes, complete or not, becomes ``&lt;``; the rest stays as written. ``openings`` are
+    names of fences that are not around the text: it may not open them, but may name their ends.
+    Give the finished text of the place, with its encoded values: they have no ``<``, so they cannot
+    complete a delimiter that the author began. Returns the same object when nothing changes.
     """
     closing = _folded(frozenset(names))
     return guard_folded(
@@ -57,23 +57,23 @@ def guard_prefixes(text: str, delimiters: Collection[str]) -> str:
 
     The first character of each occurrence becomes a reference by number. Encoded values go through
     this after ``body``, and ``decode`` still gives them back. Raises :class:`ConfigError` for a
-    delimiter that holds ``&`` or ``;`` or could stand inside a reference (``#``, ``12``, ``lt``):
+    delimiter that has ``&`` or ``;`` or could be part of a reference (``#``, ``12``, ``lt``):
     writing a reference would write the delimiter. Returns the same object when nothing changes.
     """
-    pattern = _occurrence(frozenset(delimiters))
-    return pattern.sub(reference, text) if pattern else text
+    occurrences = _occurrences(frozenset(delimiters))
+    return occurrences.sub(reference, text) if occurrences else text
 
 
 def guard_between(before: str, text: str, after: str, delimiters: Collection[str]) -> str:
-    """Return a text that is no part of a literal delimiter between ``before`` and ``after``.
+    """Return a text that forms no literal delimiter with the texts ``before`` and ``after`` it.
 
     Neither of the two is changed: only the text may come from data.
     """
     text = guard_prefixes(text, delimiters)
     whole, end = before + text + after, text + after
-    if any(one in whole and one not in before and one not in end for one in delimiters):
+    if any(name in whole and name not in before and name not in end for name in delimiters):
         text = f"&#{ord(text[0])};{text[1:]}"
-    if any(one in text + after and one not in after for one in delimiters):
+    if any(name in text + after and name not in after for name in delimiters):
         text = f"{text[:-1]}&#{ord(text[-1])};"
     return text
 
@@ -81,14 +81,8 @@ def guard_between(before: str, text: str, after: str, delimiters: Collection[str
 _IN_NUMBER = re.compile("#?[0-9]*")
 
 
-def _in_reference(delimiter: str) -> bool:
-    if "&" in delimiter or ";" in delimiter or _IN_NUMBER.fullmatch(delimiter):
-        return True
-    return any(delimiter in name for name in CHARACTERS)
-
-
 @lru_cache(maxsize=32)
-def _occurrence(delimiters: frozenset[str]) -> re.Pattern[str] | None:
+def _occurrences(delimiters: frozenset[str]) -> re.Pattern[str] | None:
     wanted = sorted(filter(None, delimiters))
     for delimiter in wanted:
         check_delimiter(delimiter)
@@ -97,13 +91,17 @@ def _occurrence(delimiters: frozenset[str]) -> re.Pattern[str] | None:
 
 
 def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
-    """Raise :class:`ConfigError` for a text that cannot be kept out of what stands inside it."""
-    if not delimiter.strip() or not is_whole(delimiter):
+    """Raise :class:`ConfigError` for a delimiter that the text inside it could not be kept from."""
+    bare = delimiter.strip()
+    if not bare or not is_whole(delimiter):
         raise ConfigError(
             f"the delimiter {delimiter!r} is blank, or no valid text",
             fix="choose one that can be seen, such as '[[event'",
         )
-    if not tag and _in_reference(delimiter.strip()):
+    if tag:
+        return
+    in_name = any(bare in name for name in CHARACTERS)
+    if in_name or "&" in bare or ";" in bare or _IN_NUMBER.fullmatch(bare):
         raise ConfigError(
             f"the delimiter {delimiter!r} reads as part of a character reference",
             fix="choose one with other characters, such as '[[event'",
@@ -111,7 +109,7 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
 
 
 def guard_end(text: str) -> str:
-    """Return a text whose end cannot begin a delimiter that the next text completes."""
+    """Return a text whose end does not begin a delimiter that the next text could complete."""
     body = text.rstrip()
     body = body[:-1].rstrip() if body.endswith("/") else body
     if not body.endswith("<"):

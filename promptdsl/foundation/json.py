@@ -1,107 +1,127 @@
-"""JSON text, read and written strictly, however deep it is nested. Nothing recurses."""
+"""Strict JSON: its types, and reading and writing its text.
+
+Data is nested at most ``LEVELS`` deep, so that every part of Python that recurses can work on it.
+"""
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from math import isfinite
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, Never, TypeAlias
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import PLAIN, plain
+from promptdsl.foundation.unicode import is_whole
 
-JsonValue: TypeAlias = (
-    "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
-)
-"""JSON data: what :func:`json.loads` returns, and frozen forms of it."""
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = (
+        "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+    )
+    """JSON data: the values that :func:`json.loads` returns, and frozen forms of them."""
+else:  # a recursive type cannot be looked up by those who read annotations
+    JsonValue: TypeAlias = object
 
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 """A JSON object."""
 
+LEVELS = 200
+"""How deep JSON data may be nested; a list in a list is two levels."""
 
-class _Absent:
-    """The value of ``old`` or ``new`` where none was given (which is not ``None``)."""
+PLAIN = "give plain data: dict, list, str, int, float"
+"""The advice about a value that JSON cannot express."""
 
-    __slots__ = ()
+
+class Absent(Enum):
+    """The type of :data:`ABSENT`; as an enumeration it is one object, also when copied or saved."""
+
+    ABSENT = "ABSENT"
 
     def __repr__(self) -> str:
         return "ABSENT"
 
-    def __reduce__(self) -> str:
-        return "ABSENT"
 
-    def __copy__(self) -> "_Absent":
-        return self
-
-    def __deepcopy__(self, memo: object) -> "_Absent":
-        return self
+ABSENT: Final = Absent.ABSENT
+"""The mark of a value that is not there, where ``None`` is a value."""
 
 
-ABSENT = _Absent()
+def too_deep(path: str = "") -> DataError:
+    """Return the error for data that is nested too deep."""
+    subject = repr(path) if path else "the data"
+    return DataError(
+        f"{subject} is nested deeper than {LEVELS} levels",
+        fix="flatten it, or give its JSON text as a string",
+    )
 
 
-def read_json(text: str) -> Any:
+def stack_is_full() -> DataError:
+    """Return the error for data that Python has no stack left for, deep in a recursion."""
+    return DataError(
+        "nested data reached Python's recursion limit",
+        fix="call this from a less deep recursion of your own, or flatten the data",
+    )
+
+
+def read_json(text: str) -> JsonValue | Absent:
     """Return the value of a strict JSON text, or ``ABSENT`` for any other text.
 
-    Others are ``NaN``, a number that a float cannot hold (``1e400``), and data nested deeper than
-    Python's own reader goes, which its sender could not write either.
+    Not strict are ``NaN``, a number that a float cannot hold (``1e400``), and data nested deeper
+    than 200 levels.
     """
     try:
-        return _DECODER.decode(text)
+        value: JsonValue = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return ABSENT
-
-
-def read_any_depth(text: str) -> Any:
-    """Return the value of a strict JSON text of any depth, or ``ABSENT`` for any other text."""
-    try:
-        return _DECODER.decode(text)
-    except ValueError:
-        return ABSENT
-    except RecursionError:
-        pass
-    try:
-        return read_deep(text, _DECODER)
-    except ValueError:
-        return ABSENT
+    return ABSENT if _may_be_deep(text) and _is_deep(value) else value
 
 
 def write_json(value: object) -> str:
-    """Return the strict JSON text of a value of any depth, keys in their order.
+    """Return the strict JSON text of a value, keys in their order.
 
-    Raises :class:`DataError` when it has none.
+    Raises :class:`DataError` for a value that JSON cannot express.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False)
     except RecursionError:
-        return _deep_text(value)
+        raise (too_deep() if _is_deep(value) else stack_is_full()) from None
     except (TypeError, ValueError) as error:
         raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
-    return text
+    if _may_be_deep(text) and _is_deep(value):
+        raise too_deep()
+    return text if is_whole(text) else json.dumps(value)
 
 
-def _deep_text(value: object) -> str:
-    # Data that holds itself may be too deep for Python to notice: plain() does.
-    checked = plain(value, "")
-    text = write_deep(checked)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return write_deep(checked, ascii_only=True)
-    return text
+def canonical(value: JsonValue) -> str:
+    """Return the same JSON text for equal data, whatever the order of its keys.
 
-
-def canonical(value: object) -> str:
-    """Return the one JSON text of data: equal for the same values, whatever the order of keys.
-
-    ``True`` and ``1``, which Python takes to be equal, have texts of their own.
+    ``True``, ``1`` and ``1.0``, which Python takes to be equal, have different texts.
     """
-    return write_deep(value, ascii_only=True, ordered=True)
+    return json.dumps(value, sort_keys=True)
 
 
-def _refuse(constant: str) -> Any:
+def _may_be_deep(text: str) -> bool:
+    # Almost every text has too few brackets to be deep, so its value is not looked at.
+    return text.count("[") + text.count("{") > LEVELS
+
+
+def _is_deep(value: object) -> bool:
+    """Whether data is nested deeper than 200 levels, found level by level."""
+    level: list[_Container] = [value] if isinstance(value, (dict, list, tuple)) else []
+    for _ in range(LEVELS):
+        level = [
+            inner
+            for container in level
+            for inner in (container.values() if isinstance(container, dict) else container)
+            if type(inner) not in _LEAVES and isinstance(inner, (dict, list, tuple))
+        ]
+        if not level:
+            return False
+    return True
+
+
+_Container: TypeAlias = "dict[object, object] | list[object] | tuple[object, ...]"
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+
+
+def _refuse(constant: str) -> Never:
     raise ValueError(constant)
 
 
@@ -112,138 +132,3 @@ def _finite(text: str) -> float:
 
 # Built once: making a decoder costs more than reading a call's arguments with it.
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-
-
-# Deeper than Python's own reader and writer go.
-
-OPENED, AFTER, ENTRY, VALUE = range(4)
-"""The place of a reader: in an empty container, after a value, after a comma, after a key or at the
-start."""
-
-_SPACE = re.compile(r"[ \t\n\r]*")
-_KEY_END = re.compile(r"[ \t\n\r]*:")
-
-
-def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
-    """Return the value of a JSON text; ``decoder`` reads values other than containers.
-
-    Raises :class:`ValueError` for any other text.
-    """
-    top: list[Any] = []
-    around: list[Any] = [top]
-    keys: list[Any] = [None]
-    place = VALUE
-    for mark, value in _marks(text, decoder):
-        inside = around[-1]
-        if mark in ("}", "]"):
-            _expect(place in (OPENED, AFTER) and inside is not top)
-            _expect(isinstance(inside, dict) == (mark == "}"))
-            around.pop()
-            keys.pop()
-            place = AFTER
-        elif mark == ",":
-            _expect(place == AFTER and inside is not top)
-            place = ENTRY
-        elif mark == "key":
-            _expect(place in (OPENED, ENTRY) and isinstance(inside, dict))
-            keys[-1] = value
-            place = VALUE
-        else:
-            _expect(place == VALUE or (place != AFTER and isinstance(inside, list)))
-            _put(inside, keys[-1], value)
-            place = AFTER
-            if mark:
-                around.append(value)
-                keys.append(None)
-                place = OPENED
-    _expect(place == AFTER and around[-1] is top)
-    return top[0]
-
-
-def _expect(right: bool) -> None:
-    if not right:
-        raise ValueError("no JSON")
-
-
-def _put(inside: Any, key: str, value: Any) -> None:
-    if isinstance(inside, dict):
-        inside[key] = value
-    else:
-        inside.append(value)
-
-
-def _marks(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
-    """Yield brackets and commas, keys (``key``) and values other than containers (``""``).
-
-    An opening bracket comes with its container, still empty.
-    """
-    at = _end(_SPACE, text, 0)
-    while at < len(text):
-        character = text[at]
-        if character in "[{":
-            yield character, [] if character == "[" else {}
-            at += 1
-        elif character in "]},":
-            yield character, None
-            at += 1
-        else:
-            value, at = _scalar(text, at, decoder)
-            key = _KEY_END.match(text, at) if character == '"' else None
-            yield "key" if key else "", value
-            at = key.end() if key else at
-        at = _end(_SPACE, text, at)
-
-
-def _scalar(text: str, at: int, decoder: json.JSONDecoder) -> tuple[Any, int]:
-    try:
-        return cast("tuple[Any, int]", cast("Any", decoder).scan_once(text, at))
-    except StopIteration:
-        raise ValueError("no JSON") from None
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
-
-
-def write_deep(value: Any, *, ascii_only: bool = False, ordered: bool = False) -> str:
-    """Return plain data as the JSON text that :func:`json.dumps` would write.
-
-    ``ordered`` writes keys in the order of their characters, so that equal data has one text.
-    """
-    return "".join(_pieces(value, ascii_only, ordered))
-
-
-def _pieces(value: Any, ascii_only: bool, ordered: bool) -> Iterator[str]:
-    waiting: list[Any] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, _Piece):
-            yield item
-        elif isinstance(item, dict):
-            entries = cast("dict[str, Any]", item).items()
-            parts: list[Any] = [_Piece("{")]
-            for number, (key, inner) in enumerate(
-                sorted(entries, key=_key) if ordered else entries
-            ):
-                written = json.dumps(key, ensure_ascii=ascii_only)
-                parts += (_Piece(f"{', ' if number else ''}{written}: "), inner)
-            waiting += reversed([*parts, _Piece("}")])
-        elif isinstance(item, list | tuple):
-            divided = [part for one in cast("list[Any]", item) for part in (_COMMA, one)]
-            waiting += reversed([_Piece("["), *divided[1:], _Piece("]")])
-        else:
-            yield json.dumps(item, ensure_ascii=ascii_only, allow_nan=False)
-
-
-def _key(entry: tuple[str, Any]) -> str:
-    return entry[0]
-
-
-class _Piece(str):
-    """Text that is already JSON."""
-
-    __slots__ = ()
-
-
-_COMMA = _Piece(", ")

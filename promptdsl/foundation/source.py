@@ -1,4 +1,4 @@
-"""The line an author wrote: a code object and an offset, looked up when somebody asks."""
+"""The lines that authors wrote, remembered as a code object and an offset, looked up when asked."""
 
 import contextlib
 import os
@@ -9,12 +9,19 @@ from typing import TypeAlias
 import attrs
 
 Position: TypeAlias = tuple[CodeType, int]
-"""A code object and the offset of an instruction in it: a line, remembered cheaply (128 ns)."""
+"""A line, remembered cheaply (128 ns): a code object and the offset of an instruction in it."""
 
 
 @attrs.frozen
 class Source:
-    """Where an author wrote something: ``file`` as the interpreter names it, ``line`` from 1."""
+    """The place where an author wrote something: a file and a line.
+
+    ``file`` is the name that the interpreter uses, ``line`` counts from 1.
+
+    >>> from promptdsl import Source
+    >>> print(Source("prompts.py", 12))
+    prompts.py:12
+    """
 
     file: str
     line: int
@@ -37,9 +44,9 @@ _OURS = (_PACKAGE + os.sep, contextlib.__file__)
 
 
 def author() -> Source:
-    """Return the line outside of this package that called into it.
+    """Return the nearest line of a caller outside of this package.
 
-    A ``with`` block of ours may be left through the standard library's ``contextlib``.
+    The standard library's ``contextlib`` is skipped too: a ``with`` block may end through it.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):

@@ -1,6 +1,4 @@
-"""The mark of a string that an author vouches for, where a value is expected."""
-
-from typing import Any
+"""Marking a string as author text in a place where a string would be a value."""
 
 from promptdsl.foundation.errors import ContentError
 
@@ -8,7 +6,7 @@ from promptdsl.foundation.errors import ContentError
 class Trusted(str):
     """A string that is author text where a string would be a value; see :func:`trusted`.
 
-    Whatever is made of it is a plain string again: by an operation, a copy, JSON or pickle.
+    Every string made from it, by an operation, a copy, JSON or pickle, is a plain string again.
     """
 
     __slots__ = ()
@@ -19,7 +17,7 @@ class Trusted(str):
     def __deepcopy__(self, memo: object) -> str:
         return str.__str__(self)
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         return str, (str.__str__(self),)
 
 
@@ -29,6 +27,15 @@ def trusted(text: str) -> Trusted:
     It is sent as written, but cannot leave its place: its line, its cell, its fence. The mark
     never survives a string operation, JSON or disk. Raises :class:`ContentError` for anything but a
     string.
+
+    >>> from promptdsl import Event, User, UserAction, render, trusted
+    >>> prompt = Event(UserAction("typed", text="<b>", hint=trusted("<b>")))
+    >>> print(render(prompt).messages[0].plain)
+    <event type="user_action">
+    User typed
+    text: &lt;b&gt;
+    hint: <b>
+    </event>
     """
     if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ContentError(

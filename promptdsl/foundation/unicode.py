@@ -1,9 +1,36 @@
-"""Characters: lone surrogates, control characters and invisible ones in a text."""
+"""Unicode in texts: exact strings, lone surrogates, control and invisible characters."""
 
+import re
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
-from promptdsl.foundation.pattern import pattern
+T = TypeVar("T")
+
+
+class _LatePattern:
+    """A regular expression that is compiled when one of its methods is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> object:
+        # Kept, so that the next call costs no more than that of a compiled one.
+        method: object = getattr(re.compile(self._text), name)
+        self.__dict__[name] = method
+        return method
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """Return a regular expression that is compiled with the first call of one of its methods.
+
+    Character classes beyond ASCII take about half a millisecond each to compile, and most prompts
+    need none of them.
+
+    >>> pattern("[a-z]+").findall("one, two")
+    ['one', 'two']
+    """
+    return cast("re.Pattern[str]", _LatePattern(text))
+
 
 # Character classes, as the inside of a regular expression's brackets.
 CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
@@ -12,28 +39,25 @@ _SURROGATE = pattern(r"[\ud800-\udfff]")
 _CONTROLS = pattern(rf"[{CONTROL}\r]{NOT_CRLF}")
 
 
-T = TypeVar("T")
-
-
 def exact(value: T) -> T:
-    """Return a string as an exact ``str``, as a subclass may say another text when formatted.
+    """Return a string as an exact ``str``, as a subclass may print another text.
 
     Any other value is returned as it is.
     """
-    # Asked of the type: an object may pose as a string.
+    # The type is asked: an object may pose as a string.
     if type(value) is str or not issubclass(type(value), str):
         return value
     return cast("T", str.__str__(cast("str", value)))
 
 
 def on_one_line(text: str) -> str:
-    """Return text whose line ends, control characters and the like are escapes that can be seen."""
+    """Return text with visible escapes for line ends, control and other unprintable characters."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
 
 
-# Characters that a reader does not see.
+# Invisible characters.
 
 _EMOJI = (
     r"[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf"
@@ -63,7 +87,7 @@ _INVISIBLE = pattern(
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a text holds no lone surrogate, so that it has a UTF-8 form."""
+    """Return whether a text has a UTF-8 form, that is, no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -74,7 +98,7 @@ def is_whole(text: str) -> bool:
 
 
 def whole(text: str) -> tuple[str, bool]:
-    """Return a text with U+FFFD for every lone surrogate, and whether it held any."""
+    """Return a text with U+FFFD for every lone surrogate, and whether it had any."""
     text = exact(text)
     if is_whole(text):
         return text, False
@@ -86,19 +110,20 @@ def controls(text: str) -> tuple[str, ...]:
 
     Control characters (a lone CR too), lone surrogates, U+FFFE and U+FFFF; each once, in order.
     """
-    return () if text.isprintable() else _names(_CONTROLS.findall(text))
+    return () if text.isprintable() else _code_points(_CONTROLS.findall(text))
 
 
 def invisible(text: str) -> tuple[str, ...]:
     """Return the invisible, bidirectional and tag characters, which are kept, as ``U+200B``.
 
-    Each once, in order. Those that spell something are not reported: joiners and selectors in
-    emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need them.
+    Each once, in order. Those that are part of a spelling are not reported: joiners and selectors
+    in emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need
+    them.
     """
     if text.isascii() or not _ANY_UNSEEN.search(text):
         return ()
-    return _names(filter(None, _INVISIBLE.findall(text)))
+    return _code_points(filter(None, _INVISIBLE.findall(text)))
 
 
-def _names(characters: Iterable[str]) -> tuple[str, ...]:
+def _code_points(characters: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"U+{ord(character):04X}" for character in dict.fromkeys(characters))

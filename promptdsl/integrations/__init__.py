@@ -1,8 +1,8 @@
 """Integrations with other libraries: messages in their form, and back, with the losses.
 
-Each module is one library, named like the extra that installs it. ``to_x`` takes what
-:func:`promptdsl.render` returns, ``from_x`` what the other library holds; both return a
-:class:`Bridged`. Nothing is sent.
+Each module is for one library, and named like the extra that installs it. ``to_x`` takes the result
+of :func:`promptdsl.render`, ``from_x`` the messages of the other library. Both return a
+:class:`Bridged`; nothing is sent.
 """
 
 from typing import Any, Generic, TypeVar
@@ -20,10 +20,15 @@ T = TypeVar("T")
 class Bridged(Generic[T]):
     """The messages that an integration wrote or read.
 
-    ``messages`` are in the form of the side they go to. ``losses`` name what that side cannot say.
-    ``tools`` are those it takes beside the messages, in its own form.
+    >>> from promptdsl.integrations.openai_agents import from_openai_agents
+    >>> bridged = from_openai_agents("Hi.")
+    >>> bridged.messages[0].text, bridged.losses
+    ('Hi.', ())
+
+    ``messages`` are in the form of the library they go to, ``losses`` name what that library cannot
+    say, and ``tools`` are the tools it takes beside the messages, in its own form.
     """
 
     messages: T
     losses: tuple[Loss, ...] = ()
-    tools: tuple[Any, ...] = ()
+    tools: tuple[Any, ...] = ()  # Any: each library has its own type of tools

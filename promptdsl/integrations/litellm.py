@@ -1,4 +1,4 @@
-"""LiteLLM: the dictionaries of ``litellm.completion``, both ways. LiteLLM itself is not imported.
+"""LiteLLM: convert the dictionaries of ``litellm.completion``, both ways, without LiteLLM itself.
 
 It takes OpenAI Chat messages for every provider, so they are written as for a server that speaks
 Chat: a developer's message as a system message, names left out.
@@ -16,162 +16,165 @@ from promptdsl import (
     ReasoningBlock,
     Rendered,
     ToolResultBlock,
+    ToolUseBlock,
+    block_from_dict,
     read_payload,
 )
+from promptdsl.foundation.json import JsonObject
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing, read_cache
-from promptdsl.integrations.values import SIGNATURE, entries_of, items_of, listed
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.values import (
+    SIGNATURE,
+    MarkedBlock,
+    MediaBlock,
+    entries_of,
+    items_of,
+    listed,
+)
+
+__all__ = ["from_litellm", "to_litellm"]
+
+_TARGET = "openai_compatible"
+
+
+def to_litellm(
+    rendered: Rendered, *, strict: bool = False
+) -> Bridged[list[dict[str, Any]]]:  # Any: these entries are for LiteLLM
+    """Return the ``messages`` and ``tools`` of ``litellm.completion``.
+
+    >>> from promptdsl import Timeline, User, render
+    >>> from promptdsl.integrations.litellm import to_litellm
+    >>> to_litellm(render(Timeline(User("Hi.")))).messages
+    [{'role': 'user', 'content': 'Hi.'}]
+
+    Raises :class:`PendingToolCalls` when the last calls have no result yet, and with
+    ``strict=True`` :class:`LossError` when text or media is lost.
+    """
+    is_target = rendered.facts.provider == _TARGET
+    target = rendered if is_target else rendered.for_target(_TARGET)
+    # The schema of the answer belongs to the call, which is a hint of its own.
+    losses = tuple(loss for loss in target.losses if loss.path != "output")
+    payload, crossing = target.payload(), Crossing("LiteLLM", losses)
+    crossing.lose_settings(rendered)
+    return Bridged(
+        payload["messages"], crossing.checked(strict=strict), tuple(payload.get("tools", ()))
+    )
 
 
 def from_litellm(
-    messages: Iterable[Any], *, origin: str | None = None
+    messages: Iterable[object], *, origin: str | None = None
 ) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a LiteLLM conversation, for a ``History``.
 
-    Takes dictionaries and LiteLLM's own ``Message``. What a model thought is read from
-    ``thinking_blocks``; ``origin`` is the provider it came from, to which alone it may be sent
-    again. What has no form here is in ``losses``. Raises :class:`DataError` for what is no message
-    of Chat.
+    >>> from promptdsl.integrations.litellm import from_litellm
+    >>> from_litellm([{"role": "user", "content": "Hi."}]).messages[0].text
+    'Hi.'
+
+    Takes dictionaries and LiteLLM's own ``Message``. Reasoning is read from ``thinking_blocks``;
+    ``origin`` is the provider it came from, and only that provider gets it again. Losses are in
+    ``losses``. Raises :class:`DataError` for anything but messages of Chat.
     """
-    given = [_plain(item) for item in listed(messages, "LiteLLM's messages")]
-    found = list[Message]()
-    crossing = Crossing("promptdsl")
-    read = read_payload(given, "openai").messages
-    for crossing.index, item in enumerate(given):
-        try:
-            found.append(_whole(crossing, read[crossing.index], item, origin))
-        except DataError as error:
-            where = f"messages[{crossing.index}]"
-            raise DataError(f"{where}: {error.what}", fix=error.fix) from None
+    given = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
+    crossing, found = Crossing("promptdsl"), list[Message]()
+    for index, message in enumerate(read_payload(given, "openai").messages):
+        with crossing.reading(index):
+            found.append(_whole_message(crossing, message, entries_of(given[index]), origin))
     return Bridged(tuple(found), crossing.checked(strict=False))
 
 
-def _plain(item: Any) -> Any:
-    """Return a message as a dictionary in which an address is a mapping, as Chat has it."""
-    item = item.model_dump(exclude_none=True) if hasattr(item, "model_dump") else item
-    parts = items_of(entries_of(item).get("content"))
-    return {**entries_of(item), "content": [*map(_addressed, parts)]} if parts else item
+def _plain_message(item: object) -> object:
+    """Return a message as a dictionary, with each address in a mapping, as Chat has it."""
+    dump = getattr(item, "model_dump", None)
+    item = dump(exclude_none=True) if callable(dump) else item
+    parts = [entries_of(part) or part for part in items_of(entries_of(item).get("content"))]
+    for index, part in enumerate(parts):
+        url = entries_of(part).get("image_url")
+        if isinstance(url, str):
+            parts[index] = {**entries_of(part), "image_url": {"url": url}}
+    return {**entries_of(item), "content": parts} if parts else item
 
 
-def _addressed(part: Any) -> Any:
-    entries = entries_of(part)
-    url = entries.get("image_url")
-    return {**entries, "image_url": {"url": url}} if isinstance(url, str) else part
-
-
-def _whole(
-    crossing: Crossing, message: Message, item: Mapping[str, Any], origin: str | None
+def _whole_message(
+    crossing: Crossing, message: Message, item: JsonObject, origin: str | None
 ) -> Message:
-    """Return a message with what LiteLLM keeps beside its content."""
-    blocks = _signed(crossing, _marked(crossing, message.content, item), item)
-    thoughts = _thoughts(item, origin)
-    blocks = [b for b in blocks if not (thoughts and type(b) is ReasoningBlock)]
-    blocks = [*thoughts, *blocks, *_pictures(item)]
-    if item.get("annotations"):
-        crossing.lose("hint", "annotations of a message")
-    if item.get("provider_specific_fields"):
-        crossing.lose("hint", "provider_specific_fields of a message")
+    """Return a message with all that LiteLLM keeps beside its content."""
+    blocks = _marked_blocks(crossing, message.content, item)
+    # The signatures of Gemini's calls.
+    calls = [entries_of(call) for call in items_of(item.get("tool_calls"))]
+    by_id = {call["id"]: call for call in calls if "id" in call}
+    for index, block in enumerate(blocks):
+        if isinstance(block, ToolUseBlock):
+            blocks[index] = _signed_call(crossing, block, by_id.get(block.id, {}))
+    # Reasoning. A text alone stays as Chat has it when its origin is not known.
+    thoughts = [_read_thought(part, origin) for part in items_of(item.get("thinking_blocks"))]
+    text = item.get("reasoning_content")
+    if text and isinstance(text, str) and origin is not None and not thoughts:
+        thoughts = [ReasoningBlock(text, origin=origin)]
+    if thoughts:
+        blocks = [*thoughts, *(b for b in blocks if not isinstance(b, ReasoningBlock))]
+    # Pictures that a model made are read as those of a user.
+    if item.get("images"):
+        pictures = _plain_message({"role": "user", "content": item["images"]})
+        blocks += read_payload([pictures], "openai").messages[0].content
+    for key in ("annotations", "provider_specific_fields"):
+        if item.get(key):
+            crossing.lose("hint", f"{key} of a message")
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
 
 
-def _marked(
-    crossing: Crossing, blocks: tuple[Block, ...], item: Mapping[str, Any]
-) -> tuple[Block, ...]:
-    """Return the blocks of a content with the marks and the formats of their parts."""
-    result = blocks[0] if blocks and type(blocks[0]) is ToolResultBlock else None
-    inner = blocks if result is None else result.content
-    content: Any = item.get("content")
-    parts = list(cast("Iterable[Any]", content)) if isinstance(content, list | tuple) else []
-    changed = [_part(crossing, *pair) for pair in zip(inner, parts, strict=False)]
-    inner = (*changed, *inner[len(changed) :])
-    blocks = inner if result is None else (attrs.evolve(result, content=inner),)
-    mark = read_cache(crossing, item.get("cache_control"))
-    last: Any = blocks[-1] if blocks and mark else None
-    if mark and not hasattr(last, "cache"):
-        crossing.lose("hint", "a cache mark", "it stands behind nothing")
-        return blocks
-    return (*blocks[:-1], attrs.evolve(last, cache=mark)) if mark else blocks
+def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObject) -> list[Block]:
+    """Return the blocks of a content with the cache marks and the media types of their parts."""
+    result = blocks[0] if blocks and isinstance(blocks[0], ToolResultBlock) else None
+    marked: list[Block] = list(blocks if result is None else result.content)
+    parts = map(entries_of, items_of(item.get("content")))
+    for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
+        mark = crossing.read_cache(part.get("cache_control"))
+        if isinstance(block, MarkedBlock):
+            marked[index] = attrs.evolve(block, cache=mark or block.cache)
+        media_type = entries_of(part.get("file")).get("format")
+        if isinstance(block, MediaBlock) and isinstance(media_type, str):
+            known = block.source.media_type or media_type
+            source = attrs.evolve(block.source, media_type=known)
+            marked[index] = attrs.evolve(block, source=source, cache=mark or block.cache)
+    if result is not None:
+        marked = [attrs.evolve(result, content=tuple(marked))]
+    # The mark of a message is after its last block.
+    mark = crossing.read_cache(item.get("cache_control"))
+    last = marked[-1] if marked else None
+    if mark and isinstance(last, MarkedBlock):
+        marked[-1] = attrs.evolve(last, cache=mark)
+    elif mark:
+        crossing.lose("hint", "a cache mark", "it stands after nothing")
+    return marked
 
 
-def _part(crossing: Crossing, block: Any, part: Mapping[str, Any]) -> Any:
-    mark = read_cache(crossing, part.get("cache_control"))
-    if mark and hasattr(block, "cache"):
-        block = attrs.evolve(block, cache=mark)
-    format = entries_of(part.get("file")).get("format")
-    if isinstance(format, str) and block.source.media_type is None:
-        block = attrs.evolve(block, source=attrs.evolve(block.source, media_type=format))
-    return block
-
-
-def _signed(crossing: Crossing, blocks: tuple[Block, ...], item: Mapping[str, Any]) -> list[Block]:
-    """Return blocks, the calls with the signatures that Gemini gave them."""
-    given: Iterable[Any] = item.get("tool_calls") or ()
-    by_id = {call["id"]: call for call in given if "id" in call}
-    return [_call(crossing, block, by_id) for block in blocks]
-
-
-def _call(crossing: Crossing, block: Any, by_id: Mapping[str, Any]) -> Block:
-    call: dict[str, Any] = by_id.get(block.id, {}) if block.type == "tool_use" else {}
-    function: dict[str, Any] = call.get("function") or {}
-    fields: dict[str, Any] = {
-        **(function.get("provider_specific_fields") or {}),
-        **(call.get("provider_specific_fields") or {}),
+def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> ToolUseBlock:
+    """Return a call with the signature that Gemini gave it."""
+    function = entries_of(call.get("function"))
+    fields = {
+        **entries_of(function.get("provider_specific_fields")),
+        **entries_of(call.get("provider_specific_fields")),
     }
     signature = fields.pop(SIGNATURE, None)
     if fields:
         crossing.lose("hint", "provider_specific_fields of a call")
     if not isinstance(signature, str):
-        return cast("Block", block)
-    return cast("Block", attrs.evolve(block, extra={**block.extra, SIGNATURE: signature}))
+        return block
+    return attrs.evolve(block, extra={**block.extra, SIGNATURE: signature})
 
 
-def _pictures(item: Mapping[str, Any]) -> tuple[Block, ...]:
-    """Return the pictures a model made, which are read as those of a user are."""
-    images: Any = item.get("images")
-    if not images:
-        return ()
-    said = _plain({"role": "user", "content": images})
-    return read_payload([said], "openai").messages[0].content
-
-
-def _thoughts(item: Mapping[str, Any], origin: str | None) -> list[ReasoningBlock]:
-    """Return what a model thought; a text alone is read as Chat has it, where nobody says whose."""
-    blocks: Iterable[Any] = item.get("thinking_blocks") or ()
-    text = item.get("reasoning_content") if origin is not None else None
-    thoughts = [_thought(block, origin) for block in blocks]
-    return thoughts or ([ReasoningBlock(text, origin=origin)] if text else [])
-
-
-def _thought(block: Any, origin: str | None) -> ReasoningBlock:
-    """Return a thought in Anthropic's form, which LiteLLM gives those of all providers."""
-    if not isinstance(block, Mapping):
-        raise DataError(f"a thinking block is a dictionary, not {type(block).__name__}")
-    entries = cast("Mapping[str, Any]", block)
-    if entries.get("type") == "redacted_thinking":
-        return ReasoningBlock("", encrypted=entries.get("data"), origin=origin)
-    return ReasoningBlock(entries.get("thinking") or "", entries.get("signature"), origin=origin)
-
-
-_TARGET = "openai_compatible"
-
-
-def to_litellm(rendered: Rendered, *, strict: bool = False) -> Bridged[list[dict[str, Any]]]:
-    """Return the ``messages`` and ``tools`` of ``litellm.completion``.
-
-    Raises :class:`PendingToolCalls` when the last calls are not answered yet, and with
-    ``strict=True`` :class:`LossError` when text or media is lost.
-    """
-    fits = rendered.facts.provider == _TARGET
-    target = rendered if fits else rendered.for_target(_TARGET)
-    # The form of the answer is said with the call, which is a hint of its own.
-    losses = tuple(loss for loss in target.losses if loss.path != "output")
-    payload, crossing = target.payload(), Crossing("LiteLLM", losses)
-    crossing.lose_settings(rendered)
-    return Bridged(
-        cast("list[dict[str, Any]]", payload["messages"]),
-        crossing.checked(strict=strict),
-        tuple(payload.get("tools", ())),
+def _read_thought(part: object, origin: str | None) -> Block:
+    """Return reasoning in Anthropic's form, which LiteLLM gives the reasoning of all providers."""
+    if not isinstance(part, Mapping):
+        raise DataError(f"a thinking block is a dictionary, not {type(part).__name__}")
+    entries = cast("JsonObject", part)
+    is_redacted = entries.get("type") == "redacted_thinking"
+    return block_from_dict(
+        {
+            "type": "reasoning",
+            "text": "" if is_redacted else entries.get("thinking") or "",
+            "signature": None if is_redacted else entries.get("signature"),
+            "encrypted": entries.get("data") if is_redacted else None,
+            "origin": origin,
+        }
     )
-
-
-__all__ = ["from_litellm", "to_litellm"]

@@ -1,19 +1,21 @@
-"""Messages on their way to another library, and what is lost on it."""
+"""Messages on their way to or from another library, and what is lost on the way."""
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
-from promptdsl import Block, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
-from promptdsl.integrations.values import entries_of
+from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
+from promptdsl.integrations.values import CACHE_MARKS, CacheMark, entries_of
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
 
 class Crossing:
-    """Messages on their way to another library, and what could not come along.
+    """The losses of messages on their way to ``library``, or from it to ``promptdsl``.
 
-    ``index`` and ``message`` are the one at hand, ``None`` where it is none.
+    ``index`` and ``message`` are those of the current message, ``None`` outside of messages.
     """
 
     def __init__(self, library: str, losses: tuple[Loss, ...] = ()) -> None:
@@ -24,11 +26,20 @@ class Crossing:
 
     @classmethod
     def of(cls, library: str, rendered: Rendered) -> Self:
-        """Return a crossing that starts with the losses of a render that had no target."""
+        """Return a crossing that starts with the losses of a render without a target."""
         return cls(library, rendered.losses if rendered.facts.provider is None else ())
 
+    @contextmanager
+    def reading(self, index: int) -> Generator[None, None, None]:
+        """Name the message at ``index`` in losses and in any :class:`DataError`."""
+        self.index = index
+        try:
+            yield
+        except DataError as error:
+            raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
+
     def lose(self, kind: LossKind, what: str, why: str | None = None) -> None:
-        """Record what the message at hand could not say."""
+        """Record a loss of the current message."""
         why = why or f"{self.library} has no word for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
@@ -37,54 +48,54 @@ class Crossing:
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""
-        kind = str(block.to_dict().get("type", block.type))
-        lost: LossKind = "hint" if type(block) is ReasoningBlock else "content"
-        self.lose(lost, f"a block of type {kind!r}")
+        name = str(block.to_dict().get("type", block.type))
+        is_hint = isinstance(block, ReasoningBlock)
+        self.lose("hint" if is_hint else "content", f"a block of type {name!r}")
 
-    def lose_hints(self, block: Any, *said: str) -> None:
-        """Record what a block says beside its content, apart from the fields that were ``said``."""
-        for field, what in _HINTS.items():
-            if field not in said and getattr(block, field, None):
-                self.lose("hint", what)
+    def lose_hints(self, block: Block, *kept: str) -> None:
+        """Record the fields of a block beside its content, except the fields ``kept``."""
+        for field, name in _HINTS.items():
+            if field not in kept and getattr(block, field, None):
+                self.lose("hint", name)
 
-    def clean(self, text: str, what: str) -> str:
-        """Return a text with U+FFFD for lone surrogates, with a hint when it held any."""
+    def lose_settings(self, rendered: Rendered) -> None:
+        """Record the settings of a prompt that belong to the call it is sent with."""
+        self.index = self.message = None
+        for setting in ("tool_choice", "output"):
+            if getattr(rendered, setting) is not None:
+                why = f"{self.library} takes it with the call, not with messages"
+                self.lose("hint", setting, why)
+
+    def clean(self, text: str, name: str) -> str:
+        """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""
         clean = _SURROGATE.sub("\ufffd", text)
         if clean != text:
-            self.lose_surrogate(what)
+            self._lose_surrogate(name)
         return clean
 
-    def lose_surrogate(self, what: str) -> None:
-        """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
-        self.lose("hint", f"a lone surrogate in {what}", "it has no UTF-8 form: U+FFFD is sent")
-
-    def name(self, text: str | None, what: str = "a name") -> str | None:
-        """Return what :meth:`clean` does, and ``None`` for none."""
-        return None if text is None else self.clean(text, what)
+    def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
+        """Return :meth:`clean` of a text, and ``None`` for ``None``."""
+        return None if text is None else self.clean(text, name)
 
     def clean_json(self, text: str) -> str:
         """Return a JSON text without lone surrogates, escaped ones included, with a hint."""
         clean = _ESCAPE.sub(_whole_escape, self.clean(text, "arguments"))
         if "\ufffd" in clean and "\ufffd" not in text and not _SURROGATE.search(text):
-            self.lose_surrogate("arguments")
+            self._lose_surrogate("arguments")
         return clean
 
-    def id(self, id: str) -> str:
-        """Return an id; one with lone surrogates ends in a digest instead, so it stays unique."""
+    def clean_id(self, id: str) -> str:
+        """Return an id; one with lone surrogates gets a digest instead, which keeps it unique."""
         if not _SURROGATE.search(id):
             return id
         digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{_SURROGATE.sub('_', id)}_{digest[:32]}"
 
-    def lose_settings(self, rendered: Rendered) -> None:
-        """Record what a prompt asks of the call it is sent with."""
-        self.index = self.message = None
-        for what in ("tool_choice", "output"):
-            if getattr(rendered, what) is not None:
-                self.lose("hint", what, f"{self.library} takes it with the call, not with messages")
+    def _lose_surrogate(self, name: str) -> None:
+        self.lose("hint", f"a lone surrogate in {name}", "it has no UTF-8 form: U+FFFD is sent")
 
-    def portable(self, rendered: Rendered) -> list[ToolDefinition]:
-        """Return the tools without those that only one provider has, which are lost."""
+    def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
+        """Return the tools, except those of a single provider, which are lost."""
         self.lose_settings(rendered)
         for tool in rendered.tools:
             if tool.raw is not None:
@@ -96,11 +107,23 @@ class Crossing:
                 self.lose("hint", f"further keys of the tool {tool.name!r}")
         return [tool for tool in rendered.tools if tool.raw is None]
 
+    def read_cache(self, control: object) -> CacheMark | None:
+        """Return the mark of a ``cache_control``; a mark of another kind is a hint."""
+        if control is None:
+            return None
+        entries = entries_of(control)
+        ttl = entries.get("ttl", "default")
+        mark = next((mark for mark in CACHE_MARKS if mark == ttl), None)
+        if mark is None or entries.get("type") != "ephemeral":
+            self.lose("hint", "a cache mark", "it is of no known kind")
+            return None
+        return mark
+
     def checked(self, *, strict: bool) -> tuple[Loss, ...]:
         """Return the losses; with ``strict``, raise :class:`LossError` for more than hints."""
         if strict:
             fix = "write it another way, or leave out strict=True"
-            Loss.refuse(self.losses, f"said to {self.library}", fix=fix)
+            Loss.refuse(self.losses, f"sent to {self.library}", fix=fix)
         return tuple(self.losses)
 
 
@@ -111,31 +134,14 @@ _HINTS = {
     "error_type": "the type of an error",
     "extra": "further keys of a block",
 }
+"""The name of a loss, by the field of a block beside its content."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# A pair of escapes is one character, and a backslash that is escaped starts no escape.
+# Two escapes of a pair are one character, and an escaped backslash starts no escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
 
 
-def _whole_escape(found: re.Match[str]) -> str:
-    return "\ufffd" if found[1] else found[0]
-
-
-def read_cache(crossing: Crossing, control: Any) -> Any:
-    """Return the mark that a ``cache_control`` is; one of another kind is a hint."""
-    if control is None:
-        return None
-    found = entries_of(control)
-    ttl = found.get("ttl", "default")
-    if found.get("type") == "ephemeral" and ttl in ("default", "5m", "1h"):
-        return ttl
-    crossing.lose("hint", "a cache mark", "it is of no known kind")
-    return None
-
-
-def media_type_of(block: Any) -> str:
-    """Return the media type of an attachment, as much as is known of it."""
-    unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
-    return block.source.media_type or unknown
+def _whole_escape(escape: re.Match[str]) -> str:
+    return "\ufffd" if escape[1] else escape[0]

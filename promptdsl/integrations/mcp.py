@@ -1,12 +1,12 @@
-"""MCP: the ``GetPromptResult`` that a server answers ``prompts/get`` with, both ways.
+"""MCP: convert the ``GetPromptResult`` that a server answers ``prompts/get`` with, both ways.
 
-A message holds one content there, and users and assistants alone speak. An attachment is an
-embedded resource, or a link; its title is the resource's address.
+A message has one content there, and only users and assistants speak. An attachment is an embedded
+resource, or a link; its title is the address of the resource.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
 from promptdsl import (
@@ -21,14 +21,29 @@ from promptdsl import (
     VideoBlock,
     block_from_dict,
 )
+from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing, media_type_of
-from promptdsl.integrations.values import address, foreign, kind_of_media
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.values import (
+    MediaBlock,
+    address_source,
+    media_kind,
+    media_type_of,
+    require,
+)
 
 if TYPE_CHECKING:
-    from mcp.types import GetPromptResult
+    from mcp.types import (
+        ContentBlock,
+        EmbeddedResource,
+        GetPromptResult,
+        PromptMessage,
+    )
 
-_HELD = "attachment:///"
+__all__ = ["from_mcp", "to_mcp"]
+
+_OWN_SCHEME = "attachment:///"
+"""The beginning of the address of a resource that has only a title."""
 
 
 def to_mcp(
@@ -36,138 +51,157 @@ def to_mcp(
 ) -> "Bridged[GetPromptResult]":
     """Return the answer to ``prompts/get``, under ``messages``.
 
-    Raises :class:`LossError` with ``strict=True`` when something is lost or said in a user's voice,
-    and :class:`PromptError` when ``mcp`` is not installed.
+    >>> from promptdsl import Timeline, User, render
+    >>> from promptdsl.integrations.mcp import to_mcp
+    >>> result = to_mcp(render(Timeline(User("Hi."))), description="A greeting.").messages
+    >>> result.messages[0].content.text
+    'Hi.'
+
+    Raises :class:`LossError` with ``strict=True`` when something is lost or gets another role, and
+    :class:`PromptError` when ``mcp`` is not installed.
     """
-    mcp, crossing = foreign("mcp.types", "mcp"), Crossing.of("MCP", rendered)
-    messages: list[Any] = []
+    require("mcp.types", "mcp")
+    from mcp.types import GetPromptResult, PromptMessage, TextContent
+
+    crossing = Crossing.of("MCP", rendered)
+    messages: list[PromptMessage] = []
     for crossing.index, crossing.message in enumerate(rendered.messages):
-        messages.extend(_written(mcp, crossing, crossing.message))
+        message = crossing.message
+        contents: list[ContentBlock] = []
+        for block in message.content:
+            match block:
+                case TextBlock():
+                    crossing.lose_hints(block)
+                    if text := crossing.clean(block.text, "a text"):
+                        contents.append(TextContent(type="text", text=text))
+                case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
+                    content = _media_content(crossing, block)
+                    contents += [] if content is None else [content]
+                case _:
+                    crossing.lose_block(block)
+        if contents and message.role not in ("user", "assistant"):
+            is_fenced = message.kind in ("event", "request")
+            why = "MCP has only users and assistants: sent as a user's"
+            crossing.lose("hint" if is_fenced else "role", f"{message.role} message", why)
+        if contents and message.name is not None:
+            crossing.lose("hint", f"the name {message.name!r}")
+        role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
+        messages += [PromptMessage(role=role, content=content) for content in contents]
     crossing.lose_settings(rendered)
     if rendered.tools:
         crossing.lose("hint", "tools", "a server lists its own: tools/list")
-    result = mcp.GetPromptResult(description=description, messages=messages)
+    result = GetPromptResult(description=description, messages=messages)
     return Bridged(result, crossing.checked(strict=strict))
 
 
-def _written(mcp: Any, crossing: Crossing, said: Message) -> Iterator[Any]:
-    contents = [_content(mcp, crossing, block) for block in said.content]
-    kept = [content for content in contents if content is not None]
-    if kept and said.role not in ("user", "assistant"):
-        fenced = said.kind in ("event", "request")
-        why = "MCP has users and assistants alone: said as a user's"
-        crossing.lose("hint" if fenced else "role", f"{said.role} message", why)
-    if kept and said.name is not None:
-        crossing.lose("hint", f"the name {said.name!r}")
-    role = "assistant" if said.role == "assistant" else "user"
-    yield from (mcp.PromptMessage(role=role, content=content) for content in kept)
+def _media_content(crossing: Crossing, block: MediaBlock) -> "ContentBlock | None":
+    """Return the content of an attachment, ``None`` for a file that a provider stores."""
+    from mcp.types import (
+        AudioContent,
+        BlobResourceContents,
+        EmbeddedResource,
+        ImageContent,
+        ResourceLink,
+    )
 
-
-def _content(mcp: Any, crossing: Crossing, block: Block) -> Any:
-    match block:
-        case TextBlock():
-            crossing.lose_hints(block)
-            text = crossing.clean(block.text, "a text")
-            return mcp.TextContent(type="text", text=text) if text else None
-        case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-            return _attachment(mcp, crossing, block)
-        case _:
-            crossing.lose_block(block)
-            return None
-
-
-def _attachment(mcp: Any, crossing: Crossing, block: Any) -> Any:
     kind, value = block.source.kind, crossing.clean(block.source.value, "a source")
     media_type = crossing.clean(media_type_of(block), "a media type")
     if kind == "file_id":
-        crossing.lose("content", f"{block.type} {value!r}", "MCP knows no files of a provider")
+        why = "MCP has no files that a provider stores"
+        crossing.lose("content", f"{block.type} {value!r}", why)
         return None
-    if kind != "base64":
-        crossing.lose_hints(block, "title")
-        name = crossing.clean(block.title or block.type, "a title")
-        return mcp.ResourceLink(type="resource_link", name=name, uri=value, mime_type=media_type)
-    if type(block) in (ImageBlock, AudioBlock) and not _is_address(block.title):
+    # A title with a scheme of another is the address that a resource was read from.
+    title = block.title or ""
+    is_address = "://" in title and not title.startswith(_OWN_SCHEME)
+    if kind == "base64" and isinstance(block, ImageBlock | AudioBlock) and not is_address:
         crossing.lose_hints(block)
-        made = mcp.ImageContent if type(block) is ImageBlock else mcp.AudioContent
-        return made(type=block.type, data=value, mime_type=media_type)
+        if isinstance(block, ImageBlock):
+            return ImageContent(type="image", data=value, mime_type=media_type)
+        return AudioContent(type="audio", data=value, mime_type=media_type)
     crossing.lose_hints(block, "title")
-    title = crossing.clean(block.title or block.type, "a title")
-    uri = title if _is_address(title) else _HELD + quote(title)
-    held = mcp.BlobResourceContents(uri=uri, mime_type=media_type, blob=value)
-    return mcp.EmbeddedResource(type="resource", resource=held)
-
-
-def _is_address(title: str | None) -> bool:
-    """Whether a title is the address that a resource was read from."""
-    return title is not None and "://" in title and not title.startswith(_HELD)
+    name = crossing.clean(title or block.type, "a title")
+    if kind != "base64":
+        return ResourceLink(type="resource_link", name=name, uri=value, mime_type=media_type)
+    uri = name if is_address else _OWN_SCHEME + quote(name)
+    resource = BlobResourceContents(uri=uri, mime_type=media_type, blob=value)
+    return EmbeddedResource(type="resource", resource=resource)
 
 
 def from_mcp(result: "GetPromptResult") -> Bridged[tuple[Message, ...]]:
     """Return the messages of a prompt that a server answered with, for a ``History``.
 
+    >>> from mcp.types import GetPromptResult, PromptMessage, TextContent
+    >>> from promptdsl.integrations.mcp import from_mcp
+    >>> content = TextContent(type="text", text="Hi.")
+    >>> result = GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+    >>> from_mcp(result).messages[0].text
+    'Hi.'
+
     Annotations, metadata and descriptions are hints in ``losses``. An embedded text is a document.
-    Raises :class:`DataError` for what is no such answer.
+    Raises :class:`DataError` for anything but such an answer.
     """
-    given: Any = getattr(result, "messages", None)
-    if given is None:
-        what = f"a GetPromptResult is needed, not {type(result).__name__}"
-        raise DataError(what, fix="give the answer of prompts/get")
+    messages: Iterable[PromptMessage] | None = getattr(result, "messages", None)
+    if messages is None:
+        problem = f"a GetPromptResult is needed, not {type(result).__name__}"
+        raise DataError(problem, fix="give the answer of prompts/get")
     crossing, found = Crossing("promptdsl"), list[Message]()
-    _lose(crossing, result, ("description", "meta"), "a prompt")
-    for crossing.index, said in enumerate(given):
-        crossing.message = Message(said.role, (_block(said.content),), kind="recorded")
+    _lose_fields(crossing, result, ("description", "meta"), "a prompt")
+    for crossing.index, given in enumerate(messages):
+        content = given.content
+        crossing.message = Message(given.role, (_read_content(content),), kind="recorded")
         found.append(crossing.message)
-        _lose_of(crossing, said.content)
+        if content.annotations is not None or content.meta is not None:
+            crossing.lose("hint", "annotations of a content")
+        if content.type == "resource":
+            _lose_fields(crossing, content.resource, ("meta",), "a resource")
+        if content.type == "resource_link":
+            _lose_fields(crossing, content, ("description", "size", "icons"), "a link")
     return Bridged(tuple(found), crossing.checked(strict=False))
 
 
-def _lose_of(crossing: Crossing, content: Any) -> None:
-    if content.annotations is not None or content.meta is not None:
-        crossing.lose("hint", "annotations of a content")
-    if content.type == "resource":
-        _lose(crossing, content.resource, ("meta",), "a resource")
-    if content.type == "resource_link":
-        _lose(crossing, content, ("description", "size", "icons"), "a link")
-
-
-def _lose(crossing: Crossing, given: Any, names: Iterable[str], of: str) -> None:
+def _lose_fields(crossing: Crossing, given: object, names: Iterable[str], owner: str) -> None:
     for name in names:
         if getattr(given, name, None) is not None:
-            crossing.lose("hint", f"the {name} of {of}")
+            crossing.lose("hint", f"the {name} of {owner}")
 
 
-def _block(content: Any) -> Block:
-    if content.type == "text":
-        return TextBlock(content.text)
-    if content.type == "resource_link":
-        return _link(content)
-    if content.type != "resource":
-        return _read(content.type, content.mime_type, {"type": "base64", "data": content.data})
-    held, uri = content.resource, str(content.resource.uri)
-    title = unquote(uri.removeprefix(_HELD)) if uri.startswith(_HELD) else uri
-    if not hasattr(held, "blob"):
-        return _read("document", held.mime_type or "text/plain", _encoded(held.text), title)
-    # What came under a title of ours was no picture or recording: these have contents of their own.
-    kind = kind_of_media(held.mime_type)
-    kind = "document" if uri.startswith(_HELD) and kind != "video" else kind
-    return _read(kind, held.mime_type, {"type": "base64", "data": held.blob}, title)
+def _read_content(content: "ContentBlock") -> Block:
+    match content.type:
+        case "text":
+            return TextBlock(content.text)
+        case "resource_link":
+            # The default for a link is a document.
+            kind, title = media_kind(content.mime_type), content.title or content.name
+            return _media_block(kind, content.mime_type, address_source(str(content.uri)), title)
+        case "resource":
+            return _read_resource(content)
+        case kind:
+            source: dict[str, JsonValue] = {"type": "base64", "data": content.data}
+            return _media_block(kind, content.mime_type, source, None)
 
 
-def _link(content: Any) -> Block:
-    """Return what a link leads to; what its media type does not tell is a document."""
-    title = content.title or content.name
-    kind = kind_of_media(content.mime_type)
-    return _read(kind, content.mime_type, address(str(content.uri)), title)
+def _read_resource(content: "EmbeddedResource") -> Block:
+    from mcp.types import TextResourceContents
+
+    resource, uri = content.resource, str(content.resource.uri)
+    is_own = uri.startswith(_OWN_SCHEME)
+    title = unquote(uri.removeprefix(_OWN_SCHEME)) if is_own else uri
+    media_type = resource.mime_type
+    if isinstance(resource, TextResourceContents):
+        kind, media_type = "document", media_type or "text/plain"
+        data = b64encode(resource.text.encode("utf-8", "replace")).decode("ascii")
+    else:
+        data = resource.blob
+        # Our own titles are never those of pictures and recordings, which have their own contents.
+        kind = media_kind(media_type)
+        kind = "document" if is_own and kind != "video" else kind
+    return _media_block(kind, media_type, {"type": "base64", "data": data}, title)
 
 
-def _encoded(text: str) -> dict[str, str]:
-    data = text.encode("utf-8", "replace")
-    return {"type": "base64", "data": b64encode(data).decode("ascii")}
-
-
-def _read(
-    kind: str, media_type: str | None, source: dict[str, Any], title: str | None = None
+def _media_block(
+    kind: str, media_type: str | None, source: dict[str, JsonValue], title: str | None
 ) -> Block:
+    """Return the block of an attachment; ``image/*`` and the like are no known media type."""
     known = None if media_type == f"{kind}/*" else media_type
-    told = {} if title is None else {"title": title}
-    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **told})
+    titled = {} if title is None else {"title": title}
+    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **titled})

@@ -1,119 +1,131 @@
 """Values that several integrations read and write in the same way.
 
-The modules of the other library, its lists and mappings, the addresses and media types of
-attachments, and the summaries of reasoning, which others split into several parts.
+Modules, lists and mappings of other libraries, the sources and media types of attachments, and the
+summaries of OpenAI's reasoning, which other libraries split into several parts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 import attrs
 
-from promptdsl import Block, DataError, PromptError, ReasoningBlock
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DataError,
+    DocumentBlock,
+    ImageBlock,
+    PromptError,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from promptdsl.foundation.json import JsonObject, JsonValue
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Kind: TypeAlias = Literal["recorded", "recorded_system"]
+CacheMark: TypeAlias = Literal["default", "5m", "1h"]
+CACHE_MARKS: tuple[CacheMark, ...] = get_args(CacheMark)
+MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
+MarkedBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
+"""The blocks that may have a cache mark."""
 
 SIGNATURE = "thought_signature"
-"""The further key of a block that has a signature of Gemini's."""
+"""The further key of a block with a signature of Gemini."""
 
 RESPONSES = "openai_responses"
-"""Whose reasoning has an id and summaries."""
+"""The provider whose reasoning has an id and summaries."""
 
 
-def foreign(module: str, extra: str) -> Any:
-    """Return a module of another library; :class:`PromptError` names the extra it comes with."""
+def require(module: str, extra: str) -> None:
+    """Import a module of another library.
+
+    Raises :class:`PromptError`, with the extra that installs it, when it is not installed.
+    """
     try:
-        return import_module(module)
+        import_module(module)
     except ModuleNotFoundError as error:
         raise PromptError(
             f"{error.name} is not installed", fix=f"pip install 'promptdsl[{extra}]'"
         ) from None
 
 
-def listed(given: Any, what: str) -> list[Any]:
-    """Return the messages that were given; :class:`DataError` says ``what`` is needed instead."""
-    plain: object = given
-    if isinstance(plain, Iterable) and not isinstance(plain, str | bytes | Mapping):
-        return list(given)
-    name = type(plain).__name__  # pyright: ignore[reportUnknownArgumentType]
-    raise DataError(f"{what} are needed, not {name}", fix="give a list of them")
+def listed(given: object, name: str) -> list[object]:
+    """Return an iterable of messages as a list.
+
+    Raises :class:`DataError`, with the ``name`` of the messages, for anything else.
+    """
+    kind = type(given).__name__
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+        return list(cast("Iterable[object]", given))
+    raise DataError(f"{name} are needed, not {kind}", fix="give a list of them")
 
 
-def entries_of(value: object) -> Mapping[str, Any]:
-    """Return a mapping, an empty one for what is none."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def entries_of(value: object) -> JsonObject:
+    """Return a mapping as it is, and an empty one for any other value."""
+    return cast("JsonObject", value) if isinstance(value, Mapping) else {}
 
 
-def items_of(value: object) -> list[Any]:
-    """Return the items of a list, none of what is none."""
-    return [*cast("list[Any]", value)] if isinstance(value, list | tuple) else []
+def items_of(value: object) -> Sequence[JsonValue]:
+    """Return a list as it is, and an empty one for any other value."""
+    return cast("Sequence[JsonValue]", value) if isinstance(value, list | tuple) else ()
 
 
-def address(url: object) -> dict[str, Any]:
-    """Return the source an address is, in dictionary form: buckets have kinds of their own."""
-    head = url[:5].lower() if isinstance(url, str) else ""
-    kind = {"s3://": "s3", "gs://": "gcs"}.get(head, "url")
+def address_source(url: JsonValue) -> dict[str, JsonValue]:
+    """Return the source of an address, in dictionary form: a bucket has a kind of its own."""
+    scheme = url[:5].lower() if isinstance(url, str) else ""
+    kind = {"s3://": "s3", "gs://": "gcs"}.get(scheme, "url")
     return {"type": kind, "url" if kind == "url" else "uri": url}
 
 
-def kind_of_media(media_type: object) -> str:
-    """Return the type of block that a media type is of; what it does not tell is a document."""
+def media_kind(media_type: object) -> str:
+    """Return the type of the block for a media type; by default it is a document."""
     head = media_type.partition("/")[0] if isinstance(media_type, str) else ""
     return head if head in ("image", "audio", "video") else "document"
 
 
-# Reasoning, which others hold a summary at a time.
+def media_type_of(block: MediaBlock) -> str:
+    """Return the media type of an attachment, as much as is known of it."""
+    unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
+    return block.source.media_type or unknown
 
 
-def summaries(block: ReasoningBlock) -> list[str]:
-    """Return the texts of the summaries that a thought came in, its one text where none are."""
-    return _summaries(block) or [block.text]
+# Reasoning of OpenAI, which other libraries split into one part for each summary.
 
 
-def further(block: ReasoningBlock, *known: str) -> set[str]:
-    """Return the further keys of a thought that neither its summaries say nor are ``known``."""
-    told = () if _summaries(block) is None else ("summary",)
-    return set(block.extra) - {*known, *told}
-
-
-def _summaries(block: ReasoningBlock) -> list[str] | None:
-    """Return the texts that the text of a thought was made of, ``None`` where it was not."""
-    given = block.extra.get("summary")
-    texts = [_text(part) for part in items_of(given)]
-    if not isinstance(given, list | tuple):
-        return None
+def summaries(block: ReasoningBlock) -> list[str] | None:
+    """Return the summaries whose texts make up the text of a block, ``None`` without them."""
+    summary = block.extra.get("summary")
+    parts = [entries_of(part) for part in items_of(summary)]
+    texts = [part["text"] for part in parts if set(part) == {"type", "text"}]
     whole = [text for text in texts if isinstance(text, str)]
-    return whole if len(whole) == len(texts) and "\n\n".join(whole) == block.text else None
+    is_whole = len(whole) == len(parts) and "\n\n".join(whole) == block.text
+    return whole if isinstance(summary, list | tuple) and is_whole else None
 
 
-def _text(part: Any) -> object:
-    entries = entries_of(part)
-    return entries["text"] if set(entries) == {"type", "text"} else None
+def further_keys(block: ReasoningBlock, *known: str) -> set[str]:
+    """Return the further keys of a block, without those ``known`` and its summaries."""
+    return set(block.extra) - {*known, *(() if summaries(block) is None else ("summary",))}
 
 
-def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Return blocks, with thoughts that follow each other under one id as one."""
-    runs: list[list[Any]] = []
+def joined_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Return blocks, with consecutive reasoning of one id as one block with several summaries."""
+    joined: list[Block] = []
     for block in blocks:
-        if runs and _continues(runs[-1][0], block):
-            runs[-1].append(block)
-        else:
-            runs.append([block])
-    return tuple(run[0] if len(run) == 1 else _one(run) for run in runs)
-
-
-def _continues(first: Any, block: Any) -> bool:
-    if type(first) is not ReasoningBlock or type(block) is not ReasoningBlock:
-        return False
-    bare = block.signature is None and block.encrypted is None and set(block.extra) == {"id"}
-    same = block.origin == first.origin and block.extra.get("id") == first.extra.get("id")
-    return bare and same
-
-
-def _one(run: list[ReasoningBlock]) -> ReasoningBlock:
-    texts = [text for block in run for text in summaries(block)]
-    summary = [{"type": "summary_text", "text": text} for text in texts]
-    extra = {**run[0].extra, "summary": summary}
-    return attrs.evolve(run[0], text="\n\n".join(texts), extra=extra)
+        last = joined[-1] if joined else None
+        if not isinstance(block, ReasoningBlock) or not isinstance(last, ReasoningBlock):
+            joined.append(block)
+            continue
+        is_bare = block.signature is block.encrypted is None and set(block.extra) == {"id"}
+        same_id = block.origin == last.origin and block.extra.get("id") == last.extra.get("id")
+        if not is_bare or not same_id:
+            joined.append(block)
+            continue
+        texts = [text for part in (last, block) for text in summaries(part) or [part.text]]
+        summary = [{"type": "summary_text", "text": text} for text in texts]
+        extra = {**last.extra, "summary": summary}
+        joined[-1] = attrs.evolve(last, text="\n\n".join(texts), extra=extra)
+    return tuple(joined)

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, thawed
-from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import refuse_known, written
 from promptdsl.messages.field_checks import Cache, Check, checks
@@ -146,7 +146,7 @@ class ToolUseBlock(AnyBlock):
     @property
     def input(self) -> dict[str, Any] | None:
         """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
-        value = read_any_depth(self.arguments)
+        value = read_json(self.arguments)
         return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
-from promptdsl.foundation.json import ABSENT, canonical, read_any_depth, write_json
+from promptdsl.foundation.json import ABSENT, LEVELS, canonical, read_json, write_json
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import ALIASES, KEYS, MEDIA_KINDS, SHORT, SOURCE
 from promptdsl.messages.blocks import (
@@ -76,7 +76,7 @@ def _block(data: object, where: str) -> Block:
     text = _only_text(given)
     if text is not None:
         return text_block(text)
-    entries: dict[str, Any] = dict(plain(given, where, _block_leaf))
+    entries: dict[str, Any] = dict(plain(given, where, _block_leaf, levels=LEVELS + 3))
     kind = entries.get("type")
     if not isinstance(kind, str):
         raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
@@ -193,7 +193,7 @@ def _arguments(entries: dict[str, Any], where: str) -> str:
     input = plain(value, _within(where, "input"))
     if text is ABSENT:
         return write_json(input)
-    read = read_any_depth(text)
+    read = read_json(text)
     if read is ABSENT or canonical(read) != canonical(input):
         raise _contradiction("input", "arguments", where)
     return cast("str", text)

@@ -1,16 +1,15 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
-from typing import cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import ABSENT, read_any_depth
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import mapping
+from promptdsl.providers.shared.checks import is_list, mapping
 
 _GEMINI_KEYS = (
     *("candidates", "prompt_feedback", "promptFeedback"),
@@ -61,7 +60,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
         return message if parsed is None else message.replace(structured_output=parsed)
     if message.calls and not message.text.strip():
         return message.replace(structured_output=None)
-    answer = read_any_depth(message.text)
+    answer = read_json(message.text)
     if answer is ABSENT:
         reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
         raise DataError(
@@ -94,6 +93,4 @@ def _as_data(value: object) -> object:
         return dump(mode="json")
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, list | tuple):
-        return [_as_data(item) for item in cast("Sequence[object]", value)]
-    return value
+    return [_as_data(item) for item in value] if is_list(value) else value

@@ -6,8 +6,8 @@
 - public names: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
 - replies: ``providers.read_response``
 - counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
-  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORMS``), ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
-  ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``,
+  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``), ``tokens.payload_parts`` (``_TYPED``,
+  ``_KEYED``), ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMAS``), ``tokens.images._COSTLIEST``,
   ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
 - its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
   ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
@@ -19,7 +19,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
@@ -30,18 +30,11 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param
 
+Write: TypeAlias = Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
+"""Returns the payload of a prompt and its losses.
 
-class Write(Protocol):
-    """The writing side of an adapter."""
-
-    def __call__(
-        self, prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-    ) -> tuple[Param, tuple[Loss, ...]]:
-        """Return the payload of a prompt, and its losses.
-
-        With a ``recall`` parts of the payload are shared, and must not be changed.
-        """
-        ...
+With a :class:`Recall` parts of the payload are shared, and must not be changed.
+"""
 
 
 class Adapter:

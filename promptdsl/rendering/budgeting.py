@@ -1,8 +1,7 @@
-"""The budget of a render: a tree fitted into it, and the share of it that lazies may fill."""
+"""The budget of a render: fits a tree into it, and shares it among lazies."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
@@ -17,22 +16,21 @@ from promptdsl.rendering.pipeline import before_target
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
-from promptdsl.tree.group_nodes import Lazy
-from promptdsl.tree.node import Node
+from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.rewrite import hollow
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 
 def fit_tree(
-    tree: Node,
+    tree: RootNode,
     request: RenderRequest,
     settings: Settings,
-    prepare: Callable[[Node, bool], Outgoing],
+    prepare: Callable[[RootNode, bool], Outgoing],
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
-    """Return a function that lists what was dropped, and the rest of the tree, ready to be sent.
+    """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    Without a budget only its limits and alternatives are settled. Raises :class:`BudgetError` for
-    what has to stay and is too much.
+    Without a budget only the limits and alternatives in the tree are applied. Raises
+    :class:`BudgetError` when the parts that have to stay have too many tokens.
     """
     facts, config = settings
     budget = request.budget or Budget()
@@ -51,14 +49,14 @@ def fit_tree(
         raise error.located(budget.at or author()) from None
 
 
-def share_budget(tree: Node, request: RenderRequest) -> None:
-    """Note how many tokens lazies have, before the first of them runs."""
+def share_budget(tree: RootNode, request: RenderRequest) -> None:
+    """Set the number of tokens that lazies may fill, before the first of them runs."""
     budget = request.budget
     if budget is None or budget.tokens is None or request.tokens_per_weight is not None:
         return
-    if not any(isinstance(node, Lazy) for node in hollow(tree)):
+    if not any(isinstance(node, LazyNode) for node in hollow(tree)):
         return
-    facts, config = settings_of(request, cast("Root", tree))
+    facts, config = settings_of(request, tree)
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
     passes = before_target(audience=request.audience, ask=skip_lazies, settle=ready)

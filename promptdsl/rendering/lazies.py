@@ -1,4 +1,4 @@
-"""Lazies: calling or awaiting their functions, and what each returned as a part."""
+"""Lazies: their functions are called or awaited, and each result becomes a part."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -9,10 +9,10 @@ from promptdsl.components.lazy_results import check_place
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
-from promptdsl.tree.group_nodes import Fragment
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.turn_nodes import RootNode
 
 
 class Unanswered(Exception):
@@ -23,23 +23,29 @@ class Unanswered(Exception):
 
 
 def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
-    """Return the part each lazy wrote, called one after the other."""
-    return [_part(one, call(one.lazy, _context(one, request)), request) for one in waiting]
+    """Return the part that each lazy wrote, called one after the other."""
+    parts: list[Node | None] = []
+    for lazy in waiting:
+        result = call(lazy.lazy, _context(lazy, request))
+        parts.append(_part(lazy, result, request))
+    return parts
 
 
-def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
-    """Return the context that is handed to a lazy."""
-    return LazyContext(request.model, facts_of(request).provider, _share(waiting, request))
+async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> list[Node | None]:
+    """Return the part that each lazy wrote, called concurrently.
 
+    Raises the error of the first lazy in the document that failed, after all are done.
+    """
+    from asyncio import gather
 
-def _share(waiting: Waiting, request: RenderRequest) -> int | None:
-    """Return how many tokens a lazy may fill, ``None`` without a budget."""
-    room = request.tokens_per_weight
-    if room is None:
-        return None
-    facts, budget = facts_of(request), request.budget
-    total = 0 if budget is None else budget.of(facts.window, facts.model) or 0
-    return share(room, waiting.lazy.weight, total)
+    async def part(lazy: Waiting) -> Node | None:
+        return _part(lazy, await acall(lazy.lazy, _context(lazy, request)), request)
+
+    parts = await gather(*map(part, waiting), return_exceptions=True)
+    for error in parts:
+        if isinstance(error, BaseException):
+            raise error
+    return cast("list[Node | None]", parts)
 
 
 def replay(answers: Iterable[list[Node | None]]) -> Ask:
@@ -55,36 +61,37 @@ def replay(answers: Iterable[list[Node | None]]) -> Ask:
     return ask
 
 
-async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> list[Node | None]:
-    """Return the part each lazy wrote, called concurrently; the first error in order is raised."""
-    from asyncio import gather
-
-    asked = (_answer(one, request) for one in waiting)
-    answers = await gather(*asked, return_exceptions=True)
-    for error in answers:
-        if isinstance(error, BaseException):
-            raise error
-    return cast("list[Node | None]", answers)
-
-
-async def _answer(waiting: Waiting, request: RenderRequest) -> Node | None:
-    return _part(waiting, await acall(waiting.lazy, _context(waiting, request)), request)
-
-
-def _part(waiting: Waiting, returned: object, request: RenderRequest) -> Node | None:
-    """Return the part a lazy wrote, without what another audience reads.
-
-    Lazies in what is left out are not called, and a note goes before it is dissolved.
-    """
-    part = part_of(returned, waiting.lazy)
-    if part is None:
-        return None
-    checked = check_place(part, waiting.holders, waiting.lazy)
-    whole = with_content(make(Fragment, mask=HOLLOW), (checked,))
-    said = next(iter(select(whole, audience=request.audience).content), None)
-    return said if said is None else held(said, _share(waiting, request), waiting.lazy)
-
-
 def skip_lazies(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
     """Return no part for any lazy."""
     return [None for _ in waiting]
+
+
+def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
+    """Return the context that the function of a lazy is called with."""
+    return LazyContext(request.model, facts_of(request).provider, _token_share(waiting, request))
+
+
+def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
+    """Return the number of tokens that a lazy may fill, ``None`` without a budget."""
+    tokens_per_weight = request.tokens_per_weight
+    if tokens_per_weight is None:
+        return None
+    facts, budget = facts_of(request), request.budget
+    total = 0 if budget is None else budget.of(facts.window, facts.model) or 0
+    return share(tokens_per_weight, waiting.lazy.weight, total)
+
+
+def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | None:
+    """Return the part of a lazy's result that the audience of the request reads.
+
+    Lazies for another audience are not called, and a note is left out before it is dissolved.
+    """
+    part = part_of(result, waiting.lazy)
+    if part is None:
+        return None
+    checked = check_place(part, waiting.holders, waiting.lazy)
+    alone = make(RootNode, mask=HOLLOW, transformation=None, equipment=())
+    selected = select(with_content(alone, (checked,)), audience=request.audience).content
+    if not selected:
+        return None
+    return held(selected[0], _token_share(waiting, request), waiting.lazy)

@@ -1,14 +1,14 @@
-"""Measuring: how many tokens the parts of a tree are, in the words its target gives them."""
+"""Measuring: the token counts of the parts of a tree, in the form its target sends them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
-from typing import Any
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
-from promptdsl.messages import ReasoningBlock, conversation_cache
+from promptdsl.messages import Block, ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.pipeline import ANY, for_target
 from promptdsl.rendering.text.blocks import MediaRoots
@@ -18,26 +18,33 @@ from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
-from promptdsl.tree.group_nodes import Note, Reserve
+from promptdsl.tree.group_nodes import NoteNode, ReserveNode
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.part_nodes import Happening
+from promptdsl.tree.part_nodes import EventBlockNode
 from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Root, Tool
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    OutputNode,
+    RecordedNode,
+    RootNode,
+    ToolNode,
+    TurnNode,
+)
 
 SIGNING = ("anthropic", "bedrock")
-"""The providers that take back only reasoning they have signed."""
+"""The providers that accept only reasoning that they have signed."""
 FORGETTING = ("openai", "openai_compatible")
-"""The providers that take back none."""
+"""The providers that accept no reasoning."""
 ALONE = ("consolidate", "narrate", "place")
-"""The passes, by name, that a turn runs through to be measured alone, without neighbours."""
+"""The names of the passes for a turn that is measured alone, without its neighbours."""
 
 
 class Measuring:
-    """Counts parts of a prompt in the tokens of its budget, as a ``Measure`` does.
+    """The measure of a budget: counts the parts of one prompt in tokens of its target.
 
-    The protocol is in ``budget/measure_protocol.py``.
+    Implements the protocol in ``budget/measure_protocol.py``.
     """
 
     def __init__(
@@ -47,78 +54,12 @@ class Measuring:
         self.config = config
         self.tokens = tokens
         self.media_roots = media_roots
-        self.frames: dict[str, int] = {}
-        self.passes = [one for one in for_target(config) if one.name in ALONE]
-
-    def frame(self, role: str) -> int:
-        """Return the tokens around a message of a role."""
-        found = self.frames.get(role)
-        if found is None:
-            empty: Any = Message(role, ())  # type: ignore[arg-type]
-            found = self.frames[role] = message_tokens(empty, self.tokens, self.facts)
-        return found
-
-    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` in it."""
-        if isinstance(node, Tool):
-            return tool_tokens(node.definition, self.tokens), {}
-        if isinstance(node, Output):
-            return output_tokens(node.schema, self.tokens), {}
-        if isinstance(node, CacheBreakpoint | Reserve):
-            return 0, {}
-        if node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str:
-            turn: Any = node
-            return self.frame(turn.role) + self.tokens.of(turn.content[0]), {}
-        if not wanted:
-            return self._lowered(node), {}
-        tree = self._finished(node)
-        messages, entries = lower_traced(tree, config=self.config, media_roots=self.media_roots)
-        missing = {*wanted}
-        found: dict[int, int] = {}
-        for turn in (turn for entry in entries for turn in entry.turns):
-            for part in turn.parts:
-                if id(part.node) in missing:
-                    found[id(part.node)] = self._blocks(part.blocks())
-        missing -= found.keys()
-        if missing:
-            found |= self._apart(node, missing)
-        return self._total(node, messages), found
-
-    def _lowered(self, node: Node) -> int:
-        tree = self._finished(node)
-        messages, _ = lower(tree, config=self.config, media_roots=self.media_roots)
-        return self._total(node, messages)
-
-    def _finished(self, node: Node) -> Node:
-        """Return a tree of one turn after the passes it runs through alone."""
-        root: Node = make(Root, transformation=None, equipment=())
-        tree = with_content(root, (_whole(node),))
-        if isinstance(node, Note):
-            tree = expand(tree)
-        for _, mask, run in self.passes:
-            if tree.mask & mask or mask == ANY:
-                tree = run(tree)
-        return tree
-
-    def _total(self, node: Node, said: Sequence[Message]) -> int:
-        if node.mask & (SYSTEM | SECTION):
-            # All system content is one message, whose frame is nobody's: a part has a gap.
-            return sum(self._blocks(message.content) + self.gap for message in said)
-        return sum(map(self._message, said))
-
-    def _message(self, said: Message) -> int:
-        return message_tokens(said, self.tokens, self.facts) - self._unsent(said)
-
-    def _unsent(self, said: Message) -> int:
-        """Return the tokens of reasoning that its target does not take back."""
-        if said.plain is not None:
-            return 0
-        thoughts = [block for block in said.content if isinstance(block, ReasoningBlock)]
-        return self._blocks(one for one in thoughts if not is_replayed(one, self.facts))
+        self.frames: dict[Role, int] = {}
+        self.passes = [step for step in for_target(config) if step.name in ALONE]
 
     @property
     def reply(self) -> int:
-        """The tokens an answer begins with."""
+        """The tokens that an answer begins with."""
         return REPLY
 
     @property
@@ -126,25 +67,87 @@ class Measuring:
         """The tokens of the blank line between two parts."""
         return self.tokens.of("\n\n")
 
-    def _blocks(self, blocks: Iterable[Any]) -> int:
-        return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
+    def frame(self, role: Role) -> int:
+        """Return the tokens around a message of a role."""
+        count = self.frames.get(role)
+        if count is None:
+            count = message_tokens(Message(role, ()), self.tokens, self.facts)
+            self.frames[role] = count
+        return count
 
-    def _apart(self, turn: Node, missing: Collection[int]) -> dict[int, int]:
-        """Return the tokens of parts of a turn whose words could not be told, each by itself."""
-        found: dict[int, int] = {}
-        for one, _ in walk(turn):
-            if id(one) in missing:
-                alone = with_content(turn, (one,))
-                found[id(one)] = max(self._lowered(alone) - self.frame("user"), 0)
-        return dict.fromkeys(missing, 0) | found
-
-    def messages(self, run: Recorded) -> Sequence[int]:
+    def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        return _counts(run, ("planned", self.tokens, self.facts), self._message)
+        return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
+
+    def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
+        """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""
+        if isinstance(node, ToolNode):
+            return tool_tokens(node.definition, self.tokens), {}
+        if isinstance(node, OutputNode):
+            return output_tokens(node.schema, self.tokens), {}
+        if isinstance(node, CacheBreakpointNode | ReserveNode):
+            return 0, {}
+        if isinstance(node, TurnNode) and node.mask & SPOKEN and len(node.content) == 1:
+            text = node.content[0]
+            if isinstance(text, str):
+                return self.frame(node.role) + self.tokens.of(text), {}
+        if not wanted:
+            return self._lowered(node), {}
+        tree = self._after_passes(node)
+        messages, entries = lower_traced(tree, config=self.config, media_roots=self.media_roots)
+        missing = {*wanted}
+        counts: dict[int, int] = {}
+        for turn in (turn for entry in entries for turn in entry.turns):
+            for part in turn.parts:
+                if id(part.node) in missing:
+                    counts[id(part.node)] = self._blocks(part.blocks())
+        missing -= counts.keys()
+        if missing:
+            # Parts whose text could not be told from their neighbours' are counted alone.
+            for below, _ in walk(node):
+                if id(below) in missing:
+                    alone = self._lowered(with_content(node, (below,)))
+                    counts[id(below)] = max(alone - self.frame("user"), 0)
+        return self._total(node, messages), dict.fromkeys(missing, 0) | counts
+
+    def _lowered(self, node: Node) -> int:
+        tree = self._after_passes(node)
+        messages, _ = lower(tree, config=self.config, media_roots=self.media_roots)
+        return self._total(node, messages)
+
+    def _after_passes(self, node: Node) -> RootNode:
+        """Return a tree of one turn after the passes for a turn that is measured alone."""
+        if node.mask & EVENT and not isinstance(node, EventBlockNode):
+            # The blocks of an event are direct children of its turn.
+            node = with_content(node, dissolved_in_turn(node))
+        tree = with_content(make(RootNode, transformation=None, equipment=()), (node,))
+        if isinstance(node, NoteNode):
+            tree = expand(tree)
+        for _, mask, run in self.passes:
+            if tree.mask & mask or mask == ANY:
+                tree = run(tree)
+        return tree
+
+    def _total(self, node: Node, messages: Sequence[Message]) -> int:
+        if node.mask & (SYSTEM | SECTION):
+            # All system content is one message: a part has no frame of its own, but a gap.
+            return sum(self._blocks(message.content) + self.gap for message in messages)
+        return sum(map(self._message, messages))
+
+    def _message(self, message: Message) -> int:
+        """Return the tokens of a message, without reasoning that its target does not accept."""
+        total = message_tokens(message, self.tokens, self.facts)
+        if message.plain is not None:
+            return total
+        thoughts = [block for block in message.content if isinstance(block, ReasoningBlock)]
+        return total - self._blocks(one for one in thoughts if not is_replayed(one, self.facts))
+
+    def _blocks(self, blocks: Iterable[Block]) -> int:
+        return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
-    """Return whether reasoning is sent back to its provider when something else is dropped."""
+    """Return whether reasoning is sent back to its provider when a budget drops other parts."""
     provider = facts.provider
     if provider is None:
         return True
@@ -156,71 +159,59 @@ def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
     return bool(signed) and thought.origin == provider
 
 
-def _whole(node: Node) -> Node:
-    """Return an event whose blocks stand directly in it; other turns as they are."""
-    if node.mask & EVENT and not isinstance(node, Happening):
-        return with_content(node, dissolved_in_turn(node))
-    return node
+def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+    """Return the count of each message of a run, remembered with its conversation.
 
-
-def run_tokens(run: Recorded, tokens: Tokens, facts: ModelFacts) -> Sequence[int]:
-    """Return the tokens of each message of a run, remembered with its conversation."""
-    return _counts(run, ("sent", tokens, facts), lambda said: message_tokens(said, tokens, facts))
-
-
-def _counts(run: Recorded, key: object, count: Callable[[Message], int]) -> Sequence[int]:
-    """Return the count of each message of a run; ``key`` says what is counted, and by whom."""
+    ``key`` names the count and its counter.
+    """
     if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
 
     def counted(messages: Sequence[Message], before: list[int] | None) -> list[int]:
-        known = before or []
-        if len(known) >= len(messages):
-            return known
-        return [*known, *map(count, messages[len(known) :])]
+        counts = before or []
+        if len(counts) >= len(messages):
+            return counts
+        return [*counts, *map(count, messages[len(counts) :])]
 
     first = first_of(run)
     return remember(run, key, counted)[first : first + len(run.items)]
 
 
-def messages_total(prompt: Prompt, tree: Node, tokens: Tokens, facts: ModelFacts) -> int:
-    """Return the tokens of the messages and tools of a prompt, as they are without a target.
+def messages_total(prompt: Prompt, tree: RootNode, tokens: Tokens, facts: ModelFacts) -> int:
+    """Return the tokens of a prompt without a target: of its messages and its tools.
 
-    ``tree`` is what it was lowered from. Of a long conversation only what is new is counted.
+    ``tree`` is the tree of these messages. Of a long conversation only new messages are counted.
     """
     counts = message_counts(tree, prompt.messages, tokens, facts)
     return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 
 
 def message_counts(
-    tree: Node, said: Sequence[Message], tokens: Tokens, facts: ModelFacts
+    tree: RootNode, messages: Sequence[Message], tokens: Tokens, facts: ModelFacts
 ) -> list[int]:
     """Return the tokens of each message that a tree was lowered to, its frame included.
 
-    Those of recorded messages are remembered with their conversation.
+    The counts of recorded messages are remembered with their conversation.
     """
+
+    def count(message: Message) -> int:
+        return message_tokens(message, tokens, facts)
+
     counts: list[int] = []
     for run in tree.content:
-        if isinstance(run, Recorded):
-            place = _begin(run, said, len(counts))
-            if place is not None:
-                before = said[len(counts) : place]
-                counts += [message_tokens(one, tokens, facts) for one in before]
-                counts += run_tokens(run, tokens, facts)
-    return counts + [message_tokens(one, tokens, facts) for one in said[len(counts) :]]
-
-
-def _begin(run: Recorded, said: Sequence[Message], start: int) -> int | None:
-    """Return where the messages of a run begin, ``None`` where one was changed or left out."""
-    first, size = run.items[0], len(run.items)
-    for place in range(start, len(said) - size + 1):
-        if said[place] is first:
-            return place if all(map(is_, said[place : place + size], run.items)) else None
-    return None
+        if isinstance(run, RecordedNode):
+            first, size = run.items[0], len(run.items)
+            candidates = range(len(counts), len(messages) - size + 1)
+            start = next((i for i in candidates if messages[i] is first), None)
+            # Where a message of the run was changed or left out, its messages are counted below.
+            if start is not None and all(map(is_, messages[start : start + size], run.items)):
+                counts += map(count, messages[len(counts) : start])
+                counts += _run_counts(run, ("sent", tokens, facts), count)
+    return [*counts, *map(count, messages[len(counts) :])]
 
 
 def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
-    """Return how many tokens the tools of a prompt are, and the form of its answer."""
+    """Return the tokens of a prompt's tools and of its output schema."""
     total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
     total += tools_frame(facts) if prompt.tools else 0
     return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)

@@ -1,10 +1,10 @@
-"""A tree ready to be sent: what the passes of a target and its adapter made of it."""
+"""A tree ready to be sent: the result of the passes and the adapter of a target."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.tree.node import Node
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 class Outgoing(NamedTuple):
     """A tree ready to be sent: its stages, the prompt it became, its losses and the payload.
 
-    ``prompt`` has the marks of its author only, ``marked`` the automatic cache marks, too;
-    ``written`` is ``None`` where there is no target.
+    ``prompt`` has only the cache marks of its author, ``marked`` the automatic ones, too;
+    ``written`` is ``None`` without a target.
     """
 
-    stages: tuple[tuple[str, Node], ...]
+    stages: tuple[tuple[str, RootNode], ...]
     losses: tuple[Loss, ...]
     prompt: Prompt
     marked: Prompt

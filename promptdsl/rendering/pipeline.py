@@ -1,15 +1,15 @@
 """The passes in their order, as data: each with the bits of a mask that it works on.
 
 The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
-``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. Of these ``fit`` is no
-pass but the tree that is tried: the one after ``read`` or, with a budget, what is chosen of it. The
-passes after it run and the tokens of the result are counted; when they are too many, a smaller tree
-is tried (``budget/fit.py``).
+``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. The stage ``fit`` is not
+a pass: it is the tree after ``read`` or, with a budget, a smaller one. The passes after it run, and
+the tokens of the result are counted; when it has too many, a smaller tree is tried
+(``budget/fit.py``).
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.rendering.passes.consolidate import consolidate
@@ -35,7 +35,7 @@ from promptdsl.tree.masks import (
     SHIFT,
     TOOL,
 )
-from promptdsl.tree.node import Node
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.templates import Piece, TemplateSource
@@ -49,17 +49,17 @@ class Pass(NamedTuple):
 
     name: str
     mask: int
-    run: Callable[[Node], Node]
+    run: Callable[[RootNode], RootNode]
 
 
 BEFORE_TARGET = ("select", "fill", "read")
 """The names of the passes that do not depend on the target, in order."""
 CHANGING = AUDIENCE | HOLLOW | RECORDED
-"""The bits that one of them works on."""
+"""The bits that these passes work on."""
 
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
-    """Return the passes that do not depend on the target, each with what it is handed."""
+    """Return the passes that do not depend on the target, each with its arguments."""
     from promptdsl.providers.registry import READERS
 
     reading = partial(read, readers=READERS, settle=settle, pieces=template_pieces)
@@ -71,11 +71,11 @@ def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...
 
 
 FIT = "fit"
-"""The name of the stage between both: the tree that the passes of the target work on."""
+"""The name of the stage between them: the tree that the passes of the target work on."""
 
 
 def for_target(config: Resolved) -> tuple[Pass, ...]:
-    """Return the passes that depend on the target, each with what it is handed."""
+    """Return the passes that depend on the target, each with its arguments."""
     narrating = partial(narrate, config=config, event_text=event_text)
     return (
         Pass("expand", HOLLOW, expand),
@@ -92,7 +92,7 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
 
 
 def template_pieces(
-    template: "TemplateSource", variables: Mapping[str, Any]
+    template: "TemplateSource", variables: Mapping[str, object]
 ) -> "tuple[Piece, ...]":
     """Return the pieces of a template with its variables."""
     from promptdsl.templates.render import template_pieces

@@ -1,9 +1,9 @@
-"""Rendering: a tree becomes messages, and messages become one provider's payload."""
+"""Rendering: a tree becomes messages, and the messages become a provider's payload."""
 
 import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import attrs
 
@@ -41,12 +41,13 @@ from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import is_settled
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
 
-Stages = tuple[tuple[str, Node], ...]
+Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
+"""The trees after each pass, with its name; the first is the tree as written."""
 
 
 def render(
@@ -65,22 +66,37 @@ def render(
     media_roots: Iterable[str | os.PathLike[str]] = (),
     chat_template: object = None,
 ) -> Rendered:
-    """Return what a prompt comes to: its messages and, for a target, the payload and its losses.
+    """Return the messages of a prompt and, for a target, its payload and losses.
 
-    ``tree`` is a Timeline, or a turn, Section or Fragment alone, or a :class:`Prompt` that was read
-    from a payload. ``provider`` names the target
-    (``openai``, ``openai_responses``, ``openai_compatible``, ``anthropic``, ``gemini``,
-    ``bedrock``, ``chat_template``); with only a ``model``, its name tells it. ``tool_choice`` is
-    ``auto``, ``none``, ``required`` or the name of the tool that has to be called. With
-    ``cache="auto"`` marks stand behind the tools, the system text and the last stable turn, where
-    the target has any. ``chat_template`` is the Jinja template of an open model: its text, a
-    :class:`ChatTemplate`, or a tokenizer that has one. A path that came in data is read only under
-    one of ``media_roots``.
+    >>> from promptdsl import System, Timeline, User, render
+    >>> prompt = Timeline(System("You are a support agent."), User("Where is my order?"))
+    >>> rendered = render(prompt, model="claude-opus-5-5")
+    >>> rendered.to_anthropic()["messages"]
+    [{'role': 'user', 'content': [{'type': 'text', 'text': 'Where is my order?'}]}]
 
-    Raises a :class:`PromptError`: for a tree that is not finished, a configuration that is wrong,
-    calls and results that do not pair, an attachment or template that cannot be read, a ``Lazy``
-    that has to be awaited, and with ``strict=True`` a :class:`LossError` for text or media the
-    target cannot say in its voice.
+    ``tree`` is a Timeline, a turn, Section or Fragment alone, or a :class:`Prompt` that was read
+    from a payload. The options:
+
+    - ``model``, ``provider``: the target. Providers are ``openai``, ``openai_responses``,
+      ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``; the name
+      of a known model tells its provider. Without both there is no payload.
+    - ``budget``: the most tokens of the request, ``"window"`` for the context window of the model;
+      by default there is no limit. ``reserve`` of them stay free for the answer (0).
+    - ``counter``: a token counter instead of the one for the model.
+    - ``transformation``: the roles of events and request-only turns, and how they are written.
+    - ``audience``: ``"model"`` (the default) or ``"people"``.
+    - ``strict``: with ``True``, a loss of text or media is an error (``False``).
+    - ``cache``: ``"auto"`` puts cache marks after the tools, the system text and the last stable
+      turn, where the target has such marks; by default only marks of the author are sent.
+    - ``tool_choice``: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool to call.
+    - ``media_roots``: the folders in which a path from data may be read; none by default.
+    - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
+      a tokenizer with a template.
+
+    Raises a :class:`PromptError` that names the author's line: for a tree that is not finished, a
+    wrong option or configuration, calls and results that do not pair, an attachment or template
+    that cannot be read, a ``Lazy`` with an async function, parts that have to stay but exceed the
+    budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
     """
     request = checked_request(
         tree,
@@ -115,12 +131,20 @@ def arender(
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     chat_template: object = None,
-) -> Coroutine[Any, Any, Rendered]:
-    """Return what :func:`render` does, to be awaited: the functions of lazies run concurrently.
+) -> Coroutine[None, None, Rendered]:
+    """Return a coroutine for the result of :func:`render`: its lazies run concurrently.
 
-    What they return stands in document order, whichever is done first. When some raise, the first
-    in the document is raised, once all are done. What is wrong with the arguments is raised by the
-    call itself.
+    >>> import asyncio
+    >>> from promptdsl import Lazy, Timeline, User, arender
+    >>> async def weather(context):
+    ...     return "sunny"
+    >>> prompt = Timeline(User("Today: ", Lazy(weather)))
+    >>> asyncio.run(arender(prompt)).messages[0].text
+    'Today: sunny'
+
+    The options are those of :func:`render`. Results of lazies are in document order, whichever is
+    done first. When some fail, the error of the first one in the document is raised after all are
+    done. A wrong argument raises at the call, before anything is awaited.
     """
     request = checked_request(
         tree,
@@ -147,7 +171,7 @@ def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Nod
     return call_lazies(request, waiting)
 
 
-async def _awaited(root: Root, request: RenderRequest) -> Rendered:
+async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
     """Render again and again, each time with the answers of one more round of lazies."""
     from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
 
@@ -160,18 +184,18 @@ async def _awaited(root: Root, request: RenderRequest) -> Rendered:
         answers.append(await await_lazies(waiting, request))
 
 
-def _root(tree: Node | Prompt) -> Root:
-    """Return the finished root of what was given to render."""
-    return cast("Root", finish(tree)) if isinstance(tree, Root) else root_around(tree)
+def _root(tree: Node | Prompt) -> RootNode:
+    """Return the finished root of a prompt."""
+    return cast("RootNode", finish(tree)) if isinstance(tree, RootNode) else root_around(tree)
 
 
-def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
+def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     """Run the passes that do not depend on the target, then those that do."""
-    tree: Node = root
+    tree = root
     if not tree.mask & CHANGING:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)), ())
     lost: list[tuple[Node, int]] = []
-    stages: list[tuple[str, Node]] = [("written", tree)]
+    stages = [("written", tree)]
     ready = partial(settle, media_roots=request.media_roots, lost=lost)
     for name, mask, run in before_target(audience=request.audience, ask=ask, settle=ready):
         if tree.mask & mask:
@@ -185,12 +209,12 @@ def _rendered(root: Root, request: RenderRequest, ask: Ask) -> Rendered:
 
 
 def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]) -> Rendered:
-    """Return the result for the target of a request, fitted into the budget where there is one.
+    """Return the result for the target of a request, fitted into its budget if it has one.
 
-    ``stages`` are the trees up to the one after ``read``, ``losses`` those of the recordings in it.
+    ``stages`` are the trees up to the one after ``read``, ``losses`` those of recordings.
     """
     tree = stages[-1][1]
-    settings = settings_of(request, cast("Root", stages[0][1]))
+    settings = settings_of(request, stages[0][1])
     facts = settings.facts
     if facts.binds_reasoning and facts.known:
         check_bound(dict(stages)["select"], settings.config, facts.model)
@@ -231,10 +255,12 @@ def _again(
     return _for_target(other, stages, losses)
 
 
-def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Settings) -> Outgoing:
-    """Return a tree ready to be sent: after the passes of the target, as messages, and written.
+def _prepared(
+    tree: RootNode, trimmed: bool, *, request: RenderRequest, settings: Settings
+) -> Outgoing:
+    """Return a tree ready to be sent: after the passes of its target, as messages and payload.
 
-    ``trimmed`` is whether a budget took something out of it.
+    ``trimmed`` is whether a budget took parts out of it.
     """
     facts, config = settings
     stages = [(FIT, tree)]
@@ -242,11 +268,10 @@ def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Se
         if tree.mask & mask or mask == ANY:
             tree = run(tree)
         stages.append((name, tree))
-    root = cast("Root", tree)
-    messages, losses = lower(root, config=config, media_roots=request.media_roots)
-    if root.equipment:
-        losses += tuple(lost_marks(root))
-    prompt = marked = _prompt(messages, root, request, trimmed=trimmed)
+    messages, losses = lower(tree, config=config, media_roots=request.media_roots)
+    if tree.equipment:
+        losses += tuple(lost_marks(tree))
+    prompt = marked = _prompt(messages, tree, request, trimmed=trimmed)
     written = None
     if facts.provider is not None:
         from promptdsl.providers.written import WrittenPayload
@@ -264,9 +289,9 @@ def _prepared(tree: Node, trimmed: bool, *, request: RenderRequest, settings: Se
 
 
 def _prompt(
-    messages: tuple[Message, ...], tree: Root, request: RenderRequest, *, trimmed: bool
+    messages: tuple[Message, ...], tree: RootNode, request: RenderRequest, *, trimmed: bool
 ) -> Prompt:
-    """Return what is sent; :class:`OptionError` for a choice of a tool that is not there."""
+    """Return the prompt to send; :class:`OptionError` when it does not have the chosen tool."""
     choice = request.tool_choice
     if choice is None and not tree.equipment:
         return Prompt(messages, trimmed=trimmed)

@@ -1,4 +1,4 @@
-"""The arguments of a render, checked, and the configuration and facts they come to."""
+"""The arguments of render(): checked, and with them the facts and configuration of a target."""
 
 import os
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from promptdsl.foundation.errors import (
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.budget import Budget
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False, repr=False)
 class RenderRequest:
-    """The arguments of a render, checked, and the share of a budget that lazies have.
-
-    ``budget`` is ``None`` where nobody asked for one.
-    """
+    """The arguments of a render, checked. ``budget`` is ``None`` without one."""
 
     model: str | None
     provider: str | None
@@ -46,7 +43,7 @@ class RenderRequest:
     template: "ChatTemplate | None"
     budget: "Budget | None"
     tokens_per_weight: float | None = None
-    """How many tokens a lazy of weight one has; noted before the first one runs."""
+    """The tokens that a lazy of weight one may fill; set before the first lazy runs."""
 
 
 def checked_request(
@@ -65,15 +62,15 @@ def checked_request(
     media_roots: object,
     chat_template: object,
 ) -> RenderRequest:
-    """Return the arguments of a render; :class:`OptionError` names the one that is wrong.
+    """Return the arguments of a render; :class:`OptionError` names a wrong one.
 
-    Of a prompt that was read, its own choice of tools holds where no other is given.
+    A prompt that was read from a payload brings its own ``tool_choice``.
     """
-    asked = None
+    checked = None
     if budget is not None or counter is not None or reserve != 0:
         from promptdsl.budget.budget import checked_budget
 
-        asked = checked_budget(budget, reserve, counter)
+        checked = checked_budget(budget, reserve, counter)
     _check_one_of("audience", audience, ("model", "people"))
     if cache is not None:
         _check_one_of("cache", cache, ("auto",))
@@ -81,12 +78,19 @@ def checked_request(
         raise OptionError(f"strict={strict!r}", fix="write True or False", at=(author(),))
     layer = None if transformation is None else as_layer(transformation, at=author())
     roots = _folders(media_roots) if media_roots != () else ()
-    template = None if chat_template is None else _template(chat_template)
+    template = None
+    if chat_template is not None:
+        from promptdsl.config.chat_template import ChatTemplate
+
+        try:
+            template = ChatTemplate.of(chat_template)
+        except ContentError as error:
+            raise error.located(author()) from None
     names = (_checked_name("model", model), _checked_name("provider", provider))
     if tool_choice is None and isinstance(tree, Prompt):
         tool_choice = tree.tool_choice
     choice = _checked_name("tool_choice", tool_choice)
-    # Looked up at once: when a prompt is awaited, nobody of its author's is on the stack.
+    # Looked up now: while a prompt is awaited, no code of its author is on the stack.
     at = None if choice is None else author()
     return RenderRequest(
         *names,
@@ -98,37 +102,29 @@ def checked_request(
         tool_choice=choice,
         chosen_at=at,
         template=template,
-        budget=asked,
+        budget=checked,
     )
 
 
-def _check_one_of(name: str, given: object, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise OptionError(f"{name}={given!r}", fix=nearest(str(given), known), at=(author(),))
+def _check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise OptionError(f"{name}={value!r}", fix=nearest(str(value), known), at=(author(),))
 
 
-def _template(given: object) -> "ChatTemplate":
-    from promptdsl.config.chat_template import ChatTemplate
-
-    try:
-        return ChatTemplate.of(given)
-    except ContentError as error:
-        raise error.located(author()) from None
-
-
-def _checked_name(name: str, given: object) -> str | None:
-    if given is None or isinstance(given, str):
-        return given
-    raise OptionError(f"{name}={given!r}", fix="write its name, a string", at=(author(),))
+def _checked_name(name: str, value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise OptionError(f"{name}={value!r}", fix="write its name, a string", at=(author(),))
 
 
 def _folders(media_roots: object) -> MediaRoots:
-    """Return the folders that data may name files in; a string alone is one folder, not many."""
-    given: object = (media_roots,) if isinstance(media_roots, str | os.PathLike) else media_roots  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(given, Iterable):
-        found = tuple(cast("Iterable[object]", given))
-        if all(isinstance(root, str | os.PathLike) for root in found):
-            return cast("MediaRoots", found)
+    """Return the folders in which paths from data are read; a string alone is one folder."""
+    if isinstance(media_roots, str | os.PathLike):
+        return (cast("str | os.PathLike[str]", media_roots),)
+    if isinstance(media_roots, Iterable):
+        folders = tuple(cast("Iterable[object]", media_roots))
+        if all(isinstance(folder, str | os.PathLike) for folder in folders):
+            return cast("MediaRoots", folders)
     raise OptionError(f"media_roots={media_roots!r}", fix="write a list of folders", at=(author(),))
 
 
@@ -151,14 +147,14 @@ def facts_of(request: RenderRequest) -> ModelFacts:
 
 
 class Settings(NamedTuple):
-    """The facts of a target, and the configuration that holds for a tree there."""
+    """The facts of a target, and the configuration of a tree for it."""
 
     facts: ModelFacts
     config: Resolved
 
 
-def settings_of(request: RenderRequest, root: Root) -> Settings:
-    """Return the facts of the target, and the configuration that holds for a tree there."""
+def settings_of(request: RenderRequest, root: RootNode) -> Settings:
+    """Return the facts of the target, and the configuration of a tree for it."""
     facts = facts_of(request)
     if root.transformation is None and request.layer is None:
         return Settings(facts, _default_config(facts.role_layers))
@@ -171,5 +167,5 @@ def settings_of(request: RenderRequest, root: Root) -> Settings:
 
 @lru_cache(maxsize=256)
 def _default_config(layers: tuple[tuple[str, Roles], ...]) -> Resolved:
-    """Return the configuration of a target where its author sets none."""
+    """Return the default configuration of a target."""
     return resolve([(name, {"role_mapping": dict(roles)}) for name, roles in layers])

@@ -1,4 +1,4 @@
-"""What a prompt comes to: messages, losses, and each provider's payload."""
+"""The result of rendering: messages, losses, and each provider's payload."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -14,14 +14,13 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
     from promptdsl.providers.anthropic.write import AnthropicPayload
     from promptdsl.providers.bedrock.write import BedrockPayload
-    from promptdsl.providers.chat_template.write import Payload as ChatTemplatePayload
+    from promptdsl.providers.chat_template.write import ChatTemplatePayload
     from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
@@ -32,19 +31,30 @@ if TYPE_CHECKING:
 
 
 class Stage(NamedTuple):
-    """The tree after a pass; the first stage is the tree as ``written``."""
+    """The tree after one pass; the first stage is the tree as ``written``.
+
+    >>> from promptdsl import Timeline, User, render
+    >>> [stage.name for stage in render(Timeline(User("Hi"))).stages()][:3]
+    ['written', 'select', 'fill']
+    """
 
     name: str
-    tree: Node
+    tree: RootNode
 
 
 @attrs.frozen(eq=False, repr=False)
 class Rendered:
-    """What a prompt comes to. Immutable: every payload is made of fresh containers.
+    """The result of :func:`render`. Immutable: every payload is made of new containers.
 
-    ``messages`` are provider-neutral, ``losses`` what the target cannot say, ``config`` the
-    configuration that held, ``facts`` what is known of the target. ``render`` has written the
-    payload already, for its losses; the methods for a provider give it away.
+    >>> from promptdsl import Timeline, User, render
+    >>> rendered = render(Timeline(User("Hi")), model="gpt-5")
+    >>> rendered
+    <Rendered for openai: 1 messages, 0 losses>
+    >>> rendered.to_openai()
+    {'messages': [{'role': 'user', 'content': 'Hi'}]}
+
+    ``messages`` are provider-neutral. ``losses`` are the parts that the target cannot express.
+    ``config`` is the configuration that was used, ``facts`` are the known facts of the target.
     """
 
     messages: tuple[Message, ...]
@@ -52,7 +62,7 @@ class Rendered:
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
-    _stages: tuple[tuple[str, Node], ...] = attrs.field(alias="stages")
+    _stages: tuple[tuple[str, RootNode], ...] = attrs.field(alias="stages")
     _prompt: Prompt = attrs.field(alias="prompt")
     _marked: Prompt = attrs.field(alias="marked")
     _again: "Callable[[str], Rendered]" = attrs.field(alias="again")
@@ -66,7 +76,7 @@ class Rendered:
 
     @property
     def dropped(self) -> "tuple[Dropped, ...]":
-        """What a budget or a limit took away, in the order it was written."""
+        """The parts that a budget or a limit took out, in the order they were written."""
         if not self._gone:
             self._gone.append(self._dropped())
         return self._gone[0]
@@ -78,34 +88,34 @@ class Rendered:
 
     @property
     def tool_choice(self) -> str | None:
-        """Which tools have to be called: ``auto``, ``none``, ``required`` or a tool's name."""
+        """The tools to call: ``auto``, ``none``, ``required`` or the name of one."""
         return self._prompt.tool_choice
 
     @property
     def output(self) -> OutputSchema | None:
-        """The form the answer has to have, ``None`` where nobody said."""
+        """The schema of the answer, ``None`` without one."""
         return self._prompt.output
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return the tree as written and after every pass; one a pass left alone is the same."""
+        """Return the tree as written and after each pass; a pass without work keeps the tree."""
         return tuple(Stage(name, tree) for name, tree in self._stages)
 
-    def explain(self) -> dict[str, tuple[Any, str]]:
-        """Return for every configuration value what holds and the name of the layer that set it."""
+    def explain(self) -> dict[str, tuple[Any, str]]:  # Any: an option has a type of its own
+        """Return every configuration value with the name of the layer that set it."""
         return self.config.explain()
 
     def outline(self) -> str:
-        """Return the parts of what is sent, a line each, with size and where they were written."""
+        """Return the parts of the request, one per line, with their size and their source line."""
         from promptdsl.rendering.reports.outline import outline
 
         return outline(self._stages[-1][1])
 
     @property
     def tokens(self) -> "TokenReport":
-        """How many tokens are sent, by message, section and line; counted when first asked for.
+        """The tokens of the request by message, section and line; counted at the first call.
 
-        They are those of the budget's counter, without a budget those of the target's model. Raises
-        :class:`MediaError` for an attachment whose file is not there any more.
+        They are counted by the counter of the budget, or without one for the model of the target.
+        Raises :class:`MediaError` for an attachment whose file was removed since.
         """
         if not self._reports:
             from promptdsl.rendering.reports import TokenReport
@@ -114,21 +124,41 @@ class Rendered:
         return self._reports[0]
 
     def payload(self) -> dict[str, Any]:
-        """Return the request arguments for the target, content only.
+        """Return the content of a request for the target, as arguments of its SDK.
 
-        They were written by ``render``. The first call gives away what was written there, so that
-        another one may write it again. Raises :class:`TargetError` when rendered for no target,
-        :class:`PendingToolCalls` when the last calls are not answered yet.
+        ``render`` has written it already, to know its losses; a second call writes it again. Raises
+        :class:`TargetError` without a target, :class:`PendingToolCalls` when the last tool calls
+        have no results yet.
         """
+        model = self.facts.model
+        if self._written is None and model is None:
+            raise TargetError(
+                "this was rendered without a target",
+                fix="name one: render(tree, model=...)",
+                at=(author(),),
+            )
         if self._written is None:
-            raise self._no_target()
-        self._refuse_pending()
+            raise TargetError(
+                f"the model {model!r} is unknown, so there is no target",
+                fix=f"name its provider: render(tree, model={model!r}, provider=...)",
+                at=(author(),),
+            )
+        open_calls = pending(self.messages)
+        if open_calls:
+            message, call = open_calls[0]
+            names = ", ".join(repr(block.id) for _, block in open_calls)
+            source = message.sources[0].source if message.origins else None
+            raise PendingToolCalls(
+                f"the last calls are not answered yet: {names}",
+                fix=f"answer them: ToolMessage({call.id!r}, ...)",
+                at=(source,),
+            )
         return self._written.payload()
 
     def to_openai(self) -> "OpenAIPayload":
         """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``, ``tools``.
 
-        Beside them ``tool_choice`` and ``response_format``, where the prompt says them. Raises
+        Also ``tool_choice`` and ``response_format``, if the prompt has them. Raises
         :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
         """
         return cast("OpenAIPayload", self._to("openai"))
@@ -136,7 +166,7 @@ class Rendered:
     def to_openai_responses(self) -> "ResponsesPayload":
         """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
 
-        Beside them ``tool_choice`` and ``text``, where the prompt says them. Raises
+        Also ``tool_choice`` and ``text``, if the prompt has them. Raises
         :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
         """
         return cast("ResponsesPayload", self._to("openai_responses"))
@@ -144,7 +174,7 @@ class Rendered:
     def to_anthropic(self) -> "AnthropicPayload":
         """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...
 
-        Beside them ``tools``, ``tool_choice`` and ``output_config``. Raises :class:`TargetError`
+        Also ``tools``, ``tool_choice`` and ``output_config``. Raises :class:`TargetError`
         when rendered for another target, :class:`PendingToolCalls`.
         """
         return cast("AnthropicPayload", self._to("anthropic"))
@@ -152,7 +182,7 @@ class Rendered:
     def to_gemini(self) -> "GeminiPayload":
         """Return the arguments of Gemini's ``models.generate_content``: ``contents``, ``config``.
 
-        ``config`` holds the system text, the tools and the form of the answer. Raises
+        ``config`` holds the system text, the tools and the schema of the answer. Raises
         :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
         """
         return cast("GeminiPayload", self._to("gemini"))
@@ -160,24 +190,24 @@ class Rendered:
     def to_bedrock(self) -> "BedrockPayload":
         """Return the arguments of Bedrock's ``converse``: ``system``, ``messages``, ...
 
-        Beside them ``toolConfig`` and ``outputConfig``. Raises :class:`TargetError` when rendered
+        Also ``toolConfig`` and ``outputConfig``. Raises :class:`TargetError` when rendered
         for another target, :class:`PendingToolCalls`.
         """
         return cast("BedrockPayload", self._to("bedrock"))
 
     def to_chat_template(self) -> "ChatTemplatePayload":
-        """Return what an open model's chat template takes: ``messages`` and ``tools``.
+        """Return the variables of an open model's chat template: ``messages`` and ``tools``.
 
-        Where the template is known, ``prompt`` is the text it comes to. Raises
+        With a known template, ``prompt`` is its text for them. Raises
         :class:`TargetError` when rendered for another target, :class:`PendingToolCalls`.
         """
         return cast("ChatTemplatePayload", self._to("chat_template"))
 
     def for_target(self, provider: str) -> "Rendered":
-        """Return the same prompt rendered for a provider, with what is lost there in ``losses``.
+        """Return the same prompt rendered for another provider, with the losses there.
 
-        It goes on from the tree after ``read``, with that provider's careful defaults where no
-        model was given. Raises :class:`TargetError` for an unknown provider.
+        Without a model it uses careful defaults of that provider. Lazies are not called again.
+        Raises :class:`TargetError` for an unknown provider.
         """
         return self._again(provider)
 
@@ -200,12 +230,12 @@ class Rendered:
         return self.payload()
 
     def _outcome(self) -> "Outcome":
-        """Return what reports are made of."""
+        """Return the data of the reports."""
         from promptdsl.rendering.reports import Outcome
         from promptdsl.tokens import tokens_for
 
         return Outcome(
-            cast("Root", self._stages[-1][1]),
+            self._stages[-1][1],
             self.messages,
             self._marked,
             self._written,
@@ -216,45 +246,34 @@ class Rendered:
             self._media_roots,
         )
 
-    def _no_target(self) -> TargetError:
-        model = self.facts.model
-        if model is None:
-            what, fix = "this was rendered for no target", "say one: render(tree, model=...)"
-        else:
-            what = f"nothing is known of the model {model!r}, so there is no target"
-            fix = f"name its provider: render(tree, model={model!r}, provider=...)"
-        return TargetError(what, fix=fix, at=(author(),))
-
-    def _refuse_pending(self) -> None:
-        open_calls = pending(self.messages)
-        if open_calls:
-            message, call = open_calls[0]
-            names = ", ".join(repr(block.id) for _, block in open_calls)
-            source = message.sources[0].source if message.origins else None
-            raise PendingToolCalls(
-                f"the last calls are not answered yet: {names}",
-                fix=f"answer them: ToolMessage({call.id!r}, ...)",
-                at=(source,),
-            )
-
     def __repr__(self) -> str:
         target = self.facts.provider or "no target"
         return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
 
 
 def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
-    """Return how many tokens two requests share at their beginning, and which node broke it there.
+    """Return the tokens that two requests share at their beginning, and the first difference.
 
-    So much of the second one a provider's cache can give after the first. Marks make no difference,
-    and the tokens are those of the second one's counter. What was rendered for no target is
-    compared as OpenAI would get it. Raises :class:`TargetError` for two targets: they share no
-    cache.
+    >>> from promptdsl import System, Timeline, User, prefix_report, render
+    >>> rules = System("Answer briefly.")
+    >>> first = render(Timeline(rules, User("Hello")), model="gpt-5")
+    >>> second = render(Timeline(rules, User("Goodbye")), model="gpt-5")
+    >>> report = prefix_report(first, second)
+    >>> report.shared > 0
+    True
+
+    A provider's prompt cache can serve this beginning of the second request after the first. Cache
+    marks make no difference. Tokens are counted with the counter of the second result; results
+    without a target are compared in the form for OpenAI. Raises :class:`TargetError` for two
+    different targets, which share no cache.
     """
-    for given in (before, after):
-        if not isinstance(given, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
-            what = f"prefix_report() compares what render() returned, not {type(given).__name__}"
-            fix = "render both: prefix_report(render(before, ...), render(after, ...))"
-            raise ContentError(what, fix=fix, at=(author(),))
+    for rendered in (before, after):
+        if not isinstance(rendered, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ContentError(
+                f"prefix_report() compares results of render(), not {type(rendered).__name__}",
+                fix="render both: prefix_report(render(before, ...), render(after, ...))",
+                at=(author(),),
+            )
     from promptdsl.rendering.reports import compared
 
     try:

@@ -1,4 +1,4 @@
-"""The root of what was given to render and has none: a part alone, or a prompt that was read."""
+"""The root of a prompt without a Timeline: of a part alone, or a prompt read from a payload."""
 
 from typing import cast
 
@@ -8,16 +8,16 @@ from promptdsl.components.timeline import write_timeline
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author
 from promptdsl.messages.prompt import Prompt
-from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import RECORDED, REQUEST, SECTION, TOOL, TURN
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Root
+from promptdsl.tree.turn_nodes import CacheBreakpointNode, RootNode
 
 
-def root_around(tree: object) -> Root:
-    """Return the root of a part alone, or of a prompt that was read."""
+def root_around(tree: object) -> RootNode:
+    """Return the root of a part alone, or of a prompt that was read from a payload."""
     if isinstance(tree, Prompt):
-        return _written(tree)
+        return _root_of_prompt(tree)
     if not isinstance(tree, Node):
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment, "
@@ -26,25 +26,25 @@ def root_around(tree: object) -> Root:
             at=(author(),),
         )
     node = finish(tree)
-    if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, Fragment):
-        beside = node.mask & TOOL or isinstance(node, CacheBreakpoint)
+    if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, FragmentNode):
+        beside = node.mask & TOOL or isinstance(node, CacheBreakpointNode)
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment",
             fix="write it in a Timeline" if beside else "put it in a User or a System",
             at=(author(), node.source),
         )
     with detached():
-        return cast("Root", finish(write_timeline((node,), author())))
+        return cast("RootNode", finish(write_timeline((node,), author())))
 
 
-def _written(prompt: Prompt) -> Root:
-    """Return a prompt that was read, as its author would write it again."""
+def _root_of_prompt(prompt: Prompt) -> RootNode:
+    """Return the Timeline that an author would write for a prompt."""
     from promptdsl.components.history import History
     from promptdsl.components.tool_definitions import Output, Tool
 
     with detached():
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
-        said = (*equipment, History(prompt.messages))
-        for component in said:
+        content = (*equipment, History(prompt.messages))
+        for component in content:
             component.code, component.offset = author(), -1
-        return cast("Root", finish(write_timeline(said, author())))
+        return cast("RootNode", finish(write_timeline(content, author())))

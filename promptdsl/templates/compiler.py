@@ -1,94 +1,90 @@
-"""The code a template is compiled to: static text and what is put in are told apart in it."""
+"""Compiling a template so that its own text and the values put into it are told apart."""
 
 # Jinja names the methods of a visitor after its nodes.
 # ruff: noqa: N802
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from math import isfinite
-from typing import Any, NoReturn
 
-from jinja2 import nodes
+from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import TemplateAssertionError
 
 from promptdsl.foundation.errors import nearest
-from promptdsl.templates.filters import ELSEWHERE
+from promptdsl.templates.filters import INSTEAD
+
+SYNTAX_FIX = "look at the text before it, too"
 
 
-class Unknown(TemplateAssertionError):
-    """A template asks for a filter or test there is none of; ``fix`` says what to do."""
+class UnknownFilter(TemplateAssertionError):
+    """A template asks for a filter or test that does not exist; ``fix`` says what to do."""
 
     fix = ""
 
 
-class BoundedCode(CodeGenerator):
-    """Code that counts the steps of its loops and joins no texts by itself."""
+def advice(name: str, known: Iterable[str]) -> str:
+    """Return what to do about a filter or test that does not exist."""
+    return INSTEAD.get(name) or nearest(name, known)
 
-    def visit_For(self, node: nodes.For, frame: Frame) -> None:
-        """Count each item: in the condition of the loop, where it has one, else in its body."""
-        step = nodes.EnvironmentAttribute("step()", lineno=node.lineno)
-        if node.test is None:
-            node.body.insert(0, nodes.ExprStmt(step, lineno=node.lineno))
-        else:
-            node.test = nodes.And(step, node.test, lineno=node.lineno)
-        super().visit_For(node, frame)
+
+def checked_tree(environment: Environment, source: str, name: str | None) -> nodes.Template:
+    """Return the syntax tree of a template; each turn of its loops is made a step.
+
+    Raises an error of Jinja, with its line, for a syntax error, an unknown filter or test, an
+    infinite number, for which Python has no word, and ``{% autoescape %}``, which would make author
+    text of the values it marks as safe.
+    """
+    tree = environment.parse(source, name, name or "<template>")
+    kinds = (nodes.For, nodes.Filter, nodes.Test, nodes.Const, nodes.ScopedEvalContextModifier)
+    for node in [*tree.find_all(kinds)]:
+        problem = fix = ""
+        match node:
+            case nodes.For():
+                step = nodes.EnvironmentAttribute("step()", lineno=node.lineno)
+                if node.test is None:
+                    node.body.insert(0, nodes.ExprStmt(step, lineno=node.lineno))
+                else:
+                    node.test = nodes.And(step, node.test, lineno=node.lineno)
+            case nodes.Filter() | nodes.Test():
+                is_filter = isinstance(node, nodes.Filter)
+                known: Collection[str] = environment.filters if is_filter else environment.tests
+                if node.name not in known:
+                    problem = f"there is no {'filter' if is_filter else 'test'} {node.name!r}"
+                    fix = advice(node.name, known)
+            case nodes.Const(value=float(number)) if not isfinite(number):
+                problem = "a number is too large"
+            case nodes.ScopedEvalContextModifier():
+                problem = "autoescape is not known: values are encoded for their place"
+            case _:
+                pass
+        if problem:
+            error = UnknownFilter(problem, node.lineno, name)
+            error.fix = fix or SYNTAX_FIX
+            raise error
+    return tree
+
+
+class PieceCode(CodeGenerator):
+    """Code that yields author text in a tuple, and gives every other output to ``put``."""
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        """Write what joins texts with ``~``."""
+        """Write what joins texts with ``~``, so that the result is bounded."""
         self.write("environment.joined((")
         for part in node.nodes:
             self.visit(part, frame)
             self.write(", ")
         self.write("))")
 
-    def visit_Filter(self, node: nodes.Filter, frame: Frame) -> None:
-        """Write a filter, if there is one of its name."""
-        self._check("filter", node, self.environment.filters)
-        super().visit_Filter(node, frame)
-
-    def visit_Test(self, node: nodes.Test, frame: Frame) -> None:
-        """Write a test, if there is one of its name."""
-        self._check("test", node, self.environment.tests)
-        super().visit_Test(node, frame)
-
-    def _check(self, kind: str, node: nodes.Filter | nodes.Test, known: Mapping[str, Any]) -> None:
-        if node.name not in known:
-            error = Unknown(
-                f"there is no {kind} {node.name!r}", node.lineno, self.name, self.filename
-            )
-            error.fix = advice(node.name, known)
-            raise error
-
-    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:
-        """Write a constant; Python has no word for a number that is infinite."""
-        if isinstance(node.value, float) and not isfinite(node.value):
-            self.fail("a number is too large", node.lineno)
-        super().visit_Const(node, frame)
-
     def _output_child_to_const(
         self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
     ) -> str:
+        # A constant in an expression is a value, and no text of the template.
         if isinstance(node, nodes.TemplateData):
             return node.data
         raise nodes.Impossible
 
-    def visit_ScopedEvalContextModifier(
-        self, node: nodes.ScopedEvalContextModifier, frame: Frame
-    ) -> NoReturn:
-        """Refuse ``{% autoescape %}``: what it marks as safe would be author text."""
-        self.fail("autoescape is not known: values are encoded for their place", node.lineno)
-
-
-def advice(name: str, known: Iterable[str]) -> str:
-    """Return what to do about a filter or test that is not known."""
-    return ELSEWHERE.get(name) or nearest(name, known)
-
-
-class PieceCode(BoundedCode):
-    """Code that yields author text in a tuple, and gives every other output to ``put``."""
-
-    def _output_const_repr(self, group: Iterable[Any]) -> str:
-        return repr(("".join(group),))
+    def _output_const_repr(self, group: Iterable[object]) -> str:
+        return repr(("".join(map(str, group)),))
 
     def _output_child_pre(
         self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
@@ -98,8 +94,14 @@ class PieceCode(BoundedCode):
     def _output_child_post(
         self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
     ) -> None:
-        name = _dotted(node)
-        self.write(")" if name is None else f", {name!r})")
+        # A variable, such as ``user.name``, is named.
+        names: list[str] = []
+        while isinstance(node, nodes.Getattr):
+            names.append(node.attr)
+            node = node.node
+        if isinstance(node, nodes.Name):
+            self.write(f", {'.'.join([node.name, *reversed(names)])!r}")
+        self.write(")")
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
         """Write a call; that of a ``{% call %}`` is output, though not written as such."""
@@ -108,7 +110,7 @@ class PieceCode(BoundedCode):
         self.write(")" if forward_caller else "")
 
     def visit_FilterBlock(self, node: nodes.FilterBlock, frame: Frame) -> None:
-        """Write a ``{% filter %}``, of which the output is a value."""
+        """Write a ``{% filter %}``: its output is a value."""
         inner = frame.inner()
         inner.symbols.analyze_node(node)
         self.enter_frame(inner)
@@ -120,21 +122,3 @@ class PieceCode(BoundedCode):
         self.write(")")
         self.end_write(frame)
         self.leave_frame(inner)
-
-
-class EventCode(BoundedCode):
-    """Code that yields text: the fields of an event are encoded before it gets them."""
-
-    def _output_child_pre(
-        self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
-    ) -> None:
-        self.write("environment.text(")
-
-
-def _dotted(node: nodes.Expr) -> str | None:
-    """Return the name of a variable, such as ``user.name``; ``None`` for other expressions."""
-    parts: list[str] = []
-    while isinstance(node, nodes.Getattr):
-        parts.append(node.attr)
-        node = node.node
-    return ".".join([node.name, *reversed(parts)]) if isinstance(node, nodes.Name) else None

@@ -1,8 +1,8 @@
-"""Where templates are: the folder that comes with promptdsl, and those a user registers."""
+"""The folders of templates: the one that comes with promptdsl, and those a user registers."""
 
 import os
 from functools import cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.source import author
-from promptdsl.templates.limits import MAX_SOURCE, over
+from promptdsl.templates.limits import MAX_SOURCE, over_limit
 from promptdsl.templates.source import check_name, label
 
 _CHANGING = Lock()
@@ -23,20 +23,21 @@ _registered: tuple[str, ...] = ()
 def templates_root() -> Path:
     """Return the folder of the templates.
 
-    An installed package holds them; in a source tree they stand beside it. Raises
-    :class:`TemplateError` when neither is so.
+    An installed package holds it; in a source tree it is beside the package. Raises
+    :class:`TemplateError` when it is in neither place.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "templates" / "starter", package.parent / "templates"):
         if folder.is_dir():
             return folder
     raise TemplateError(
-        f"no templates in {package} nor beside it", fix="install promptdsl again: files are missing"
+        f"there are no templates in {package} or beside it",
+        fix="install promptdsl again: files are missing",
     )
 
 
 class Registration:
-    """A folder that was registered; as a context manager it takes that back at the end."""
+    """A registered folder; as a context manager it is registered until the end of the block."""
 
     __slots__ = ("_after", "_before", "folder")
 
@@ -63,14 +64,22 @@ class Registration:
 
 
 def register_templates(folder: str | os.PathLike[str]) -> Registration:
-    """Look for templates in ``folder`` too, before all that are registered already.
+    """Look for templates in ``folder`` too, before the folders that were registered earlier.
 
-    It holds for the whole process; a folder that is registered again moves to the front. A template
-    of the same name as one that comes with promptdsl takes its place, event texts
-    (``events/user_action.md.j2``) included. What is returned is a context manager for those who
-    want it for a while: ``with register_templates(folder): ...``.
+    It holds for the whole process, or for a ``with`` block around the result, which gives the
+    folder as a ``Path``. A folder that is registered again moves to the front. A template with the
+    name of one that comes with promptdsl takes its place, such as the text of an event,
+    ``events/user_action.md.j2``.
 
     Raises :class:`TemplateError` when there is no such folder.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from promptdsl import System, Template, register_templates, render
+    >>> with TemporaryDirectory() as folder, register_templates(folder) as templates:
+    ...     _ = Path(templates, "greeting.md.j2").write_text("Hello {{ name }}!")
+    ...     print(render(System(Template("greeting.md.j2", name="Ada"))).messages[0].plain)
+    Hello Ada!
     """
     global _registered  # noqa: PLW0603
     real = _real(folder)
@@ -102,7 +111,7 @@ def registered() -> tuple[str, ...]:
 
 
 class TemplateFile(NamedTuple):
-    """A template that was found: the file, the folder it may not lead out of, and its stamp."""
+    """A template that exists: its file, the folder it may not lead out of, and its stamp."""
 
     name: str
     path: str
@@ -136,7 +145,7 @@ def file_at(path: str) -> TemplateFile:
 
 
 def _stamp(path: str, name: str) -> tuple[int, ...] | None:
-    """Return what changes when a file does, ``None`` where there is nothing."""
+    """Return the stamp of a file, which changes when the file does, or ``None`` for no file."""
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -148,8 +157,8 @@ def _stamp(path: str, name: str) -> tuple[int, ...] | None:
     return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
 
 
-def _unreadable(name: str, why: object) -> TemplateError:
-    return TemplateError(f"cannot read {label(name)}: {why}", fix="check the file")
+def _unreadable(name: str, reason: object) -> TemplateError:
+    return TemplateError(f"cannot read {label(name)}: {reason}", fix="check the file")
 
 
 def read_template(file: TemplateFile) -> str:
@@ -158,14 +167,16 @@ def read_template(file: TemplateFile) -> str:
     Raises :class:`TemplateError` for a file outside of its folder, links resolved, one of more than
     a million bytes, one that cannot be read and one that is not UTF-8.
     """
-    if file.folder is not None and not _is_within(file.path, file.folder):
-        raise TemplateError(
-            f"{label(file.name)} is a link that leads out of {file.folder!r}",
-            fix="put the file itself there, or register the folder it is in",
-        )
+    roots = None
+    if file.folder is not None:
+        roots = (file.folder,)
+        if not Path(os.path.realpath(file.path)).is_relative_to(os.path.realpath(file.folder)):
+            raise TemplateError(
+                f"{label(file.name)} is a link that leads out of {file.folder!r}",
+                fix="put the file itself there, or register the folder it is in",
+            )
     if file.stamp[1] > MAX_SOURCE:
-        raise over(MAX_SOURCE, f"bytes in {label(file.name)}")
-    roots = None if file.folder is None else (file.folder,)
+        raise over_limit(MAX_SOURCE, f"bytes in {label(file.name)}")
     try:
         return read_file(file.path, limit=MAX_SOURCE, roots=roots).decode("utf-8-sig")
     except MediaError as error:
@@ -174,22 +185,18 @@ def read_template(file: TemplateFile) -> str:
         raise _unreadable(file.name, f"it is not UTF-8 at byte {error.start:,}") from None
 
 
-def _is_within(path: str, folder: str) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
 _LISTED = 1_000
-"""How many files are looked at to suggest a name; a folder may hold anything."""
+"""The number of files of a folder that are compared with a name; it may hold any number."""
 
 
-def missing(name: str, folders: tuple[str, ...]) -> TemplateError:
+def missing_template(name: str, folders: tuple[str, ...]) -> TemplateError:
     """Return the error for a template that no folder has, which suggests one they have."""
-    found = {found for folder in folders for found in islice(_names(folder), _LISTED)}
-    return TemplateError(f"there is no {label(name)}", fix=nearest(name, found))
-
-
-def _names(folder: str) -> "chain[str]":
-    return chain.from_iterable(
-        (Path(where, name).relative_to(folder).as_posix() for name in names)
-        for where, _, names in os.walk(folder)
-    )
+    known: set[str] = set()
+    for folder in folders:
+        names = (
+            Path(where, file).relative_to(folder).as_posix()
+            for where, _, files in os.walk(folder)
+            for file in files
+        )
+        known.update(islice(names, _LISTED))
+    return TemplateError(f"there is no {label(name)}", fix=nearest(name, known))

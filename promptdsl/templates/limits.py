@@ -1,12 +1,17 @@
-"""What one rendering of a template may use up, and the count of what it has used."""
+"""The limits of one rendering of a template, and the count of what it has used up."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sized
 from contextvars import ContextVar
-from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from promptdsl.foundation.errors import TemplateError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.environment import TemplateModule
+
+T = TypeVar("T")
 
 MAX_TEXT = 10_000_000
 """Characters of the whole output, and of any text on the way to it."""
@@ -18,22 +23,25 @@ MAX_STEPS = 1_000_000
 """Turns of loops, calls, includes and items that filters go through, all together."""
 MAX_DIGITS = 4_300
 """Digits of a whole number: as many as Python writes (``sys.int_info``)."""
-MAX_WIDTH = 1_000
-"""Width and precision in a format, and decimals a number is rounded to."""
 MAX_SOURCE = 1_000_000
 """Bytes of a template file, and characters of a template given as text."""
 
 _MAX_BITS = MAX_DIGITS * 10 // 3
+_CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
 
 class Run:
-    """One rendering: the folders it looks in, the modules it imported, and what it has used."""
+    """One rendering: its folders, the modules it imported, and the count of what it has used.
 
-    __slots__ = ("folders", "modules", "pieces", "steps", "written")
+    ``none_is_empty`` writes nothing for ``None``, which is otherwise an error.
+    """
 
-    def __init__(self, folders: tuple[str, ...]) -> None:
+    __slots__ = ("folders", "modules", "none_is_empty", "pieces", "steps", "written")
+
+    def __init__(self, folders: tuple[str, ...], *, none_is_empty: bool = False) -> None:
         self.folders = folders
-        self.modules: dict[Any, Any] = {}
+        self.modules: dict[Template, TemplateModule] = {}
+        self.none_is_empty = none_is_empty
         self.pieces = 0
         self.steps = 0
         self.written = 0
@@ -42,90 +50,67 @@ class Run:
         """Count steps; always true, so that a condition can hold it."""
         self.steps += count
         if self.steps > MAX_STEPS:
-            raise over(MAX_STEPS, "steps in one rendering")
+            raise over_limit(MAX_STEPS, "steps in one rendering")
         return True
 
-    def put(self, pieces: int, length: int) -> None:
-        """Count what was put together, in pieces and in characters."""
+    def write(self, length: int, pieces: int = 0) -> None:
+        """Count the characters of a text that was made, and the pieces it was put together from."""
+        check_length(length, pieces)
         self.pieces += pieces
-        if self.pieces > MAX_PIECES:
-            raise too_much(0)
-        self.write(length)
-
-    def write(self, length: int) -> None:
-        """Count the characters of a text that was made."""
-        check_length(length)
         self.written += length
+        if self.pieces > MAX_PIECES:
+            raise over_limit(MAX_PIECES, "pieces put together in one rendering")
         if self.written > MAX_WRITTEN:
-            raise over(MAX_WRITTEN, "characters written in one rendering")
+            raise over_limit(MAX_WRITTEN, "characters written in one rendering")
 
 
 RUN: ContextVar[Run] = ContextVar("promptdsl_template_run")
 
 
-def over(limit: int, what: str) -> TemplateError:
-    """Return the error for going over a limit, which names it."""
-    return TemplateError(f"it comes to more than {limit:,} {what}", fix="have it do less")
+def over_limit(limit: int, unit: str) -> TemplateError:
+    """Return the error for going over a limit."""
+    return TemplateError(f"it comes to more than {limit:,} {unit}", fix="have it do less")
 
 
-def check_length(length: int) -> None:
-    """Raise :class:`TemplateError` for a text that is too long to be made."""
+def check_length(length: int, pieces: int = 0) -> None:
+    """Raise :class:`TemplateError` for a text that is too long, or of too many pieces."""
     if length > MAX_TEXT:
-        raise too_much(length)
-
-
-def stop(stream: Iterable[Any], error: TemplateError) -> NoReturn:
-    """Raise an error where a template is that yields too much, so that its line is known."""
-    if isinstance(stream, Generator):
-        stream.throw(error)
-    raise error
-
-
-def too_much(length: int) -> TemplateError:
-    """Return the error for output of too many characters, or else of too many pieces."""
-    if length > MAX_TEXT:
-        return over(MAX_TEXT, "characters of text")
-    return over(MAX_PIECES, "pieces put together in one rendering")
+        raise over_limit(MAX_TEXT, "characters of text")
+    if pieces > MAX_PIECES:
+        raise over_limit(MAX_PIECES, "pieces put together in one rendering")
 
 
 def check_count(count: int) -> None:
     """Raise :class:`TemplateError` for a list that is too long to be made."""
     if count > MAX_STEPS:
-        raise over(MAX_STEPS, "items in a list")
-
-
-def check_width(width: int) -> None:
-    """Raise :class:`TemplateError` for a number too wide to be formatted or rounded so."""
-    if abs(width) > MAX_WIDTH:
-        raise over(MAX_WIDTH, "as a width or precision")
+        raise over_limit(MAX_STEPS, "items in a list")
 
 
 def check_bits(bits: int) -> None:
     """Raise :class:`TemplateError` for a whole number of too many bits."""
     if bits > _MAX_BITS:
-        raise over(MAX_DIGITS, "digits in a number")
+        raise over_limit(MAX_DIGITS, "digits in a number")
 
 
-def check_decimal(value: object) -> None:
-    """Raise :class:`TemplateError` for a ``Decimal`` that is too large as a whole number."""
-    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > MAX_DIGITS:
-        raise over(MAX_DIGITS, "digits in a number")
+def stop(stream: Iterable[object], error: TemplateError) -> NoReturn:
+    """Raise an error inside the template that yields too much, so that its line is known."""
+    if isinstance(stream, Generator):
+        stream.throw(error)
+    raise error
 
 
-def bounded(value: Any) -> Any:
-    """Return what a template made, once it is counted and found to be small enough."""
+def bounded(value: T) -> T:
+    """Return the result of an operation, counted and found to be small enough."""
     if isinstance(value, str):
         RUN.get().write(len(value))
-    elif isinstance(value, list | tuple | dict):
-        RUN.get().step(len(value))  # pyright: ignore[reportUnknownArgumentType]
-    elif isinstance(value, int):
-        check_bits(value.bit_length())
-    elif isinstance(value, Fraction):
+    elif isinstance(value, int | Fraction):
         check_bits(max(value.numerator.bit_length(), value.denominator.bit_length()))
-    return value  # pyright: ignore[reportUnknownVariableType]
+    elif isinstance(value, _CONTAINERS):
+        RUN.get().step(len(value))
+    return value
 
 
-def counted(items: Iterable[Any]) -> Iterator[Any]:
+def counted(items: Iterable[T]) -> Iterator[T]:
     """Yield items, each of them a step."""
     step = RUN.get().step
     for item in items:

@@ -1,28 +1,28 @@
-"""What a rendering comes to: author text and values, and never one for the other."""
+"""The output of a template: author text and values, and never one for the other."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
-from promptdsl.templates.limits import MAX_PIECES, MAX_TEXT, RUN, stop, too_much
+from promptdsl.foundation.errors import TemplateError
+from promptdsl.templates.limits import RUN, check_length, stop
 
 
 class Inserted(NamedTuple):
-    """A value that a template put in, not yet encoded, and the variable it came from, if one."""
+    """A value that a template put in, not yet encoded, and the variable it came from, if any."""
 
     text: str
     name: str | None = None
 
 
 Piece: TypeAlias = str | Inserted
-"""A plain ``str`` is author text: what stands in the template, or what ``trusted()`` marked."""
+"""A plain ``str`` is author text: text of the template itself, or marked by ``trusted()``."""
 
 
 class Rope(str):
-    """What a macro, a block or ``{% set %}`` captured.
+    """The text that a macro, a block or ``{% set %}`` captured, which remembers its pieces.
 
-    It is its text for whatever works on it, and what that gives back is a plain string, so a value.
-    Only output as it is, it is its pieces again.
+    An operation on it gives a plain string, which is a value. Put out unchanged, it is its pieces.
     """
 
     __slots__ = ("pieces",)
@@ -31,42 +31,48 @@ class Rope(str):
     def __new__(cls, pieces: Iterable[Piece]) -> "Rope":
         """Return the rope of pieces."""
         kept = tuple(pieces)
-        rope = super().__new__(cls, "".join(map(_text, kept)))
+        rope = super().__new__(cls, "".join([_piece_text(piece) for piece in kept]))
         rope.pieces = kept
         return rope
 
 
-def rope(stream: Iterable[Any]) -> Rope:
-    """Return what a template yields as one rope: its neighbouring author texts are joined.
+Output: TypeAlias = tuple[str] | Inserted | str
+"""An output of compiled code: author text in a tuple, a value, or a rope of pieces."""
 
-    It yields author text in a tuple, values as :class:`Inserted`, and ropes.
+
+def collect(outputs: Iterable[Output]) -> Rope:
+    """Return the outputs of a template as one rope: author texts side by side are joined.
+
+    Raises :class:`TemplateError` for too many characters or pieces, on the line that went over.
     """
     pieces: list[Piece] = []
     length = 0
-    for item in stream:
-        if type(item) is tuple:
-            (text,) = cast("tuple[str]", item)
-            pieces.append(text)
-            length += len(text)
-        elif type(item) is Inserted:
-            pieces.append(item)
-            length += len(item.text)
+    for output in outputs:
+        if isinstance(output, Rope):
+            pieces += output.pieces
+            length += len(output)
+        elif isinstance(output, tuple) and not isinstance(output, Inserted):
+            pieces += output
+            length += len(output[0])
         else:
-            pieces += item.pieces
-            length += len(item)
-        if length > MAX_TEXT or len(pieces) > MAX_PIECES:
-            stop(stream, too_much(length))
-    RUN.get().put(len(pieces), length)
-    return Rope(_joined(filter(_text, pieces)))
-
-
-def _text(piece: Piece) -> str:
-    return piece if type(piece) is str else piece[0]
-
-
-def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    for author, run in groupby(pieces, key=lambda piece: type(piece) is str):
-        if author:
-            yield "".join(map(_text, run))
+            # A string without a mark is a value.
+            value = output if isinstance(output, Inserted) else Inserted(output)
+            pieces.append(value)
+            length += len(value.text)
+        try:
+            check_length(length, len(pieces))
+        except TemplateError as error:
+            stop(outputs, error)
+    RUN.get().write(length, len(pieces))
+    # Empty pieces are left out, and author texts that are neighbours become one.
+    joined: list[Piece] = []
+    for kind, run in groupby(filter(_piece_text, pieces), key=type):
+        if kind is Inserted:
+            joined += run
         else:
-            yield from run
+            joined.append("".join(map(str, run)))
+    return Rope(joined)
+
+
+def _piece_text(piece: Piece) -> str:
+    return piece.text if isinstance(piece, Inserted) else piece

@@ -1,4 +1,4 @@
-"""Which template: by name, by path, or its own text."""
+"""The source of a template: its name, its path, or its own text."""
 
 import os
 from typing import Literal, Self
@@ -7,12 +7,12 @@ import attrs
 
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.foundation.unicode import exact
-from promptdsl.templates.limits import MAX_SOURCE, over
+from promptdsl.templates.limits import MAX_SOURCE, over_limit
 
 
 @attrs.frozen
 class TemplateSource:
-    """Which template is meant; hashable, comparable, and the same after a pickle.
+    """The source of a template; hashable, comparable, and the same after a pickle.
 
     ``value`` is a name in a registered folder, the path of a file, or the text of the template, by
     ``kind``. The folder of a path is the first in which its includes are looked up.
@@ -41,7 +41,7 @@ class TemplateSource:
     def from_text(cls, text: str) -> Self:
         """Return the source of a template that is given as text.
 
-        Raises :class:`TemplateError` for what is no string, and for more than a million characters.
+        Raises :class:`TemplateError` for another type, and for more than a million characters.
         """
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TemplateError(
@@ -49,12 +49,12 @@ class TemplateSource:
                 fix="give the text itself",
             )
         if len(text) > MAX_SOURCE:
-            raise over(MAX_SOURCE, "characters of template")
+            raise over_limit(MAX_SOURCE, "characters of template")
         return cls("text", exact(text))
 
     @property
     def name(self) -> str | None:
-        """What errors call it; ``None`` for a template given as text."""
+        """The name in errors; ``None`` for a template given as text."""
         return None if self.kind == "text" else self.value
 
 
@@ -78,5 +78,5 @@ def check_name(name: object) -> str:
 
 
 def label(name: str | None) -> str:
-    """Return how an error calls a template."""
+    """Return the words for a template in an error."""
     return "the template" if name is None else f"template {name!r}"

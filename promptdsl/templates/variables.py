@@ -1,6 +1,6 @@
-"""What a template is given: plain data, copied when it is written."""
+"""The variables of a template: plain data, copied when the template is written."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -18,14 +18,14 @@ class _Checked(FrozenDict):
     __slots__ = ()
 
 
-def check_variables(variables: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
     """Return the variables of a template as plain data of their own, which nobody can change.
 
     Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
-    string keys, lists and tuples of these, any depth. What is returned is returned as it is.
-    Raises :class:`ContentError` for any other object, and for data that holds itself.
+    string keys, lists and tuples of these, at any depth. Checked variables are returned unchanged.
+    Raises :class:`ContentError` for any other object, and for data that contains itself.
     """
-    if type(variables) is _Checked:
+    if isinstance(variables, _Checked):
         return variables
     if not isinstance(variables, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ContentError(
@@ -33,16 +33,17 @@ def check_variables(variables: Mapping[str, Any]) -> Mapping[str, Any]:
             fix='write vars={"name": value}',
         )
     try:
-        copied = plain(variables, "vars", _leaf)
+        copied = plain(variables, "vars", _plain_leaf)
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
     checked = _Checked()
-    dict.update(checked, copied)  # pyright: ignore[reportUnknownMemberType]
+    # A frozen dictionary refuses every change through its own methods.
+    dict[str, object].update(checked, copied)
     return checked
 
 
-def _leaf(item: Any, around: Around, key: Any) -> Any:
-    """Return a value that is no container as one of exactly its type."""
+def _plain_leaf(item: object, around: Around, key: object) -> object:
+    """Return a value that is no container as an object of exactly its type."""
     if item is None or isinstance(item, bool | Trusted):
         return item
     for kind, exactly in _KINDS:
@@ -55,35 +56,28 @@ def _leaf(item: Any, around: Around, key: Any) -> Any:
     )
 
 
-def _datetime(value: datetime) -> datetime:
+def _plain_datetime(value: datetime) -> datetime:
     if type(value) is datetime and value.tzinfo is None:
         return value
     # The offset stays and the time zone, which is an object with code of its own, does not.
     return datetime.fromisoformat(datetime.isoformat(value))
 
 
-def _time(value: time) -> time:
+def _plain_time(value: time) -> time:
     if type(value) is time and value.tzinfo is None:
         return value
     return time.fromisoformat(time.isoformat(value))
 
 
-def _date(value: date) -> date:
-    return date(value.year, value.month, value.day)
-
-
-def _uuid(value: UUID) -> UUID:
-    return UUID(UUID.__str__(value))
-
-
-_KINDS: tuple[tuple[type, Any], ...] = (
+# Any: each function takes the type beside it.
+_KINDS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (str, str.__str__),
     (int, int.__int__),
     (float, float.__float__),
     (Decimal, Decimal),
     (Fraction, Fraction),
-    (datetime, _datetime),
-    (date, _date),
-    (time, _time),
-    (UUID, _uuid),
+    (datetime, _plain_datetime),
+    (date, lambda value: date(value.year, value.month, value.day)),
+    (time, _plain_time),
+    (UUID, lambda value: UUID(UUID.__str__(value))),
 )

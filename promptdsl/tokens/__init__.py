@@ -1,11 +1,11 @@
-"""The token counts of texts, messages and payloads, and texts cut to a number of tokens.
+"""Token counts of texts, messages and payloads, and texts cut to a number of tokens.
 
-To read it: ``count`` says what a counter is, ``counters`` chooses one for a model or target.
-``encoder`` counts texts with one of the ``encodings``, whose files are ``published_files`` or
-``downloads``; a long text is counted in pieces between its ``safe_cuts``. With a counter
-``messages`` counts neutral messages, and ``payloads`` a provider's, part by part
-(``payload_parts``, ``wire_json``); both add ``attachments`` (``images``), ``tools`` and ``frames``.
-``cut`` takes the longest beginning of a text that fits, ``splitting`` makes parts of a text by it.
+``count`` says what a counter is, and ``counters`` chooses one for a model or target. ``encoder``
+counts texts with one of the ``encodings``; a long text is counted in pieces between its
+``safe_cuts``. With a counter, ``messages`` counts neutral messages, and ``payloads`` a provider's
+payload, part by part (``payload_parts``, ``wire_json``); both add ``attachments`` (``images``),
+``tools`` and ``frames``. ``cut`` finds the longest beginning of a text that fits a limit;
+``splitting`` uses it to divide a text.
 """
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from promptdsl.tokens.count import Count, TokenCounter, Tokens
     from promptdsl.tokens.counters import counter, tokens_for
     from promptdsl.tokens.cut import fitting_prefix
-    from promptdsl.tokens.downloads import download
+    from promptdsl.tokens.encodings import download
     from promptdsl.tokens.splitting import split_text
 else:
     from promptdsl.foundation.lazy_names import lazy_names
@@ -24,7 +24,7 @@ else:
             "count": "Count TokenCounter Tokens",
             "counters": "counter tokens_for",
             "cut": "fitting_prefix",
-            "downloads": "download",
+            "encodings": "download",
             "splitting": "split_text",
         },
     )

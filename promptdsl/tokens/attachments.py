@@ -1,11 +1,10 @@
-"""How many tokens an attachment is: pictures by their size, all else by documented assumptions.
+"""The tokens of an attachment: pictures by their size, all else by documented assumptions.
 
-Nothing is decoded but what is text. Whatever this says is an estimate.
+Only text is decoded. Every count is an estimate.
 """
 
 import base64
 import re
-import struct
 from collections.abc import Mapping
 from math import ceil
 
@@ -27,10 +26,10 @@ GEMINI_PAGE = {"tiles-258": 258, "resolution": 560}
 """A page for Gemini, by formula of pictures ("Document understanding", "Media resolution")."""
 
 BYTES_PER_PAGE = 25_000
-"""Assumed of documents whose pages cannot be seen from outside."""
+"""Assumed for documents whose pages cannot be counted from outside."""
 
 PAGES = 10
-"""Assumed of a document that is only an address or an id."""
+"""Assumed for a document that is only an address or an id."""
 
 AUDIO_PER_SECOND = 32
 """Gemini ("Audio understanding"); OpenAI bills 10 a second."""
@@ -40,24 +39,24 @@ FILM_PER_SECOND = 263 + AUDIO_PER_SECOND
 """Gemini, one frame a second with its sound ("Video understanding", "Media resolution")."""
 
 BYTES_PER_SECOND: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
-"""Assumed where a header does not tell: 64 and 500 kbit/s, which is little, so that it is long."""
+"""Assumed where no header tells: 64 and 500 kbit/s, which is little, so that the count is high."""
 
 SECONDS = 300
-"""Assumed of a recording or film that is only an address or an id."""
+"""Assumed for a recording or film that is only an address or an id."""
 
 SLOWEST = 1_000
-"""The least a header of a recording is believed, in bytes a second."""
+"""The lowest rate that the header of a recording is believed, in bytes a second."""
 
 _FIRST = 4_096
-"""How much base64 text mostly holds a header, in characters."""
+"""The characters of base64 text that mostly contain a header."""
 
 _TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml")
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 
 
 @attrs.frozen
-class Attachment:
-    """What is attached: ``data`` is base64 text or bytes, ``None`` where there is only an address.
+class AttachedMedia:
+    """An attachment to count: ``data`` is base64 text or bytes, ``None`` for an address alone.
 
     ``detail`` is how closely the model is asked to look.
     """
@@ -68,29 +67,48 @@ class Attachment:
     detail: str | None = None
 
 
-def attachment(
+def media_at(
     kind: MediaKind, address: object, media_type: str | None = None, detail: object = None
-) -> Attachment:
-    """Return what an address holds: the bytes of a data URL, of any other nothing that is known."""
+) -> AttachedMedia:
+    """Return the attachment at an address, with the bytes of a data URL."""
     source = data_url(address) if isinstance(address, str) else None
     level = detail if isinstance(detail, str) else None
     if source is None:
-        return Attachment(kind, None, media_type, level)
-    return Attachment(kind, source.value, source.media_type, level)
+        return AttachedMedia(kind, None, media_type, level)
+    return AttachedMedia(kind, source.value, source.media_type, level)
 
 
-def attachment_tokens(attached: Attachment, tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return how many tokens an attachment is, about.
+def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFacts) -> int:
+    """Return the tokens of an attachment, an estimate.
 
-    A picture: its formula. A document: its text where it is one, else its pages, each with its text
-    and its picture. Recordings and films: by the second. What is only an address is taken for a
-    picture of 2048 x 2048 pixels, a document of 10 pages, a recording or film of 5 minutes.
+    A picture: its formula. A document: its text where it is text, else its pages, each with its
+    text and its picture. Recordings and films: by the second. An address counts as a picture of
+    2048 x 2048 pixels, a document of 10 pages, a recording or film of 5 minutes.
     """
-    if attached.kind == "image":
-        return image_tokens(pixels(attached.data), facts, attached.detail)
-    if attached.kind == "document":
-        return _document(attached, tokens, facts)
-    return _seconds(attached) * _per_second(attached.kind, facts)
+    formula, data = facts.image_tokens or "", media.data
+    if media.kind == "image":
+        return image_tokens(pixels(data), facts, media.detail)
+    if media.kind == "document":
+        if data is not None and (media.media_type or "").lower().startswith(_TEXTUAL):
+            return tokens.of(_decoded(data).decode("utf-8", "replace"))
+        pages = PAGES
+        if data is not None:
+            # A PDF names its pages, unless they are compressed.
+            content = _decoded(data)
+            pages = len(_PAGE.findall(content)) or ceil(len(content) / BYTES_PER_PAGE) or 1
+        return pages * (GEMINI_PAGE.get(formula) or PAGE_TEXT + image_tokens(PAGE, facts))
+    seconds = SECONDS
+    if data is not None:
+        size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
+        rate = BYTES_PER_SECOND[media.kind]
+        # A WAV recording has its bytes a second in its header (RFC 2361).
+        head = _decoded(data[:64])
+        if head[:4] == b"RIFF" and head[8:16] == b"WAVEfmt " and len(head) >= 32:
+            rate = max(int.from_bytes(head[28:32], "little"), SLOWEST)
+        seconds = ceil(size / rate) or 1
+    if media.kind == "audio":
+        return seconds * AUDIO_PER_SECOND
+    return seconds * VIDEO_PER_SECOND.get(formula, FILM_PER_SECOND)
 
 
 def pixels(data: str | bytes | None) -> Size | None:
@@ -107,41 +125,3 @@ def _decoded(data: str | bytes) -> bytes:
         return base64.b64decode(data)
     except ValueError:
         return b""
-
-
-def _document(attached: Attachment, tokens: TextTokens, facts: ModelFacts) -> int:
-    if attached.data is not None and (attached.media_type or "").lower().startswith(_TEXTUAL):
-        return tokens.of(_decoded(attached.data).decode("utf-8", "replace"))
-    page = GEMINI_PAGE.get(facts.image_tokens or "")
-    return _pages(attached.data) * (page or PAGE_TEXT + image_tokens(PAGE, facts))
-
-
-def _pages(data: str | bytes | None) -> int:
-    """Return how many pages a document has: those a PDF names, unless they are compressed."""
-    if data is None:
-        return PAGES
-    found = _decoded(data)
-    return len(_PAGE.findall(found)) or ceil(len(found) / BYTES_PER_PAGE) or 1
-
-
-def _per_second(kind: MediaKind, facts: ModelFacts) -> int:
-    if kind == "audio":
-        return AUDIO_PER_SECOND
-    return VIDEO_PER_SECOND.get(facts.image_tokens or "", FILM_PER_SECOND)
-
-
-def _seconds(attached: Attachment) -> int:
-    data = attached.data
-    if data is None:
-        return SECONDS
-    size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
-    return ceil(size / (_rate(data) or BYTES_PER_SECOND[attached.kind])) or 1
-
-
-def _rate(data: str | bytes) -> int | None:
-    """Return the bytes a second of a WAV recording, as its header has them (RFC 2361)."""
-    head = _decoded(data[:64])
-    if head[:4] != b"RIFF" or head[8:16] != b"WAVEfmt " or len(head) < 32:
-        return None
-    (rate,) = struct.unpack_from("<I", head, 28)
-    return max(int(rate), SLOWEST)

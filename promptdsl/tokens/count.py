@@ -1,8 +1,9 @@
-"""The counting of texts: how many tokens one is, and how sure that is.
+"""What a counter is: an object that counts the tokens of a text and says how sure the count is.
 
-To count in another way, implement :class:`TokenCounter`; the rest is ours.
+To count in another way, implement :class:`TokenCounter`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias
 
@@ -17,10 +18,16 @@ EXACT = "exact"
 
 @attrs.frozen
 class Count:
-    """How many tokens a text is. ``label`` says how sure that is: ``"exact"``, or an estimate.
+    """The number of tokens of a text, and in ``label`` how sure it is.
 
-    Of an estimate ``tokens`` are enough for nearly every text (what a budget counts in), and
-    ``typical`` is what it usually comes to.
+    The label is ``"exact"``, or begins with ``"estimate"``. The ``tokens`` of an estimate are
+    enough for nearly every text (budgets use them); ``typical`` is the usual number.
+
+    >>> from promptdsl.tokens import Count, counter
+    >>> counter("gpt-4o").count("Hello, world!")
+    Count(tokens=4, label='exact', typical=None)
+    >>> counter("claude-opus-5-5").count("Hello, world!").typical
+    6
     """
 
     tokens: int
@@ -29,67 +36,82 @@ class Count:
 
 
 class TokenCounter(Protocol):
-    """What counts the tokens of texts: an object with this method.
+    """The counter a user may pass as ``counter=``: an object with a method ``count``.
 
-    Wherever one is taken, a plain function from a text to an ``int`` is, too.
+    A plain function from a text to an ``int`` is accepted, too.
+
+    >>> from promptdsl import split_text
+    >>> from promptdsl.tokens import Count
+    >>> class Words:
+    ...     def count(self, text: str) -> Count:
+    ...         return Count(len(text.split()), "estimate (words)")
+    >>> split_text("one two three", max_tokens=2, counter=Words())
+    ['one two ', 'three']
     """
 
     def count(self, text: str, /) -> Count:
-        """Return how many tokens a text is. The same text is the same count, every time."""
+        """Return the count of a text, the same for the same text every time."""
         ...
 
 
 GivenCounter: TypeAlias = TokenCounter | Callable[[str], int]
+"""A counter as a user passes it."""
 
 
 class TextTokens(Protocol):
-    """The one method of :class:`Tokens` that messages and payloads are counted with."""
+    """The one method of :class:`Tokens` that counting messages and payloads needs."""
 
     def of(self, text: str, /) -> int:
-        """Return how many tokens a text is."""
+        """Return the tokens of a text."""
         ...
 
 
-class Tokens:
-    """A counter of texts that remembers for the whole process how many tokens each one is."""
+class Tokens(ABC):
+    """A counter that remembers the count of each text for the whole process.
+
+    >>> from promptdsl.tokens import counter
+    >>> tokens = counter("gpt-4o")
+    >>> tokens.of("on"), tokens.of("ly"), tokens.joined(["on", "ly"])
+    (1, 1, 1)
+    """
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def label(self) -> str:
         """How sure the counts are: ``"exact"``, or an estimate with its method and usual error."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count(self, text: str, /) -> Count:
-        """Return how many tokens a text is, and how sure that is."""
-        raise NotImplementedError
+        """Return the tokens of a text, and how sure this count is."""
 
+    @abstractmethod
     def of(self, text: str, /) -> int:
-        """Return the tokens that a text needs room for: where it is an estimate, rounded up."""
-        raise NotImplementedError
+        """Return the tokens that a text needs room for; an estimate is rounded up."""
 
     def typical(self, text: str, /) -> int:
-        """Return the tokens that a text usually comes to; :meth:`of` where that is exact."""
-        raise NotImplementedError
+        """Return the usual number of tokens of a text; :meth:`of` where that is exact."""
+        count = self.count(text)
+        return count.tokens if count.typical is None else count.typical
 
     def measured(self, text: str, /) -> int:
-        """Return what :meth:`of` does, and remember nothing: for what is tried once."""
-        raise NotImplementedError
+        """Return the same as :meth:`of`, and remember nothing: for texts that are tried once."""
+        return self.of(text)
 
     def joined(self, texts: Iterable[str], /) -> int:
-        """Return the tokens of texts one behind the other, as one text.
+        """Return the tokens of texts that are joined into one.
 
-        That is neither their sum nor bounded by it. Of texts that were counted before, an encoding
-        counts only what stands at their joints.
+        That is neither the sum of their tokens nor bounded by it. For texts that were counted
+        before, an encoding only counts the joints.
         """
         return self.of("".join(texts))
 
 
 def plain_text(text: object) -> str:
-    """Return a text as a plain string. Raises :class:`ContentError` for what is none."""
+    """Return a text as a plain string; anything else raises :class:`ContentError`."""
     if isinstance(text, str):
-        plain: str = exact(text)
-        return plain
+        return exact(text)
     raise ContentError(
         f"only a text is counted, not {type(text).__name__}", fix="give it a str", at=(author(),)
     )

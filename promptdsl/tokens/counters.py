@@ -1,10 +1,10 @@
-"""Which counter it is: by the name of a model, by what is known of a target, or a given one."""
+"""The counter of a model, of a target, or around a counter that a user passes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
 from types import MethodType
-from typing import Any, Literal, NoReturn, cast
+from typing import Literal, cast
 
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
@@ -15,19 +15,19 @@ from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, R
 
 
 class EncodedTokens(Tokens):
-    """Counts in an encoding, times ``factors``: of tokens in ASCII, and of all others."""
+    """Counts in an encoding, times ``factors`` for ASCII tokens and for all others."""
 
     __slots__ = ("_encoder", "_exact", "_label", "_name", "_other", "_plain")
 
     def __init__(self, name: str, label: str, factors: TokenFactors | None = None) -> None:
-        given = factors or TokenFactors(1, 1, 1, 1)
+        factors = factors or TokenFactors(1, 1, 1, 1)
         self._name = name
         self._label = label
         self._exact = label == EXACT
         self._encoder: Encoder | None = None
         # In thousandths, as whole numbers: rounded once, so that parts add up the same everywhere.
-        self._plain = _thousandths(given.must_fit), _thousandths(given.typical)
-        self._other = _thousandths(given.other_must_fit), _thousandths(given.other_typical)
+        self._plain = round(factors.must_fit * 1000), round(factors.typical * 1000)
+        self._other = round(factors.other_must_fit * 1000), round(factors.other_typical * 1000)
 
     @property
     def label(self) -> str:
@@ -35,7 +35,7 @@ class EncodedTokens(Tokens):
         return self._label
 
     def count(self, text: str, /) -> Count:
-        """Return how many tokens a text is; one that had to be cut to be counted is an estimate."""
+        """Return the tokens of a text; a count in pieces that may be wrong is an estimate."""
         encoded = self._encoded(text)
         tokens = self._charged(encoded, _MUST_FIT)
         if self._label != EXACT:
@@ -44,7 +44,7 @@ class EncodedTokens(Tokens):
 
     def of(self, text: str, /) -> int:
         """Return the tokens that a text needs room for."""
-        # Most texts were counted before: this is asked for each of a request's.
+        # Most texts were counted before: this is called for each text of a request.
         encoder = self._encoder
         encoded = None
         if encoder is not None and type(text) is str:
@@ -54,162 +54,134 @@ class EncodedTokens(Tokens):
         return encoded[0] if self._exact else self._charged(encoded, _MUST_FIT)
 
     def typical(self, text: str, /) -> int:
-        """Return the tokens that a text usually comes to."""
+        """Return the usual number of tokens of a text."""
         return self._charged(self._encoded(text), _TYPICAL)
 
     def measured(self, text: str, /) -> int:
-        """Return what :meth:`of` does, and remember nothing."""
-        return self._charged(self._counts().measured(text), _MUST_FIT)
+        """Return the same as :meth:`of`, and remember nothing."""
+        return self._charged(self._loaded().measured(text), _MUST_FIT)
 
     def joined(self, texts: Iterable[str], /) -> int:
-        """Return the tokens of texts one behind the other, as one text."""
-        return self._charged(self._counts().joined(texts), _MUST_FIT)
+        """Return the tokens of texts that are joined into one."""
+        return self._charged(self._loaded().joined(texts), _MUST_FIT)
 
     def _encoded(self, text: str) -> Encoded:
-        # Loaded with the first text: who never counts never waits for it.
-        encoder = self._encoder or self._counts()
+        encoder = self._encoder or self._loaded()
         return encoder.of(text if type(text) is str else plain_text(text))
 
-    def _counts(self) -> Encoder:
+    def _loaded(self) -> Encoder:
+        """Return the encoder, which is loaded with the first text."""
         if self._encoder is None:
             self._encoder = encoder(self._name)
         return self._encoder
 
-    def _charged(self, encoded: Encoded, which: Literal[0, 1]) -> int:
-        plain = (encoded.tokens - encoded.other) * self._plain[which]
-        return -(-(plain + encoded.other * self._other[which]) // 1000)
+    def _charged(self, encoded: Encoded, factor: Literal[0, 1]) -> int:
+        plain = (encoded.tokens - encoded.other) * self._plain[factor]
+        return -(-(plain + encoded.other * self._other[factor]) // 1000)
 
 
 _MUST_FIT: Literal[0] = 0
 _TYPICAL: Literal[1] = 1
 
 
-def _thousandths(factor: float) -> int:
-    return round(factor * 1000)
-
-
-def estimate(factors: TokenFactors) -> str:
-    """Return the label of a count that is multiplied."""
-    typical, must_fit, other_typical, other_must_fit = factors
-    said = f"{ESTIMATING} x {must_fit:g}, usually {must_fit / typical - 1:.0%} too much"
-    if (typical, must_fit) != (other_typical, other_must_fit):
-        said += f"; other scripts x {other_must_fit:g}, {other_must_fit / other_typical - 1:.0%}"
-    return f"estimate ({said})"
-
-
-def assumed(provider: str | None, model: str | None) -> str:
-    """Return the label of a count in the newest encoding, where nothing says that it is this."""
-    if provider is None:
-        return f"estimate ({ESTIMATING}, without a model; up to 36% too few for some)"
-    who = f"no model of {provider}" if model is None else repr(model)
-    return f"estimate ({ESTIMATING}, assumed for {who})"
-
-
 class GivenTokens(Tokens):
-    """Counts with what a user gave, and checks what it returns."""
+    """Counts with a user's counter, checks its results and remembers them."""
 
-    __slots__ = ("_counted", "_given")
+    __slots__ = ("_counts", "_given")
 
     def __init__(self, given: GivenCounter) -> None:
         self._given = given
-        self._counted: Remembered[Count] = Remembered(REMEMBERED)
+        self._counts: Remembered[Count] = Remembered(REMEMBERED)
 
     @property
     def label(self) -> str:
-        """What the counter says of an empty text; of a function, that it is an estimate."""
+        """The label of the count of an empty text; for a plain function, an estimate."""
         return self.count("").label
 
     def count(self, text: str, /) -> Count:
-        """Return what the counter says of a text, asked once."""
+        """Return the count of a text, asked for once."""
         text = text if type(text) is str else plain_text(text)
-        counted = self._counted.get(text)
-        if counted is None:
-            counted = self._asked(text)
-            self._counted.put(text, counted)
-        return counted
+        count = self._counts.get(text)
+        if count is None:
+            count = self._asked(text)
+            self._counts.put(text, count)
+        return count
 
     def of(self, text: str, /) -> int:
         """Return the tokens that a text needs room for."""
         return self.count(text).tokens
 
-    def typical(self, text: str, /) -> int:
-        """Return the tokens that a text usually comes to."""
-        count = self.count(text)
-        return count.tokens if count.typical is None else count.typical
-
     def measured(self, text: str, /) -> int:
-        """Return what :meth:`of` does, and remember nothing."""
+        """Return the same as :meth:`of`, and remember nothing."""
         return self._asked(text).tokens
 
     def _asked(self, text: str) -> Count:
-        count: Any = getattr(self._given, "count", self._given)
-        said: object = count(text)
-        if isinstance(said, Count):
-            _check(self._given, said.tokens)
-            _check(self._given, 0 if said.typical is None else said.typical)
-            return said
-        _check(self._given, said)
-        return Count(cast("int", said), OWN)
+        count = getattr(self._given, "count", self._given)
+        result = cast("Callable[[str], object]", count)(text)
+        if not isinstance(result, Count):
+            return Count(self._checked(result), OWN)
+        self._checked(result.tokens)
+        self._checked(0 if result.typical is None else result.typical)
+        return result
+
+    def _checked(self, tokens: object) -> int:
+        if type(tokens) is int and tokens >= 0:
+            return tokens
+        is_number = isinstance(tokens, int | float | None)
+        result = repr(tokens) if is_number else f"a {type(tokens).__name__}"
+        name = getattr(self._given, "__qualname__", type(self._given).__qualname__)
+        raise OptionError(
+            f"the counter {name} returned {result} for a text",
+            fix="return how many tokens it is, a whole number from 0 on",
+            at=(author(),),
+        )
 
 
 OWN = "estimate (by the counter given)"
 
 
-def _check(given: object, tokens: object) -> None:
-    if type(tokens) is int and tokens >= 0:
-        return
-    said = repr(tokens) if isinstance(tokens, int | float | None) else f"a {type(tokens).__name__}"
-    raise OptionError(
-        f"the counter {_called(given)} returned {said} for a text",
-        fix="return how many tokens it is, a whole number from 0 on",
-        at=(author(),),
-    )
-
-
-def _called(given: object) -> str:
-    return str(getattr(given, "__qualname__", type(given).__qualname__))
-
-
 def given_tokens(given: GivenCounter) -> Tokens:
-    """Return what counts with a given counter, the same one as long as it is asked for again."""
+    """Return the tokens of a user's counter, the same object for the last few counters."""
     # A string or a list has a method of that name, too, which counts something else.
     counts = callable(given) or callable(getattr(given, "count", None))
     if not counts or isinstance(given, Sequence):
-        _refuse(cast("object", given))
+        raise OptionError(
+            f"counter={given!r} cannot count",
+            fix="give a function from a text to how many tokens it is, or counter('a-model')",
+            at=(author(),),
+        )
+    key = (id(given), 0)
+    if isinstance(given, MethodType):  # another object each time it is read
+        key = (id(given.__self__), id(given.__func__))
     with _LOOKING:
-        found = next((entry for entry in _recent if _is_same(entry[0], given)), None)
-        entry = found or (given, GivenTokens(given))
-        _recent[:] = [entry, *(other for other in _recent if other is not entry)][:_MOST]
-    return entry[1]
+        tokens = _recent.pop(key, None) or GivenTokens(given)
+        _recent[key] = tokens
+        if len(_recent) > _MOST:
+            del _recent[next(iter(_recent))]
+    return tokens
 
 
-_recent: list[tuple[GivenCounter, Tokens]] = []
+_recent: dict[tuple[int, int], GivenTokens] = {}
+"""The counters of users by identity, the latest last."""
 _MOST = 8
-"""How many given counters are remembered, with what they counted."""
+"""The number of users' counters that are remembered, each with its counts."""
 _LOOKING = Lock()
-
-
-def _is_same(one: object, other: object) -> bool:
-    # The method of an object is another object each time it is asked for.
-    both = isinstance(one, MethodType) and isinstance(other, MethodType)
-    return one is other or (both and one == other)
-
-
-def _refuse(given: object) -> NoReturn:
-    raise OptionError(
-        f"counter={given!r} cannot count",
-        fix="give a function from a text to how many tokens it is, or counter('a-model')",
-        at=(author(),),
-    )
 
 
 def counter(model: str | None = None) -> Tokens:
     """Return the counter of a model, by its name; without one, of no model in particular.
 
     It is exact where the model's encoding is public, else an estimate whose label says how it is
-    made. Nothing is loaded before the first text is counted, and nothing is ever fetched: a text
-    raises :class:`TokenizerError` where the encoding is not here, what is no name
-    :class:`OptionError`.
+    made. The encoding is loaded with the first text, and nothing is ever fetched.
+
+    >>> from promptdsl.tokens import counter
+    >>> counter("gpt-4o").of("How many tokens is this?")
+    6
+    >>> counter("claude-opus-5-5").label
+    'estimate (o200k_base x 1.6, usually 7% too much; other scripts x 2.2, 26%)'
+
+    Raises :class:`OptionError` for a model that is not a string. Counting raises
+    :class:`TokenizerError` where the files of the encoding are missing.
     """
     if not (model is None or isinstance(model, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"model={model!r}", fix="give the name of a model", at=(author(),))
@@ -217,23 +189,37 @@ def counter(model: str | None = None) -> Tokens:
 
 
 def tokens_for(facts: ModelFacts, given: GivenCounter | None = None) -> Tokens:
-    """Return what counts for a target: what is given, else what is known of its model.
+    """Return the counter of a target: the user's if one is given, else that of its model.
 
-    Raises :class:`OptionError` for what cannot count.
+    Raises :class:`OptionError` for a counter that cannot count.
+
+    >>> from promptdsl import Timeline, User, render
+    >>> from promptdsl.tokens import tokens_for
+    >>> tokens_for(render(Timeline(User("Hi.")), model="gpt-4o").facts).label
+    'exact'
     """
     if isinstance(given, Tokens):
         return given
     if given is not None:
         return given_tokens(given)
-    return _known_tokens(facts.encoding, facts.token_factors, facts.provider, facts.model)
+    return _model_tokens(facts.encoding, facts.token_factors, facts.provider, facts.model)
 
 
 @lru_cache(maxsize=1024)
-def _known_tokens(
+def _model_tokens(
     encoding: str | None, factors: TokenFactors | None, provider: str | None, model: str | None
 ) -> Tokens:
     if encoding is not None:
         return EncodedTokens(encoding, EXACT)
     if factors is not None:
-        return EncodedTokens(ESTIMATING, estimate(factors), factors)
-    return EncodedTokens(ESTIMATING, assumed(provider, model))
+        typical, must_fit, other_typical, other_must_fit = factors
+        method = f"{ESTIMATING} x {must_fit:g}, usually {must_fit / typical - 1:.0%} too much"
+        if (typical, must_fit) != (other_typical, other_must_fit):
+            excess = other_must_fit / other_typical - 1
+            method += f"; other scripts x {other_must_fit:g}, {excess:.0%}"
+    elif provider is None:
+        method = f"{ESTIMATING}, without a model; up to 36% too few for some"
+    else:
+        name = f"no model of {provider}" if model is None else repr(model)
+        method = f"{ESTIMATING}, assumed for {name}"
+    return EncodedTokens(ESTIMATING, f"estimate ({method})", factors)

@@ -1,118 +1,123 @@
-"""Where a text may be cut: behind a paragraph, a sentence or a word, else between characters."""
+"""Where a text may be cut: after a paragraph, a sentence or a word, else between characters."""
 
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import TypeAlias
 
 from promptdsl.tokens.count import Tokens
 
 PARAGRAPH, SENTENCE, WORD = 3, 2, 1
 
-# Ideographic, fullwidth and halfwidth stops need no space behind them.
-_PLACES = re.compile("\\s+|[\u3002\uff01\uff1f\uff0e\uff61][\u300d\u300f\uff09\u201d\u2019]*")
-_ENDS = frozenset(".!?\u2026")
+# Ideographic, fullwidth and halfwidth stops need no space after them.
+_BOUNDARY = re.compile("\\s+|[\u3002\uff01\uff1f\uff0e\uff61][\u300d\u300f\uff09\u201d\u2019]*")
+_STOPS = frozenset(".!?\u2026")
 _CLOSERS = "\"'\u201d\u2019\u00bb)]*_"
 _LOOK_BACK = 4
-"""How many characters are looked at for the end of a sentence: its mark, and what closes after."""
-
-
+"""The characters searched for the end of a sentence: its stop, and what closes after it."""
 _AROUND = 64
-"""How many characters around two places are looked at, for white space that goes on there."""
+"""The characters searched around two positions, for white space that goes on there."""
 
 
 def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
-    """Return the first or last place between two positions where most ends, if anything does.
+    """Return the first or last position between two where the most ends, ``None`` for no end.
 
-    A paragraph is more than a sentence, that is more than a word, and a line ends as a sentence
-    does. The place is behind the white space; where that goes on too far, in the middle of it.
+    A paragraph is more than a sentence, and a sentence is more than a word; a line ends as a
+    sentence does. The position is after the white space; where that goes on too far, inside it.
     """
-    best, level = None, 0
-    for found in _PLACES.finditer(text, max(0, start - _AROUND), end + _AROUND):
-        if found.end() < start:
+    best, best_level = None, 0
+    for match in _BOUNDARY.finditer(text, max(0, start - _AROUND), end + _AROUND):
+        if match.end() < start:
             continue
-        if found.start() > end:
+        if match.start() > end:
             break
-        place, ending = found.end(), _ending(text, found)
-        if place > end:
-            if not found[0].isspace():
+        # What ends here?
+        space, position = match[0], match.end()
+        lines = max(space.count("\n"), space.count("\r"))
+        before = text[max(0, match.start() - _LOOK_BACK) : match.start()].rstrip(_CLOSERS)
+        level = WORD
+        if lines > 1:
+            level = PARAGRAPH
+        elif lines or not space.isspace() or before[-1:] in _STOPS:
+            level = SENTENCE
+        # White space that goes on too far is cut; a stop and its closers are not.
+        if position > end:
+            if not space.isspace():
                 break
-            place = end if last else start
-        if ending > level or (last and ending == level):
-            best, level = place, ending
+            position = end if last else start
+        if level > best_level or (last and level == best_level):
+            best, best_level = position, level
     return best
-
-
-def _ending(text: str, found: re.Match[str]) -> int:
-    space = found[0]
-    if not space.isspace():
-        return SENTENCE
-    lines = max(space.count("\n"), space.count("\r"))
-    if lines:
-        return PARAGRAPH if lines > 1 else SENTENCE
-    before = text[max(0, found.start() - _LOOK_BACK) : found.start()].rstrip(_CLOSERS)
-    return SENTENCE if before[-1:] in _ENDS and before else WORD
-
-
-def whole_character(text: str, place: int, *, forwards: bool = False) -> int:
-    """Return the nearest place, backwards unless told, that parts nothing seen as one character.
-
-    CR LF, a surrogate pair, and a letter with its marks and joiners are one. Of more marks than
-    anybody writes some are parted.
-    """
-    step = 1 if forwards else -1
-    for near in range(place, place + step * _MOST_MARKS, step):
-        if not 0 < near < len(text) or not _is_inside(text[near - 1], text[near]):
-            return min(max(near, 0), len(text))
-    return place
 
 
 _MOST_MARKS = 32
 _JOINER = "\u200d"
 
 
-def _is_inside(before: str, after: str) -> bool:
-    """Return whether two characters are seen as one."""
-    if after < "\u0300":
-        return before == "\r" and after == "\n"
-    is_joined = _JOINER in (before, after) or unicodedata.category(after)[0] == "M"
-    is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
-    return is_joined or is_pair or "\U0001f3fb" <= after <= "\U0001f3ff"
+def whole_character(text: str, position: int, *, forwards: bool = False) -> int:
+    """Return the nearest position, backwards by default, that parts no visible character.
 
+    CR LF, a surrogate pair, and a letter with its marks and joiners are one character. More marks
+    than anybody writes are parted.
+    """
+    step = 1 if forwards else -1
+    for near in range(position, position + step * _MOST_MARKS, step):
+        if not 0 < near < len(text):
+            return min(max(near, 0), len(text))
+        before, after = text[near - 1], text[near]
+        if after < "\u0300":
+            is_inside = before == "\r" and after == "\n"
+        else:
+            is_joined = _JOINER in (before, after) or unicodedata.category(after)[0] == "M"
+            is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+            is_inside = is_joined or is_pair or "\U0001f3fb" <= after <= "\U0001f3ff"
+        if not is_inside:
+            return near
+    return position
 
-Part: TypeAlias = Callable[[int], str]
-"""What is left of a text when so many characters are kept."""
 
 _GUESS = 4
-"""How many characters a token is taken to be at first."""
+"""The characters of a token, as a first guess."""
 
 _LINEAR = 6
-"""How often the place is guessed from the counts around it, before what is left is halved."""
+"""How often the end is guessed from the counts around it, before the rest is halved."""
 
 
 def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) -> str:
     """Return the longest head of a text that is at most ``limit`` tokens; with ``end``, the tail.
 
-    It ends where a paragraph does, else a sentence, else a word, as long as that gives away no more
-    than half of what fits, else between two characters. White space around the cut stands in the
-    head. What fits whole is returned whole, and where no character fits, nothing.
+    It ends after a paragraph, else a sentence, else a word, as long as at least half of what fits
+    is kept, else between two characters. White space around the cut belongs to the head. A text
+    that fits is returned whole; where no character fits, the result is empty.
+
+    >>> from promptdsl.tokens import counter, fitting_prefix
+    >>> fitting_prefix("One sentence. And another one.", 5, counter("gpt-4o"))
+    'One sentence. '
     """
     # A part of a text may be more tokens than all of it.
     if tokens.measured(text) <= limit:
         return text
-    if end:
-        return text[len(text) - _fitting_tail(text, limit, tokens) :]
-    return text[: fitting_end(text, 0, limit, tokens)]
+    if not end:
+        return text[: fitting_end(text, 0, limit, tokens)]
+    length = len(text)
+    most = _most_characters(lambda size: text[length - size :], length, limit, tokens)
+    begin = length - most
+    boundary = best_boundary(text, begin, length - (most + 1) // 2, last=False)
+    for cut in (boundary or begin, begin):
+        tail = text[whole_character(text, cut, forwards=True) :]
+        if tokens.measured(tail) <= limit:
+            return tail
+    return text[begin:]
 
 
 def fitting_end(text: str, start: int, limit: int, tokens: Tokens) -> int:
-    """Return where the longest part of a text ends that begins at ``start`` and fits a limit."""
-    most = _longest(lambda size: text[start : start + size], len(text) - start, limit, tokens)
+    """Return the end of the longest part of a text that begins at ``start`` and fits a limit."""
+    length = len(text) - start
+    most = _most_characters(lambda size: text[start : start + size], length, limit, tokens)
     end = start + most
     if end == len(text):
         return end
-    place = best_boundary(text, start + (most + 1) // 2, end, last=True)
-    for cut in (place or end, end):
+    boundary = best_boundary(text, start + (most + 1) // 2, end, last=True)
+    for cut in (boundary or end, end):
         whole = max(start, whole_character(text, cut))
         # A shorter text may be more tokens.
         if tokens.measured(text[start:whole]) <= limit:
@@ -120,24 +125,11 @@ def fitting_end(text: str, start: int, limit: int, tokens: Tokens) -> int:
     return end
 
 
-def _fitting_tail(text: str, limit: int, tokens: Tokens) -> int:
-    length = len(text)
-    most = _longest(lambda size: text[length - size :], length, limit, tokens)
-    if most == length:
-        return length
-    begin = length - most
-    place = best_boundary(text, begin, length - (most + 1) // 2, last=False)
-    for cut in (place or begin, begin):
-        whole = whole_character(text, cut, forwards=True)
-        if tokens.measured(text[whole:]) <= limit:
-            return length - whole
-    return most
+def _most_characters(part: Callable[[int], str], length: int, limit: int, tokens: Tokens) -> int:
+    """Return a number of characters that fits a limit, while one more does not.
 
-
-def _longest(part: Part, length: int, limit: int, tokens: Tokens) -> int:
-    """Return the most characters that are found to fit.
-
-    Tokens are about as long everywhere, so the counts around a place tell where to look next.
+    ``part`` returns the part of a text with so many characters. Tokens are about as long
+    everywhere, so the counts of two sizes tell where to look between them.
     """
     fits, low, size = 0, 0, min(length, max(1, limit) * _GUESS)
     while (count := tokens.measured(part(size))) <= limit:
@@ -147,7 +139,7 @@ def _longest(part: Part, length: int, limit: int, tokens: Tokens) -> int:
     over, high, guesses = size, count, 0
     while over - fits > 1:
         guesses += 1
-        # One token more or less: so the place is soon closed in from both sides.
+        # One token more or less: so the end is soon closed in from both sides.
         wanted = limit - low + guesses % 2
         share = wanted / (high - low) if guesses <= _LINEAR else 0.5
         size = min(max(fits + int((over - fits) * share), fits + 1), over - 1)

@@ -1,49 +1,48 @@
 """Texts counted with one of tiktoken's encodings, each once per process."""
 
-from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
+from collections.abc import Iterable
+from functools import cached_property
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-from promptdsl.tokens.encodings import COMING_ALONG, encoding, served_by
-from promptdsl.tokens.published_files import vocabulary
+from promptdsl.tokens.encodings import SERVED_BY, SHIPPED, encoding, vocabulary
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 
 T = TypeVar("T")
 
 OVERHEAD = 64
-"""What an entry is taken to need beside its text, so that short ones are bounded, too."""
+"""The characters an entry counts as beside its text, so that many short texts are bounded, too."""
 
 
 class Remembered(Generic[T]):
-    """What is known of texts: of those asked for last, up to a number of characters.
+    """Values of the texts that were asked for last, bounded by a number of characters.
 
-    There are two generations. When the younger one has half of the characters it becomes the older
-    one, and the older one is forgotten; what is asked for again moves to the younger one. So asking
-    is a look into a dictionary, and what is in use stays.
+    There are two generations. When the younger one is half full it becomes the older one, and the
+    older one is forgotten; a text that is asked for again moves to the younger one. So asking is a
+    look into a dictionary, and texts in use stay.
     """
 
     __slots__ = ("_changing", "_half", "_older", "_size", "younger")
 
     def __init__(self, characters: int) -> None:
         self._half = characters // 2
-        # Read where every call counts, and changed only here.
+        # Read directly where every call counts, and changed only here.
         self.younger: dict[str, T] = {}
         self._older: dict[str, T] = {}
         self._size = 0
         self._changing = Lock()
 
     def get(self, text: str) -> T | None:
-        """Return what is known of a text, ``None`` for nothing."""
-        found = self.younger.get(text)
-        if found is None:
-            found = self._older.get(text)
-            if found is not None:
-                self.put(text, found)
-        return found
+        """Return the value of a text, or ``None``."""
+        value = self.younger.get(text)
+        if value is None:
+            value = self._older.get(text)
+            if value is not None:
+                self.put(text, value)
+        return value
 
-    def put(self, text: str, known: T) -> None:
-        """Remember what is known of a text; one that is longer than half of all is not kept."""
+    def put(self, text: str, value: T) -> None:
+        """Remember the value of a text, unless the text is longer than half of all characters."""
         size = len(text) + OVERHEAD
         if size > self._half:
             return
@@ -52,23 +51,23 @@ class Remembered(Generic[T]):
                 self._older, self.younger, self._size = self.younger, {}, 0
             if text not in self.younger:
                 self._size += size
-            self.younger[text] = known
+            self.younger[text] = value
 
     def __len__(self) -> int:
         return len(self.younger) + len(self._older)
 
 
 REMEMBERED = 32 * 1024 * 1024
-"""How many characters of texts are remembered with their counts, in each encoding."""
+"""The characters of texts that are remembered with their counts, in each encoding."""
 
 ESTIMATING = "o200k_base"
-"""The encoding that estimates are made with: of its tokens those that are not ASCII are counted."""
+"""The encoding of all estimates; its tokens that are not ASCII are counted apart."""
 
 
 class Encoded(NamedTuple):
-    """How many tokens a text is, and how many of them are not ASCII (in ``ESTIMATING`` alone).
+    """The tokens of a text, and how many of them are not ASCII (counted in ``ESTIMATING`` alone).
 
-    ``certain`` is false where it had to be cut at a place that may have changed the count.
+    ``certain`` is false where the text was cut at a position that may have changed the count.
     """
 
     tokens: int
@@ -77,10 +76,10 @@ class Encoded(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A text as it is joined to others: only its ends have to be counted again.
+    """A text that is joined to others: only its ends have to be counted again.
 
-    ``head`` goes to its first certain cut, ``tail`` is behind its last one; a text without a cut is
-    all head, and its tail is ``None``.
+    ``head`` goes to its first certain cut, ``tail`` begins at its last one, and ``between`` counts
+    the text between them. A text without a cut is all head, and its tail is ``None``.
     """
 
     head: str
@@ -88,37 +87,34 @@ class Joint(NamedTuple):
     tail: str | None
 
 
-NOTHING = Encoded(0, 0)
-
-
 def encoder(name: str) -> "Encoder":
-    """Return what counts in an encoding, the same for the whole process.
+    """Return the encoder of an encoding, the same object for the whole process.
 
-    Raises :class:`TokenizerError` for one that is unknown, or whose file is not here.
+    Raises :class:`TokenizerError` for an unknown encoding, and where its files are missing.
     """
+    name = SERVED_BY.get(name, name)
     with _MAKING:
-        return _encoder(served_by(name))
+        if name not in _encoders:
+            _encoders[name] = Encoder(name)
+        return _encoders[name]
 
 
+_encoders: "dict[str, Encoder]" = {}
 _MAKING = Lock()
 
 
-@cache
-def _encoder(name: str) -> "Encoder":
-    return Encoder(name)
-
-
 class Encoder:
-    """Counts texts in one encoding, and remembers how many tokens they are."""
+    """Counts texts in one encoding, and remembers the counts."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._encoding = encoding(name)
+        self._has_cuts = name in SHIPPED
         self.known: Remembered[Encoded] = Remembered(REMEMBERED)
         self._joints: Remembered[Joint] = Remembered(REMEMBERED)
 
     def of(self, text: str) -> Encoded:
-        """Return what a text is in tokens, remembered."""
+        """Return the tokens of a text, remembered."""
         known = self.known.get(text)
         if known is None:
             known = self.measured(text)
@@ -126,7 +122,7 @@ class Encoder:
         return known
 
     def measured(self, text: str) -> Encoded:
-        """Return what a text is in tokens, and remember nothing."""
+        """Return the tokens of a text, and remember nothing."""
         if len(text) <= (WHOLE if self._has_cuts else FORCED):
             return self._piece(text)
         parts = [(self._piece(piece), certain) for piece, certain in pieces(text)]
@@ -134,25 +130,37 @@ class Encoder:
         return _total([part for part, _ in parts])._replace(certain=certain)
 
     def joined(self, texts: Iterable[str]) -> Encoded:
-        """Return what texts are in tokens one behind the other, exactly.
+        """Return the tokens of texts joined into one, exactly.
 
-        Of texts that were counted before, little but their joints is counted.
+        For texts that were counted before, little more than their joints is counted.
         """
-        kept = [text for text in texts if text]
         if not self._has_cuts:
-            return self.of("".join(kept))
-        parts: list[Encoded] = []
-        for run in _runs(kept):
-            parts += (self.of(run[0]),) if len(run) == 1 else self._run(run)
-        return _total(parts)
-
-    @property
-    def _has_cuts(self) -> bool:
-        """Whether the certain cuts hold in this encoding."""
-        return self._name in COMING_ALONG
+            return self.of("".join(texts))
+        # The tokens of runs surely add up; within a run they may not.
+        runs: list[list[str]] = []
+        for text in filter(None, texts):
+            if runs and not adds_up(runs[-1][-1], text):
+                runs[-1].append(text)
+            else:
+                runs.append([text])
+        counts: list[Encoded] = []
+        for run in runs:
+            if len(run) == 1:
+                counts.append(self.of(run[0]))
+                continue
+            # The tail of a text is counted with all that follows it, up to the next certain cut.
+            pending: list[str] = []
+            for text in run:
+                joint = self._joint(text)
+                pending.append(joint.head)
+                if joint.tail is not None:
+                    counts += (self.of("".join(pending)), joint.between)
+                    pending = [joint.tail]
+            counts.append(self.of("".join(pending)))
+        return _total(counts)
 
     def _piece(self, text: str) -> Encoded:
-        # By default tiktoken refuses a text that holds <|endoftext|>.
+        # By default tiktoken refuses a text that has <|endoftext|> in it.
         ids = self._encoding.encode(text, disallowed_special=())
         counts_other = self._name == ESTIMATING and not text.isascii()
         other = sum(map(self._is_other.__getitem__, ids)) if counts_other else 0
@@ -163,32 +171,20 @@ class Encoder:
         """By rank, 1 for a token that is not ASCII."""
         return bytes(not token.isascii() for token in vocabulary(self._name))
 
-    def _run(self, texts: list[str]) -> Iterator[Encoded]:
-        pending: list[str] = []
-        for text in texts:
-            joint = self._joint(text)
-            pending.append(joint.head)
-            if joint.tail is not None:
-                yield self.of("".join(pending))
-                yield joint.between
-                pending = [joint.tail]
-        yield self.of("".join(pending))
-
     def _joint(self, text: str) -> Joint:
         joint = self._joints.get(text)
-        if joint is None:
-            joint = self._parted(text)
-            self._joints.put(text, joint)
-        return joint
-
-    def _parted(self, text: str) -> Joint:
+        if joint is not None:
+            return joint
         first, last = first_cut(text), last_cut(text)
         if first is None or last is None:
-            return Joint(text, NOTHING, None)
-        head, tail = text[:first], text[last:]
-        whole, ends = self.of(text), _total([self.of(head), self.of(tail)])
-        between = Encoded(whole.tokens - ends.tokens, whole.other - ends.other, whole.certain)
-        return Joint(head, between, tail)
+            joint = Joint(text, Encoded(0, 0), None)
+        else:
+            head, tail = text[:first], text[last:]
+            whole, ends = self.of(text), _total([self.of(head), self.of(tail)])
+            between = Encoded(whole.tokens - ends.tokens, whole.other - ends.other, whole.certain)
+            joint = Joint(head, between, tail)
+        self._joints.put(text, joint)
+        return joint
 
 
 def _total(parts: list[Encoded]) -> Encoded:
@@ -197,14 +193,3 @@ def _total(parts: list[Encoded]) -> Encoded:
         sum(part.other for part in parts),
         all(part.certain for part in parts),
     )
-
-
-def _runs(texts: list[str]) -> Iterator[list[str]]:
-    """Yield runs of texts whose tokens surely add up to those of all of them."""
-    run: list[str] = []
-    for text in texts:
-        if run and adds_up(run[-1], text):
-            yield run
-            run = []
-        run.append(text)
-    yield run

@@ -1,29 +1,37 @@
 """tiktoken's encodings, each loaded once, when the first text is counted with it.
 
-Two of them come with promptdsl and need no file from elsewhere. Of the others tiktoken keeps the
-file where it has been loaded before; nothing is ever fetched because a text is counted.
+Two ship with promptdsl: their vocabularies lie beside this file, under tiktoken's licence. The
+files of the others are read from tiktoken's cache. Only :func:`download` ever fetches a file.
+
+A vocabulary is packed: the number of tokens (four bytes, the highest first), the length of each
+token (a byte), and the bytes of all tokens by rank, gzipped. That is 1 MB where the file that
+OpenAI publishes, in base64 with ranks, is 3.6 MB.
 """
 
-import sys
+import gzip
+import os
 from collections.abc import Mapping
-from threading import Lock
+from functools import cache
+from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
-from promptdsl.foundation.errors import TokenizerError, nearest
+from promptdsl.foundation.errors import OptionError, TokenizerError, nearest
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author
-from promptdsl.tokens.downloads import FILES, missing_files
-from promptdsl.tokens.published_files import vocabulary
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
 
+# The encodings that ship with promptdsl.
+
+
 @attrs.frozen(eq=False)
-class Rules:
-    """How an encoding splits a text before it looks for tokens, and which tokens are no text."""
+class SplittingRules:
+    """The pattern by which an encoding splits a text first, and its tokens that are not text."""
 
     pattern: str
     special_tokens: Mapping[str, int] = EMPTY
@@ -33,8 +41,8 @@ _LETTERS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _SMALL = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
-COMING_ALONG = {
-    "cl100k_base": Rules(
+SHIPPED = {
+    "cl100k_base": SplittingRules(
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
         r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
         {
@@ -45,84 +53,166 @@ COMING_ALONG = {
             "<|endofprompt|>": 100276,
         },
     ),
-    "o200k_base": Rules(
+    "o200k_base": SplittingRules(
         rf"[^\r\n\p{{L}}\p{{N}}]?{_LETTERS}*{_SMALL}+{_ENDING}"
         rf"|[^\r\n\p{{L}}\p{{N}}]?{_LETTERS}+{_SMALL}*{_ENDING}"
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
     ),
 }
-"""The rules of the encodings whose vocabulary comes along, as tiktoken 0.14 has them."""
+"""The rules of the encodings whose vocabulary ships with promptdsl, as tiktoken 0.14 has them."""
 
-_SERVED_BY = {"o200k_harmony": "o200k_base"}
-"""Encodings that differ in special tokens alone, which no text is read as."""
-
-
-def served_by(name: str) -> str:
-    """Return the encoding that a text is counted with where ``name`` is asked for."""
-    return _SERVED_BY.get(name, name)
+SERVED_BY = {"o200k_harmony": "o200k_base"}
+"""Encodings that differ only in special tokens, which no text is read as."""
 
 
+def packed_file(name: str) -> Path:
+    """Return the path of a packed vocabulary."""
+    return Path(__file__).with_name(f"{name}.tokens.gz")
+
+
+def unpack(data: bytes) -> list[bytes]:
+    """Return the tokens of a packed vocabulary, by rank."""
+    raw = gzip.decompress(data)
+    count = int.from_bytes(raw[:4])
+    ends = accumulate(raw[4 : 4 + count], initial=4 + count)
+    return [raw[start:end] for start, end in pairwise(ends)]
+
+
+def vocabulary(name: str) -> list[bytes]:
+    """Return the tokens of an encoding that ships with promptdsl, by rank."""
+    return unpack(packed_file(name).read_bytes())
+
+
+@cache
 def encoding(name: str) -> "Encoding":
-    """Return tiktoken's encoding of a name, the same one every time.
+    """Return tiktoken's encoding of a name, the same object every time.
 
-    One that tiktoken holds already is taken. Raises :class:`TokenizerError` for a name that is
-    unknown, or whose file is not here.
+    One that tiktoken has already loaded in this process is used. Raises :class:`TokenizerError` for
+    an unknown name, and for an encoding whose files are missing here.
     """
-    name = served_by(name)
-    return _loaded.get(name) or _load(name)
+    if name in SERVED_BY:
+        return encoding(SERVED_BY[name])
+    from tiktoken import Encoding, registry
 
-
-_loaded: "dict[str, Encoding]" = {}
-_LOADING = Lock()
-
-
-def _load(name: str) -> "Encoding":
-    with _LOADING:
-        if name not in _loaded:
-            _loaded[name] = _held(name) or _made(name)
-        return _loaded[name]
-
-
-def _held(name: str) -> "Encoding | None":
-    """Return the encoding that tiktoken has loaded in this process, if it has."""
-    registry = sys.modules.get("tiktoken.registry")
-    return registry.ENCODINGS.get(name) if registry else None
-
-
-def _made(name: str) -> "Encoding":
-    rules = COMING_ALONG.get(name)
-    if rules is None:
-        return _cached(name)
-    from tiktoken import Encoding
-
+    if name in registry.ENCODINGS:
+        return registry.ENCODINGS[name]
+    if name not in SHIPPED:
+        return _cached_encoding(name)
     return Encoding(
         name,
-        pat_str=rules.pattern,
+        pat_str=SHIPPED[name].pattern,
         mergeable_ranks={token: rank for rank, token in enumerate(vocabulary(name))},
-        special_tokens=dict(rules.special_tokens),
+        special_tokens=dict(SHIPPED[name].special_tokens),
     )
 
 
-def _cached(name: str) -> "Encoding":
-    """Return an encoding that tiktoken has everything for; it would fetch what is missing."""
+# The encodings whose files tiktoken fetches.
+
+_SITE = "https://openaipublic.blob.core.windows.net"
+_P50K = {
+    f"{_SITE}/encodings/p50k_base.tiktoken": (
+        "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
+    )
+}
+FILES: Mapping[str, Mapping[str, str]] = {
+    "gpt2": {
+        f"{_SITE}/gpt-2/encodings/main/vocab.bpe": (
+            "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
+        ),
+        f"{_SITE}/gpt-2/encodings/main/encoder.json": (
+            "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"
+        ),
+    },
+    "p50k_base": _P50K,
+    "p50k_edit": _P50K,
+    "r50k_base": {
+        f"{_SITE}/encodings/r50k_base.tiktoken": (
+            "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+        )
+    },
+}
+"""The addresses of the files of an encoding, each with its SHA-256, as tiktoken 0.14 has them."""
+
+
+def cache_folder() -> Path | None:
+    """Return the folder where tiktoken keeps files, ``None`` where its cache is turned off."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return Path(os.environ[variable]) if os.environ[variable] else None
+    import tempfile
+
+    return Path(tempfile.gettempdir(), "data-gym-cache")
+
+
+def _cached_encoding(name: str) -> "Encoding":
+    """Return an encoding from tiktoken's cache; tiktoken would fetch the files that are missing."""
     if name not in FILES:
-        known = (*COMING_ALONG, *_SERVED_BY, *FILES)
         raise TokenizerError(
             f"unknown encoding {name!r}",
-            fix=f"{nearest(name, known)}\n"
+            fix=f"{nearest(name, _known_names())}\n"
             "  that of a plug-in is found once tiktoken.get_encoding() has loaded it",
             at=(author(),),
         )
-    missing = missing_files(name)
+    import hashlib
+
+    import tiktoken
+
+    folder, missing = cache_folder(), list[str]()
+    for address, digest in FILES[name].items():
+        if folder is None:
+            missing.append(f"for {address}: it is turned off")
+            continue
+        # tiktoken names a file by the SHA-1 of its address, and replaces one with another SHA-256.
+        path = folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+        try:
+            is_published = hashlib.sha256(path.read_bytes()).hexdigest() == digest
+        except OSError:
+            is_published = False
+        if not is_published:
+            missing.append(str(path))
     if missing:
-        files = ", ".join(missing)
         raise TokenizerError(
-            f"the encoding {name!r} is not here: tiktoken's cache has no file {files}",
+            f"the encoding {name!r} is not here: tiktoken's cache has no file {', '.join(missing)}",
             fix=f"fetch it once with promptdsl.tokens.download({name!r}), or set "
             "TIKTOKEN_CACHE_DIR to a folder that has it, or give counter=",
             at=(author(),),
         )
-    import tiktoken
-
     return tiktoken.get_encoding(name)
+
+
+def _known_names() -> tuple[str, ...]:
+    return (*SHIPPED, *SERVED_BY, *FILES)
+
+
+def download(encoding: str) -> None:
+    """Fetch the files of an encoding into tiktoken's cache, unless they are there.
+
+    tiktoken fetches them, and keeps only the published files (by SHA-256). An encoding that ships
+    with promptdsl needs none:
+
+    >>> from promptdsl.tokens import download
+    >>> download("o200k_base")
+
+    Raises :class:`TokenizerError` when a file cannot be fetched or kept, :class:`OptionError` for
+    an unknown encoding.
+    """
+    if encoding not in _known_names():
+        raise OptionError(
+            f"unknown encoding {encoding!r}",
+            fix=nearest(str(encoding), _known_names()),
+            at=(author(),),
+        )
+    try:
+        if encoding in FILES and cache_folder() is None:
+            raise ValueError("tiktoken's cache is turned off: TIKTOKEN_CACHE_DIR is empty")
+        for address, digest in FILES.get(encoding, {}).items():
+            from tiktoken.load import read_file_cached
+
+            read_file_cached(address, digest)
+    except (OSError, ValueError) as error:
+        raise TokenizerError(
+            f"cannot fetch the encoding {encoding!r}: {error}",
+            fix="try again, or copy tiktoken's cache from another machine",
+            at=(author(),),
+        ) from error

@@ -1,7 +1,7 @@
-"""How many tokens a picture is: the formulas providers publish, by its size in pixels.
+"""The tokens of a picture: the formulas that providers publish, by its size in pixels.
 
-Where documentation and measurements that others have published disagree, the larger figure stands
-here: a budget that is kept by a guess that is too low is not kept.
+Where documentation and published measurements disagree, the larger figure is used here: a budget
+that relies on a count that is too low is exceeded.
 """
 
 import re
@@ -16,35 +16,31 @@ from promptdsl.config.model_facts import ImageFormula, ModelFacts
 from promptdsl.messages.media.image_size import Size
 
 ASSUMED: Size = (2048, 2048)
-"""The size of a picture nobody can see: an address, a file id, an unknown header."""
+"""The size assumed for an address, a file id or an unknown header."""
 
 _Figure = TypeVar("_Figure")
 _ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
-"""Figures by how a model is called; the first pattern that is found in its name counts."""
+"""Figures by the name of a model; the first pattern that is found in it counts."""
 
 
 def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
-    """Return how many tokens a picture is, about.
+    """Return the tokens of a picture, an estimate.
 
-    ``detail`` is what the request says of it: OpenAI's ``low``, ``high``, ``original``, Gemini's
-    media resolution. A size that is not known is taken for 2048 x 2048 pixels. Where a model's
-    formula is not known, the costliest of its provider is taken; with none, that of today's Claude.
+    ``detail`` is the level that is asked for: OpenAI's ``low``, ``high``, ``original``, Gemini's
+    media resolution. A picture of unknown size counts as 2048 x 2048 pixels. Where the formula of a
+    model is not known, its name tells it; else the costliest of its provider is taken, and without
+    a provider that of today's Claude.
     """
+    model, formula = facts.model or "", facts.image_tokens
+    if formula is None:
+        formula = _COSTLIEST.get(facts.provider or "", "patches-28")
+        if _figures(_PATCHES, model) is not None:
+            formula = "patches-32"
+        elif _figures(_TILES, model) is not None:
+            formula = "tiles-512"
     width, height = size or ASSUMED
     level = (detail or "").lower().removeprefix("media_resolution_")
-    return _FORMULAS[_formula(facts)]((max(width, 1), max(height, 1)), facts.model or "", level)
-
-
-def _formula(facts: ModelFacts) -> ImageFormula:
-    """Return the formula of a model: its own, or where a service has none, that of its name."""
-    if facts.image_tokens is not None:
-        return facts.image_tokens
-    name = facts.model or ""
-    if _found(_PATCHES, name) is not None:
-        return "patches-32"
-    if _found(_TILES, name) is not None:
-        return "tiles-512"
-    return _COSTLIEST.get(facts.provider or "", "patches-28")
+    return _FORMULAS[formula]((max(width, 1), max(height, 1)), model, level)
 
 
 _COSTLIEST: Mapping[str, ImageFormula] = {
@@ -54,14 +50,8 @@ _COSTLIEST: Mapping[str, ImageFormula] = {
 }
 
 
-def _found(table: "_ByName[_Figure]", model: str) -> _Figure | None:
+def _figures(table: _ByName[_Figure], model: str) -> _Figure | None:
     return next((figure for pattern, figure in table if re.search(pattern, model)), None)
-
-
-def _within(size: Size, edge: int) -> Size:
-    """Return a size that is scaled down until its longest side is at most ``edge``."""
-    scale = min(edge / max(size), 1)
-    return max(round(size[0] * scale), 1), max(round(size[1] * scale), 1)
 
 
 # OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" is what others have
@@ -81,10 +71,11 @@ LARGEST_SIDE, SHORTEST_SIDE, TILE = 2048, 768, 512
 
 def _tiles_512(size: Size, model: str, detail: str) -> int:
     """Scaled down into a square of 2048, then to a shortest side of 768; tiles of 512 pixels."""
-    base, each = _found(_TILES, model) or (85, 170)
+    base, each = _figures(_TILES, model) or (85, 170)
     if detail == "low":
         return base
-    width, height = _within(size, LARGEST_SIDE)
+    scale = min(LARGEST_SIDE / max(size), 1)
+    width, height = (max(round(side * scale), 1) for side in size)
     scale = min(SHORTEST_SIDE / min(width, height), 1)
     across, down = (max(int(side * scale), 1) for side in (width, height))
     return base + each * ceil(across / TILE) * ceil(down / TILE)
@@ -131,27 +122,22 @@ def _patches_32(size: Size, model: str, detail: str) -> int:
 
     Measured: ``low`` changes nothing for older minis; others see as many patches as 512 x 512.
     """
-    figures = _found(_PATCHES, model) or _NEWEST
+    figures = _figures(_PATCHES, model) or _NEWEST
     limits = {"high": figures.high, "original": figures.original, "low": figures.low}
     limit = limits.get(detail, limits[figures.auto])
     patches = _squares(size, 32)
     if limit is not None and patches > limit:
-        patches = min(_squares(_fitted(size, limit), 32), limit)
+        # Scaled down to whole patches, as the guide has it; less than one patch counts as one.
+        scale = sqrt(limit * 32 * 32 / size[0] / size[1])
+        sides = [side * scale / 32 for side in size]
+        scale *= min(max(int(side), 1) / side for side in sides)
+        width, height = (max(int(side * scale), 1) for side in size)
+        patches = min(_squares((width, height), 32), limit)
     return ceil(Fraction(patches * figures.each, 100))
 
 
 def _squares(size: Size, side: int) -> int:
     return ceil(size[0] / side) * ceil(size[1] / side)
-
-
-def _fitted(size: Size, patches: int) -> Size:
-    """Return a size scaled down to so many patches of 32 pixels, whole ones as the guide has it."""
-    width, height = size
-    scale = sqrt(patches * 32 * 32 / width / height)
-    wide, high = width * scale / 32, height * scale / 32
-    # A strip that is less than a patch high is one all the same.
-    scale *= min(max(int(side), 1) / side for side in (wide, high))
-    return max(int(width * scale), 1), max(int(height * scale), 1)
 
 
 # Anthropic. Source: its documentation "Vision", and "Coordinates and bounding boxes" for the rule.
@@ -167,29 +153,23 @@ def _patches_28(size: Size, model: str, _: str) -> int:
     edge = most = 1568
     if not _STANDARD.search(model):
         edge, most = 2576, 4784
-    return _squares(_largest(size, edge, most), 28)
-
-
-def _largest(size: Size, edge: int, most: int) -> Size:
-    """Return the largest size of the same shape that is within the limits, by bisection.
-
-    It is what Anthropic's own example of the rule does, halves rounded to even numbers too.
-    """
-    if _keeps(size, edge, most):
-        return size
-    long, short = max(size), min(size)
-    shape = long / short
-    fits, exceeds = 1, long
-    while fits + 1 < exceeds:
-        middle = (fits + exceeds) // 2
-        if _keeps((middle, max(round(middle / shape), 1)), edge, most):
-            fits = middle
-        else:
-            exceeds = middle
-    return fits, max(round(fits / shape), 1)
+    if not _keeps(size, edge, most):
+        # The largest size of the same shape, by bisection: Anthropic's own example of the rule does
+        # it so, with halves rounded to even numbers.
+        shape = max(size) / min(size)
+        fits, exceeds = 1, max(size)
+        while fits + 1 < exceeds:
+            middle = (fits + exceeds) // 2
+            if _keeps((middle, max(round(middle / shape), 1)), edge, most):
+                fits = middle
+            else:
+                exceeds = middle
+        size = fits, max(round(fits / shape), 1)
+    return _squares(size, 28)
 
 
 def _keeps(size: Size, edge: int, most: int) -> bool:
+    """Return whether a size has at most so long an edge and so many patches."""
     return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= most
 
 

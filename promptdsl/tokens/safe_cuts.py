@@ -1,13 +1,14 @@
-r"""Where a text can be cut so that the tokens on both sides add up to those of the whole.
+r"""Certain cuts of a text: the tokens on both sides add up to those of the whole.
 
 o200k_base and cl100k_base split a text by a pattern first and look for tokens inside of what it
-matches. No match holds both sides of a certain cut, and none depends on what stands beyond it:
+matches. No match holds both sides of a certain cut, and none depends on the text beyond it:
 
-- between what is not white space and a following space or tab, as these only begin a match,
-- between a line end and what is neither white space nor ``/``, as a line end only ends a match
-  (after punctuation o200k takes slashes along, as in ``//\n/``).
+- between a character that is no white space and a following space or tab, as these only begin a
+  match,
+- between a line end and a character that is neither white space nor ``/``, as a line end only ends
+  a match (after punctuation, o200k matches slashes too, as in ``//\n/``).
 
-Both are found by looking at two characters, so a cut stays certain whatever a text is joined to.
+Both are found by looking at two characters, so a cut stays certain whatever text is joined to it.
 Python takes U+001C to U+001F for white space where the patterns do not: there are fewer cuts then.
 """
 
@@ -15,31 +16,32 @@ import re
 from collections.abc import Iterator
 
 _CUT = re.compile(r"\S(?=[ \t])|[\r\n](?=[^\s/])")
+_LINE_ENDS = {"\r", "\n"}
 _LAST = 64
-"""How many characters are searched for the last cut first."""
+"""The characters that are searched for the last cut first."""
 
 WHOLE = 200_000
-"""The characters of a text that is counted at once; a longer one is counted piece by piece."""
+"""The characters of a text that is counted at once; a longer one is counted in pieces."""
 
 FORCED = 900_000
-"""Where a piece ends without a certain cut. Beyond a million characters of white space the pattern
-runs out of the room it has."""
+"""The characters of the longest piece, which ends without a certain cut. The pattern runs out of
+room on more than a million characters of white space."""
 
 
 def first_cut(text: str, start: int = 0) -> int | None:
-    """Return the first certain cut behind ``start``, ``None`` where there is none."""
-    found = _CUT.search(text, start)
-    return found and found.end()
+    """Return the first certain cut after ``start``, or ``None``."""
+    match = _CUT.search(text, start)
+    return match and match.end()
 
 
 def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
-    """Return the last certain cut behind ``start`` and no later than ``end``."""
+    """Return the last certain cut after ``start`` and no later than ``end``, or ``None``."""
     end = len(text) if end is None else end
     size = _LAST
     while True:
         begin = max(start, end - size)
-        # One character more is looked at, and a cut before it is the last.
-        cuts = [found.end() for found in _CUT.finditer(text, begin, end + 1)]
+        # One character more is searched, for a cut right at the end.
+        cuts = [match.end() for match in _CUT.finditer(text, begin, end + 1)]
         cuts = [cut for cut in cuts if cut <= end]
         if cuts or begin == start:
             return cuts[-1] if cuts else None
@@ -49,8 +51,8 @@ def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
 def adds_up(before: str, after: str) -> bool:
     """Return whether the tokens of two texts surely add up to those of both together.
 
-    They do when the first ends in a line end, the second does not begin with ``/``, and its leading
-    white space holds no line end and is followed by something.
+    They do when the first ends with a line end, the second does not begin with ``/``, and the
+    white space at its beginning has no line end and is followed by a character.
     """
     if before[-1:] not in _LINE_ENDS or not before or after[:1] == "/":
         return False
@@ -58,25 +60,20 @@ def adds_up(before: str, after: str) -> bool:
     return len(space) < len(after) and not _LINE_ENDS & {*space}
 
 
-_LINE_ENDS = {"\r", "\n"}
-
-
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces in which a long text is counted, each with whether it ends at a certain cut.
+    """Yield the pieces of a long text to count, each with whether it ends at a certain cut.
 
-    The last one ends with the text.
+    The last piece ends with the text.
     """
     start = 0
     while len(text) - start > WHOLE:
-        cut = last_cut(text, start, start + WHOLE) or _cut_after(text, start)
+        cut = last_cut(text, start, start + WHOLE)
+        if cut is None:
+            match = _CUT.search(text, start + WHOLE - 1, start + FORCED + 1)
+            cut = match and match.end()
         if cut is None and len(text) - start <= FORCED:
             break
         end = cut or start + FORCED
         yield text[start:end], cut is not None
         start = end
     yield text[start:], True
-
-
-def _cut_after(text: str, start: int) -> int | None:
-    found = _CUT.search(text, start + WHOLE - 1, start + FORCED + 1)
-    return found and found.end()

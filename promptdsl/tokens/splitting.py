@@ -1,12 +1,10 @@
 """Splitting a text by a delimiter, and into parts of no more than a number of tokens."""
 
-from collections.abc import Iterator
-
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
-from promptdsl.tokens.count import GivenCounter, Tokens
+from promptdsl.tokens.count import GivenCounter
 from promptdsl.tokens.counters import tokens_for
 from promptdsl.tokens.cut import fitting_end
 
@@ -19,17 +17,23 @@ def split_text(
 ) -> list[str]:
     """Return the parts of a text: between its delimiters, then of at most ``max_tokens`` each.
 
-    ``on`` is the delimiter: joined with it, the parts give the text back. A part that is still
-    larger than ``max_tokens`` is cut where a paragraph ends, else a sentence, else a word; these
-    parts give it back joined with nothing. Only a single character is ever larger. An empty text
-    has no parts; between two delimiters there may be an empty one. ``counter`` counts, without one
-    o200k_base does.
+    ``on`` is the delimiter: joined with it, the parts give the text back. A part that is larger
+    than ``max_tokens`` is cut after a paragraph, else a sentence, else a word; these parts give it
+    back joined with nothing. Only a single character is ever larger. An empty text has no parts;
+    between two delimiters there may be an empty part. ``counter`` counts the tokens, by default in
+    o200k_base.
 
-    Raises :class:`OptionError` for an argument that cannot be, :class:`ContentError` for what is no
-    text.
+    >>> from promptdsl import split_text
+    >>> split_text("one two---three", on="---")
+    ['one two', 'three']
+    >>> split_text("One sentence. And another one.", max_tokens=5)
+    ['One sentence. ', 'And another one.']
+
+    Raises :class:`OptionError` for a wrong argument, :class:`ContentError` for a text that is not a
+    string.
     """
     try:
-        _check(text, on, max_tokens)
+        _check_arguments(text, on, max_tokens)
         tokens = tokens_for(facts_for(None, None), counter)
     except PromptError as error:
         raise error.located(author()) from None
@@ -39,28 +43,27 @@ def split_text(
     sections = [text] if on is None else text.split(exact(on))
     if max_tokens is None:
         return sections
-    return [part for section in sections for part in _parts(section, max_tokens, tokens)]
+    parts: list[str] = []
+    for section in sections:
+        start = 0
+        while start < len(section):
+            # A character that is larger than the limit is a part of its own.
+            end = max(fitting_end(section, start, max_tokens, tokens), start + 1)
+            parts.append(section[start:end])
+            start = end
+        if not section:
+            parts.append(section)
+    return parts
 
 
-def _parts(text: str, limit: int, tokens: Tokens) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        # What does not fit even alone is a part of its own.
-        end = max(fitting_end(text, start, limit, tokens), start + 1)
-        yield text[start:end]
-        start = end
-    if not text:
-        yield text
-
-
-def _check(text: object, on: object, max_tokens: object) -> None:
+def _check_arguments(text: object, on: object, max_tokens: object) -> None:
     if not isinstance(text, str):
         raise ContentError(
             f"split_text() takes a string, not {type(text).__name__}", fix="give it the text itself"
         )
     if on is None and max_tokens is None:
         raise OptionError(
-            "split_text() is told neither on= nor max_tokens=",
+            "split_text() needs on= or max_tokens=",
             fix="say where to split, or how large a part may be",
         )
     if on is not None and (not isinstance(on, str) or not on):

@@ -1,29 +1,28 @@
-"""How many tokens tools and the form of an answer are: estimates.
+"""The tokens of tools and of the form of an answer: estimates.
 
 Providers render definitions in forms of their own, which they do not publish. The JSON of a schema
-is longer than what is known of these, so counting it errs on the safe side.
+is longer than the known forms, so its count is a safe estimate.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.tokens.count import TextTokens
-from promptdsl.tokens.wire_json import compact, pruned
+from promptdsl.tokens.wire_json import WireObject, WireValue, compact, pruned
 
 PER_TOOL = 7
-"""Around each tool (OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-4o)."""
+"""The frame of each tool (OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-4o)."""
 
 TOOLS = 12
-"""Around all of them, from the same source."""
+"""The frame of all tools, from the same source."""
 
 FORM = 12
-"""Around the form of an answer: assumed, there is no source."""
+"""The frame of the form of an answer: assumed, there is no source."""
 
 _CLAUDE = re.compile(r"claude|anthropic")
-_PROMPTS = (
+_CLAUDE_PROMPTS = (
     (r"claude-3", 530),
     (r"opus-4-8", 410),
     (r"sonnet-5(?!-5)", 474),
@@ -31,77 +30,76 @@ _PROMPTS = (
     (r"-4(?!-[7-9])", 346),
 )
 CLAUDE_TOOLS = 804
-"""What Claude is told when it has tools: the most of any model (Anthropic, "Tool use")."""
+"""The system text Claude gets with tools: the most of any model (Anthropic, "Tool use")."""
 
 _WRAPPERS = ("function", "custom", "toolSpec")
-_SCHEMAS = ("parameters", "input_schema", "parameters_json_schema", "inputSchema", "schema")
-_OWN = frozenset({*_SCHEMAS, "name", "description", "strict", "type"})
+_TEXT_KEYS = ("name", "description")
+_SCHEMA_KEYS = ("parameters", "input_schema", "parameters_json_schema", "inputSchema", "schema")
+_COUNTED = frozenset({*_TEXT_KEYS, *_SCHEMA_KEYS, "strict", "type"})
 
 
 def tool_tokens(tool: ToolDefinition, tokens: TextTokens) -> int:
-    """Return how many tokens a tool is, about: its name, description and schema."""
+    """Return the tokens of a tool, an estimate: its name, description and schema."""
     if tool.raw is not None:
         return definition_tokens(tool.raw, tokens)
-    said = {"name": tool.name, "description": tool.description}
-    return definition_tokens({**said, "parameters": tool.input_schema}, tokens)
+    definition = {"name": tool.name, "description": tool.description}
+    return definition_tokens({**definition, "parameters": tool.input_schema}, tokens)
 
 
 def output_tokens(output: OutputSchema, tokens: TextTokens) -> int:
-    """Return how many tokens the form of an answer is, about: name, description and schema."""
-    said = {"name": output.name, "description": output.description}
-    return form_tokens({**said, "schema": output.schema}, tokens)
+    """Return the tokens of the form of an answer: its name, description and schema."""
+    definition = {"name": output.name, "description": output.description}
+    return form_tokens({**definition, "schema": output.schema}, tokens)
 
 
 def tools_frame(facts: ModelFacts) -> int:
-    """Return what stands around the tools of a request, in tokens: Claude is given a prompt."""
+    """Return the tokens around the tools of a request; Claude gets a system text of its own."""
     model = facts.model or ""
     if facts.provider != "anthropic" and not _CLAUDE.search(model):
         return TOOLS
-    told = (most for pattern, most in _PROMPTS if re.search(pattern, model))
-    return next(told, CLAUDE_TOOLS)
+    counts = (count for pattern, count in _CLAUDE_PROMPTS if re.search(pattern, model))
+    return next(counts, CLAUDE_TOOLS)
 
 
-def definitions(tools: object) -> Iterator[Mapping[str, Any]]:
-    """Yield what is said of each tool in a payload, whatever it is wrapped in; marks are none."""
-    for tool in _mappings(tools):
+def definitions(tools: WireValue) -> Iterator[WireObject]:
+    """Yield the definition of each tool in a payload, without its wrapper; cache marks are none."""
+    for tool in _objects(tools):
         functions = tool.get("function_declarations")
-        wrapped = next((tool[key] for key in _WRAPPERS if isinstance(tool.get(key), Mapping)), tool)
         if functions is not None:
-            yield from _mappings(functions)
+            yield from _objects(functions)
         elif "cachePoint" not in tool:
-            yield wrapped
+            wrapped = (value for key in _WRAPPERS if isinstance(value := tool.get(key), Mapping))
+            yield next(wrapped, tool)
 
 
-def definition_tokens(said: Mapping[str, Any], tokens: TextTokens) -> int:
-    """Return how many tokens one definition in a payload is, about."""
-    rest = pruned({key: value for key, value in said.items() if key not in _OWN}).value
-    return PER_TOOL + _said(said, tokens) + (tokens.of(compact(rest)) if rest else 0)
+def _objects(values: WireValue) -> Iterator[WireObject]:
+    if isinstance(values, list | tuple):
+        yield from (value for value in values if isinstance(value, Mapping))
 
 
-def form_tokens(said: Mapping[str, Any], tokens: TextTokens) -> int:
-    """Return how many tokens the form of an answer in a payload is, about."""
-    return FORM + _said(said, tokens)
+def definition_tokens(definition: WireObject, tokens: TextTokens) -> int:
+    """Return the tokens of the definition of a tool in a payload, an estimate."""
+    rest = pruned({key: value for key, value in definition.items() if key not in _COUNTED}).value
+    return PER_TOOL + _schema_tokens(definition, tokens) + (tokens.of(compact(rest)) if rest else 0)
 
 
-def _said(said: Mapping[str, Any], tokens: TextTokens) -> int:
+def form_tokens(form: WireObject, tokens: TextTokens) -> int:
+    """Return the tokens of the form of an answer in a payload, an estimate."""
+    return FORM + _schema_tokens(form, tokens)
+
+
+def _schema_tokens(definition: WireObject, tokens: TextTokens) -> int:
+    """Return the tokens of the name, the description and the schema of a definition."""
     total = 0
-    for key in ("name", "description"):
-        if isinstance(text := said.get(key), str):
+    for key in _TEXT_KEYS:
+        if isinstance(text := definition.get(key), str):
             total += tokens.of(text)
-    for key in _SCHEMAS:
-        if (schema := said.get(key)) is not None:
-            total += tokens.of(_schema_text(schema))
+    for key in _SCHEMA_KEYS:
+        schema = definition.get(key)
+        if isinstance(schema, str):
+            total += tokens.of(schema)
+        elif schema is not None:
+            # Converse has it under a key of its own.
+            inner = schema.get("json") if isinstance(schema, Mapping) else None
+            total += tokens.of(compact(schema if inner is None else inner))
     return total
-
-
-def _schema_text(schema: Any) -> str:
-    """Return the JSON of a schema; Converse takes it as a text, or under a key of its own."""
-    if isinstance(schema, str):
-        return schema
-    held = cast("Any", schema).get("json") if isinstance(schema, Mapping) else None
-    return compact(schema if held is None else held)
-
-
-def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    found: list[Any] = [*value] if isinstance(value, list | tuple) else []  # pyright: ignore[reportUnknownVariableType]
-    yield from (item for item in found if isinstance(item, Mapping))

@@ -1,84 +1,89 @@
-"""Values as the JSON text a provider makes of them, and what of an unknown one is never a token."""
+"""Values of payloads as JSON text, and the keys of unknown ones that are never tokens."""
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias
 
-from promptdsl.foundation.json import write_deep
+from promptdsl.foundation.json import JsonValue, write_json
+
+WireValue: TypeAlias = (
+    "bool | int | float | str | bytes | Sequence[WireValue] | Mapping[str, WireValue] | None"
+)
+"""A value of a payload: JSON data and bytes."""
+
+WireObject: TypeAlias = Mapping[str, WireValue]
+"""An object of a payload, and a whole payload."""
+
+_NO_OBJECT: WireObject = {}
+
+
+def object_at(value: WireObject, *keys: str) -> WireObject:
+    """Return the object at the first key that is there, an empty one where it is something else."""
+    item = next((value[key] for key in keys if key in value), None)
+    return item if isinstance(item, Mapping) else _NO_OBJECT
+
 
 SILENT = frozenset(
     {
-        *(
-            "type",
-            "id",
-            "call_id",
-            "tool_use_id",
-            "tool_call_id",
-            "toolUseId",
-            "approval_request_id",
-        ),
+        # Ids.
+        *("type", "id", "call_id", "tool_use_id", "tool_call_id", "toolUseId"),
+        "approval_request_id",
+        # Marks.
         *("cache_control", "prompt_cache_breakpoint", "cachePoint", "status", "is_error"),
+        # Signatures and encrypted text.
         *("signature", "thought_signature", "encrypted_content", "encrypted_index"),
         *("redactedContent", "citations", "caller"),
     }
 )
-"""Keys of parts that say nothing to the model: ids, marks, signatures and what is encrypted."""
+"""Keys of parts that the model does not read."""
 
 _ENCODED = re.compile(r"data:[^,]{0,200};base64,|[A-Za-z0-9+/_-]{512}")
-"""How bytes begin that stand in a text."""
-
+"""The beginning of a text that holds bytes."""
 
 # Built once: making a writer costs as much as writing a call's arguments with it.
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 class Pruned(NamedTuple):
-    """A value without what is silent, and the bytes that were in it."""
+    """A value without its silent keys, and the bytes that were in it."""
 
-    value: Any
-    held: list[str | bytes]
+    value: JsonValue
+    encoded: list[str | bytes]
 
 
-def compact(value: Any) -> str:
-    """Return a value as JSON without white space, however deep it is; never raises.
+def compact(value: WireValue) -> str:
+    """Return a value as JSON without white space; a value that is not JSON as its string.
 
-    What is no JSON is written as its string.
+    Raises :class:`DataError` for data nested deeper than 200 levels.
     """
     try:
         return _WRITER.encode(value)
     except (RecursionError, TypeError, ValueError):
-        return write_deep(pruned(value, ()).value)
+        return write_json(pruned(value, ()).value)
 
 
-def pruned(value: Any, silent: Collection[str] = SILENT) -> Pruned:
-    """Return a copy of a value without the keys that are silent, and without bytes."""
-    top: list[Any] = [None]
-    held: list[str | bytes] = []
-    waiting: list[tuple[Any, Any, Any]] = [(top, 0, value)]
+def pruned(value: WireValue, silent: Collection[str] = SILENT) -> Pruned:
+    """Return a copy of a value without its silent keys, and without bytes."""
+    encoded: list[str | bytes] = []
+    top: list[JsonValue] = [None]
+    # Any: a dict and its key, or a list and its index
+    waiting: list[tuple[Any, Any, WireValue]] = [(top, 0, value)]
     while waiting:
-        into, key, item = waiting.pop()
+        container, key, item = waiting.pop()
         if isinstance(item, Mapping):
-            said = _entries(item, silent)  # pyright: ignore[reportUnknownArgumentType]
-            into[key] = made = dict.fromkeys(said)
-            waiting += ((made, name, inner) for name, inner in said.items())
+            kept = {str(name): inner for name, inner in item.items() if str(name) not in silent}
+            container[key] = copy = dict.fromkeys(kept)
+            waiting += ((copy, name, inner) for name, inner in kept.items())
         elif isinstance(item, list | tuple):
-            inner = cast("list[Any]", item)
-            into[key] = row = [None] * len(inner)
-            waiting += ((row, place, one) for place, one in enumerate(inner))
+            container[key] = row = [None] * len(item)
+            waiting += ((row, index, inner) for index, inner in enumerate(item))
+        elif isinstance(item, bytes) or (isinstance(item, str) and _ENCODED.match(item)):
+            encoded.append(item)
+            container[key] = ""
         else:
-            into[key] = _leaf(item, held)
-    return Pruned(top[0], held)
-
-
-def _entries(item: Mapping[Any, Any], silent: Collection[str]) -> dict[str, Any]:
-    return {str(key): inner for key, inner in item.items() if str(key) not in silent}
-
-
-def _leaf(item: Any, held: list[str | bytes]) -> Any:
-    if isinstance(item, bytes) or (isinstance(item, str) and _ENCODED.match(item)):
-        held.append(item)
-        return ""
-    plain = item is None or isinstance(item, str | bool | int)
-    return item if plain or (isinstance(item, float) and isfinite(item)) else str(item)
+            plain = item is None or isinstance(item, str | bool | int)
+            plain = plain or (isinstance(item, float) and isfinite(item))
+            container[key] = item if plain else str(item)
+    return Pruned(top[0], encoded)

@@ -4,24 +4,24 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.part_nodes import Call, Result
-from promptdsl.tree.turn_nodes import ToolTurn
+from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
+from promptdsl.tree.turn_nodes import ToolTurnNode
 
 
 def calls_of(turn: Node) -> tuple[str, ...]:
     """Return the ids of the calls a turn makes, in order."""
     if not turn.mask & CALL << SHIFT:
         return ()
-    return tuple(part.block.id for part, _ in walk(turn) if isinstance(part, Call))
+    return tuple(part.block.id for part, _ in walk(turn) if isinstance(part, ToolUseNode))
 
 
 def answers_of(turn: Node) -> tuple[str, ...]:
     """Return the ids of the calls a turn answers, in order."""
-    if isinstance(turn, ToolTurn):
+    if isinstance(turn, ToolTurnNode):
         return (turn.tool_use_id,)
     if not turn.mask & RESULT << SHIFT:
         return ()
-    return tuple(part.tool_use_id for part, _ in walk(turn) if isinstance(part, Result))
+    return tuple(part.tool_use_id for part, _ in walk(turn) if isinstance(part, ToolResultNode))
 
 
 def calls_in(message: Message) -> tuple[str, ...]:

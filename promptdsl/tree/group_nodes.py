@@ -1,112 +1,90 @@
-"""Group nodes: they hold other nodes, or are replaced by some when the prompt is rendered."""
+"""Group nodes: they hold other nodes, or passes replace them when the prompt is rendered."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Any, Literal
 
 from promptdsl.tree.node import Node
 
 
-class Fragment(Node):
-    """Several parts without anything around them."""
-
-    __slots__ = ()
+class FragmentNode(Node):
+    """Several parts without a frame around them; passes put the parts in its place."""
 
 
-class Group(Fragment):
+class GroupNode(FragmentNode):
     """Parts that a budget keeps or drops together."""
 
-    __slots__ = ("priority",)
-    _fields = ("priority",)
-    _defaults = MappingProxyType({"priority": None})
-    priority: float | None
+    priority: float | None = None
 
 
-class FirstFit(Fragment):
+class FirstFitNode(FragmentNode):
     """Alternatives, one per child; the first that fits the budget is sent."""
 
-    __slots__ = ("priority",)
-    _fields = ("priority",)
-    _defaults = MappingProxyType({"priority": None})
-    priority: float | None
+    priority: float | None = None
 
 
-class Limit(Fragment):
+class LimitNode(FragmentNode):
     """Text that is cut to ``max_tokens``; ``keep`` names the end that stays."""
 
-    __slots__ = ("keep", "max_tokens")
-    _fields = ("max_tokens", "keep")
-    _defaults = MappingProxyType({"keep": "head"})
     max_tokens: int
-    keep: Literal["head", "tail", "ends"]
+    keep: Literal["head", "tail", "ends"] = "head"
 
 
-class Reserve(Node):
-    """Tokens of the budget that nothing is to use."""
+class ReserveNode(Node):
+    """Tokens of the budget that stay unused, for instance for the answer."""
 
-    __slots__ = ("tokens",)
-    _fields = ("tokens",)
     tokens: int
 
 
-class Conversation(Fragment):
-    """One history that was read: runs of messages (``Recorded``), events, request-only turns.
+class ConversationNode(FragmentNode):
+    """One history after reading: runs of messages (``RecordedNode``), events, request-only turns.
 
-    A budget drops its oldest exchanges, at ``priority``, in steps of ``step`` tokens, and never the
-    last ``keep`` exchanges.
+    A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
+    ``keep`` exchanges always stay.
     """
 
-    __slots__ = ("keep", "priority", "step")
-    _fields = ("keep", "step", "priority")
-    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
-    keep: int
-    step: int | None
-    priority: float
+    keep: int = 0
+    step: int | None = None
+    priority: float = 0
 
     def _name(self) -> str:
         return "History"
 
 
-class Component(Fragment):
-    """The parts that a component function wrote.
+class ComponentNode(FragmentNode):
+    """The parts that the function of a ``@component`` wrote.
 
-    ``name`` is the name of the component, ``by`` the name of the function that replaced it, if any.
+    ``name`` is the name of the component, ``by`` the name of the function that overrides it.
     """
 
-    __slots__ = ("by", "name", "running")
-    _fields = ("name", "by")
+    _beside = ("running",)
     name: str
     by: str | None
-    running: Any
-    """The rest of its function, while its block is being written."""
+    running: Any  # Any: of ``components``, a floor above this room
+    """Its generator function, suspended at ``yield`` while its block is open. Not a field."""
 
     def _name(self) -> str:
         return self.name
 
 
-class Format(Fragment):
-    """Parts in a text format of their own."""
+class FormatNode(FragmentNode):
+    """Parts in another text format than the text around them."""
 
-    __slots__ = ("format",)
-    _fields = ("format",)
     format: str
 
 
-class Lazy(Node):
+class LazyNode(Node):
     """A part that ``function`` returns when the prompt is rendered.
 
-    ``weight`` is its share of the budget among lazies. ``overrides`` are the replaced components at
-    the place where it was written.
+    ``weight`` is its share of the budget among lazies. ``overrides`` are the overridden components
+    at the place where it was written.
     """
 
-    __slots__ = ("function", "overrides", "weight")
-    _fields = ("function", "weight", "overrides")
-    function: Callable[..., Any]
+    function: Callable[..., object]
     weight: float
-    overrides: Any
+    overrides: Any  # Any: of ``components``, a floor above this room
 
 
-class Note(Node):
-    """Text for people, which is never sent to a model."""
-
-    __slots__ = ()
+class NoteNode(Node):
+    """Text for people; a model never receives it."""

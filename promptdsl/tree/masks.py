@@ -33,7 +33,7 @@ TEXT = 1 << 8
 """Text, or a part that is written as text."""
 ITEM = 1 << 9
 """An item of a list or a checklist."""
-HAPPENING = 1 << 10
+EVENT_BLOCK = 1 << 10
 """An event block, which only an event turn holds."""
 SYSTEM = 1 << 11
 """A system turn."""

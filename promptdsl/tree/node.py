@@ -8,17 +8,17 @@ recurses, so a tree may be ten thousand levels deep.
 # pyright: reportPrivateUsage=false
 from collections.abc import Iterator, Mapping
 from types import CodeType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.source import Position, Source, author, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
-from promptdsl.tree.walks import are_equal, printed, records
 
 
 @attrs.frozen
@@ -27,7 +27,7 @@ class Options:
 
     id: str | None = None
     name: str | None = None
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: JsonObject = EMPTY
     tags: tuple[str, ...] = ()
     audience: str = "all"
     cache: bool | Cache = False
@@ -55,22 +55,60 @@ def implied(options: Options) -> int:
     return mask | CACHE if options.cache else mask
 
 
-Child = Any
-"""A child: an exact ``str`` or a :class:`Node`. ``Any``: a caller knows which it reads."""
+class NodeType(type):
+    """The class of node classes: annotated names become slots and fields, values their defaults.
+
+    The modules of node classes import ``annotations`` from ``__future__``, so that a class body
+    has its annotations in every version of Python. A class with ``__slots__`` of its own, which is
+    a component, adds no fields.
+    """
+
+    _fields: tuple[str, ...]
+    """The names of the fields, those of the base class first."""
+    _defaults: Mapping[str, object]
+    """The optional fields and their defaults."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        body: dict[str, Any],  # Any: a class body holds anything
+        **options: object,
+    ) -> "NodeType":
+        """Return the class of a node, its fields and slots taken from its annotations."""
+        names: list[str] = []
+        defaults: dict[str, object] = {}
+        if "__slots__" not in body:
+            beside: tuple[str, ...] = body.get("_beside", ())
+            annotations: dict[str, str] = body.get("__annotations__", {})
+            for field, kind in annotations.items():
+                if field != "content" and field not in beside and "ClassVar" not in kind:
+                    names.append(field)
+                    if field in body:
+                        defaults[field] = body.pop(field)
+            body["__slots__"] = (*names, *beside)
+        made = super().__new__(cls, name, bases, body, **options)
+        base = next((base for base in bases if isinstance(base, NodeType) and base._fields), None)
+        made._fields = (*(base._fields if base else ()), *names)
+        made._defaults = {**(base._defaults if base else {}), **defaults}
+        return made
 
 
-class Node:
+Child: TypeAlias = "str | Node"
+"""A child: an exact ``str`` or a node."""
+
+
+class Node(metaclass=NodeType):
     """A frozen part of a tree.
 
     ``content`` holds strings and nodes. Two nodes are equal wherever they were written.
     """
 
     __slots__ = ("code", "content", "mask", "offset", "options")
-    _fields: ClassVar[tuple[str, ...]] = ()
-    _defaults: ClassVar[Mapping[str, Any]] = EMPTY
-    """The optional fields and their defaults."""
+    _beside: ClassVar[tuple[str, ...]] = ()
+    """The slots that are no fields: what is noted about a node beside its content."""
     _node: ClassVar[type["Node"]]
-    """The class of the tree: this one, and for a component (``Written``) the node it becomes."""
+    """The class in the tree: the class itself, and for a component the node it becomes."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, where that is not their role."""
 
@@ -110,14 +148,14 @@ class Node:
         return self
 
     def __eq__(self, other: object) -> bool:
-        return are_equal(self, other) if isinstance(other, Node) else NotImplemented
+        return _are_equal(self, other) if isinstance(other, Node) else NotImplemented
 
     def __hash__(self) -> int:
         texts = tuple(child for child in self.content if isinstance(child, str))
         return hash((self._node, len(self.content), texts))
 
     def __repr__(self) -> str:
-        return "".join(printed(self))
+        return "".join(_printed(self))
 
     def __str__(self) -> str:
         return self._no_text(author())
@@ -127,7 +165,7 @@ class Node:
 
     def _name(self) -> str:
         """Return the name of its component."""
-        return type(self).__name__
+        return type(self).__name__.removesuffix("Node")
 
     def _no_text(self, place: Source) -> str:
         raise ContentError(
@@ -146,14 +184,18 @@ class Node:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Nothing is open: ``__enter__`` always raises."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _thawed, (list(records(self)),)
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (list(_records(self)),)
 
 
 Node._node = Node
 
 
 N = TypeVar("N", bound=Node)
+_Record: TypeAlias = tuple[
+    type[Node], tuple[str | None, ...], int, Source | None, Options, dict[str, object]
+]
+"""A saved node: its class, content (``None`` for a node), mask, line, options and fields."""
 _set = object.__setattr__
 
 
@@ -164,9 +206,9 @@ def make(
     mask: int = 0,
     at: "Position | Source | Node | None" = None,
     options: Options = DEFAULTS,
-    **fields: Any,
+    **fields: object,
 ) -> N:
-    """Return a new node of a class, as passes make them; authors call components.
+    """Return a new node of a class, as passes make it; authors call components.
 
     ``at`` is the place it was written, or another node that was written there.
     """
@@ -181,20 +223,9 @@ def make(
         _set(node, "code", code)
         _set(node, "offset", offset)
     _set(node, "options", options)
-    if cls._defaults:
-        fields = {**cls._defaults, **fields}
     for name in cls._fields:
-        _set(node, name, fields[name])
+        _set(node, name, fields[name] if name in fields else cls._defaults[name])
     return node
-
-
-def _thawed(saved: list[tuple[Any, ...]]) -> Node:
-    """Return the tree that :func:`~promptdsl.tree.walks.records` took apart."""
-    made: list[Node] = []
-    for cls, children, mask, at, options, fields in reversed(saved):
-        content = tuple(made.pop() if child is None else child for child in children)
-        made.append(make(cls, content, mask=mask & ~BUSY, at=at, options=options, **fields))
-    return made.pop()
 
 
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
@@ -239,3 +270,94 @@ def found_in(*data: object) -> list[Node]:
         elif isinstance(value, list | tuple):
             waiting += cast("list[object]", value)
     return found
+
+
+# Comparing, printing and saving: a stack takes the place of recursion.
+
+
+def _are_equal(left: Node, right: Node) -> bool:
+    """Return whether two trees have the same content, options and fields."""
+    pairs: list[tuple[Child, Child]] = [(left, right)]
+    while pairs:
+        one, two = pairs.pop()
+        if one is two:
+            continue
+        if isinstance(one, str) or isinstance(two, str):
+            if one != two:
+                return False
+            continue
+        if (
+            one._node is not two._node
+            or len(one.content) != len(two.content)
+            or one.options != two.options
+            or any(getattr(one, name) != getattr(two, name) for name in one._node._fields)
+        ):
+            return False
+        pairs.extend(zip(one.content, two.content, strict=True))
+    return True
+
+
+def _printed(root: Node) -> Iterator[str]:
+    """Yield the pieces of the text that ``repr`` prints of a tree."""
+    stack: list[Child] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, _Syntax):
+            yield item
+            continue
+        if isinstance(item, str):
+            yield repr(item)
+            continue
+        yield f"{item._name()}("
+        stack.append(_Syntax(")"))
+        for index in range(len(item.content) - 1, -1, -1):
+            stack.append(item.content[index])
+            if index:
+                stack.append(_Syntax(", "))
+        keywords: list[str] = []
+        for option in attrs.fields(Options):
+            value = getattr(item.options, option.name)
+            if value != option.default:
+                keywords.append(f"{option.name}={value!r}")
+        defaults = item._node._defaults
+        for name in item._node._fields:
+            value = getattr(item, name, None)
+            # An open component has no value of some fields yet.
+            is_default = value is None or (name in defaults and value == defaults[name])
+            is_implied = name in ("role", "kind") or (name == "equipment" and not value)
+            if not is_default and not is_implied:
+                keywords.append(f"{name}={value!r}")
+        if keywords:
+            stack.append(_Syntax(", ".join(keywords) + (", " if item.content else "")))
+
+
+class _Syntax(str):
+    """Text that is printed without quotes."""
+
+    __slots__ = ()
+
+
+def _records(root: Node) -> Iterator[_Record]:
+    """Yield the nodes of a tree in document order as plain records, to be saved one by one."""
+    sources: dict[tuple[int, int], Source | None] = {}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        at: CodeType | Source | None = node.code
+        if isinstance(at, CodeType):
+            # One line writes many nodes: it is looked up once, and saved once.
+            key = (id(at), node.offset)
+            at = sources[key] if key in sources else sources.setdefault(key, node.source)
+        children = tuple([child if isinstance(child, str) else None for child in node.content])
+        fields = {name: getattr(node, name) for name in node._node._fields}
+        yield node._node, children, node.mask, at, node.options, fields
+        waiting += [child for child in reversed(node.content) if not isinstance(child, str)]
+
+
+def _restored(records: list[_Record]) -> Node:
+    """Return the tree that :func:`_records` took apart."""
+    nodes: list[Node] = []
+    for cls, children, mask, at, options, fields in reversed(records):
+        content = tuple(nodes.pop() if child is None else child for child in children)
+        nodes.append(make(cls, content, mask=mask & ~BUSY, at=at, options=options, **fields))
+    return nodes.pop()

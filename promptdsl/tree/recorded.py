@@ -1,12 +1,12 @@
 """Runs of recorded messages: how they are cut, and what is remembered about them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
 from promptdsl.tree.rewrite import copied
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import RecordedNode
 
 T = TypeVar("T")
 _set = object.__setattr__
@@ -15,7 +15,9 @@ MOST = 12
 """How many results are kept with a conversation: a counter made for each request has its own."""
 
 
-def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None = None) -> Recorded:
+def cut(
+    run: RecordedNode, start: int, stop: int | None = None, *, mask: int | None = None
+) -> RecordedNode:
     """Return the messages of a run from ``start`` to ``stop`` as a run."""
     part = copied(run, run.content, run.mask if mask is None else mask)
     _set(part, "items", run.items[start:stop])
@@ -24,7 +26,7 @@ def cut(run: Recorded, start: int, stop: int | None = None, *, mask: int | None 
     return part
 
 
-def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any], T]) -> T:
+def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], T | None], T]) -> T:
     """Return the result of ``fold`` over a recording, from its first message to the end of a run.
 
     ``fold`` takes these messages and its last result, ``None`` at first, which may be about fewer
@@ -33,22 +35,22 @@ def remember(run: Recorded, key: object, fold: Callable[[Sequence[Message], Any]
     """
     known = recording(run)
     stop = run.start - known.start + len(run.items)
-    before = known.found.get(key)
-    found = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
-    if found is not before:
-        kept = {**known.found, key: found}
+    before = cast("T | None", known.found.get(key))
+    result = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
+    if result is not before:
+        kept = {**known.found, key: result}
         if len(kept) > MOST:
             del kept[next(iter(kept))]
         known.found = kept
-    return found
+    return result
 
 
-def first_of(run: Recorded) -> int:
+def first_of(run: RecordedNode) -> int:
     """Return the index of the first message of a run in its recording."""
     return run.start - recording(run).start
 
 
-def recording(run: Any) -> Recording:
+def recording(run: RecordedNode) -> Recording:
     """Return the recording of a run; a run without one becomes its own."""
     known: Recording | None = getattr(run, "known", None)
     if known is None:

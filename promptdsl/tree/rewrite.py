@@ -1,11 +1,19 @@
 """Trees made from trees. A node in which nothing changed stays the same object."""
 
+# pyright: reportPrivateUsage=false
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree.group_nodes import FirstFit, Fragment, Lazy, Limit, Note, Reserve
+from promptdsl.tree.group_nodes import (
+    FirstFitNode,
+    FragmentNode,
+    LazyNode,
+    LimitNode,
+    NoteNode,
+    ReserveNode,
+)
 from promptdsl.tree.masks import (
     AUDIENCE,
     DEEP,
@@ -18,33 +26,41 @@ from promptdsl.tree.masks import (
     TEXT,
 )
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
-from promptdsl.tree.part_nodes import Call, Happening, Media, Reasoning, Result, Table, Template
-from promptdsl.tree.turn_nodes import ToolTurn
+from promptdsl.tree.part_nodes import (
+    EventBlockNode,
+    MediaNode,
+    ReasoningNode,
+    TableNode,
+    TemplateNode,
+    ToolResultNode,
+    ToolUseNode,
+)
+from promptdsl.tree.turn_nodes import ToolTurnNode
 
 _set = object.__setattr__
 
 
-def replace(node: N, **changes: Any) -> N:
+def replace(node: N, **changes: Any) -> N:  # Any: the fields of any class
     """Return a copy of a node with some fields changed."""
-    cls = node._node  # pyright: ignore[reportPrivateUsage]
-    names = ("mask", "at", "options", *cls._fields)  # pyright: ignore[reportPrivateUsage]
+    cls = node._node
+    names = ("mask", "at", "options", *cls._fields)
     fields = {name: getattr(node, name) for name in names}
     content = changes.pop("content", node.content)
-    return make(cls, content, **{**fields, **changes})  # type: ignore[return-value]
+    return cast("N", make(cls, content, **{**fields, **changes}))
 
 
 def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     """Return a copy of a node with another content and mask; faster than :func:`replace`."""
-    cls = node._node  # pyright: ignore[reportPrivateUsage]
-    copy: Any = object.__new__(cls)
+    cls = node._node
+    copy = cast("N", object.__new__(cls))
     _set(copy, "content", content)
     _set(copy, "mask", mask)
     _set(copy, "code", node.code)
     _set(copy, "offset", node.offset)
     _set(copy, "options", node.options)
-    for name in cls._fields:  # pyright: ignore[reportPrivateUsage]
+    for name in cls._fields:
         _set(copy, name, getattr(node, name))
-    return copy  # type: ignore[no-any-return]
+    return copy
 
 
 def covering(content: Iterable[Child]) -> int:
@@ -63,24 +79,19 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
         return node
     surface = node.mask & SURFACE
     own = surface | (surface & LIFTED) << SHIFT
-    if isinstance(node, Note):
+    if isinstance(node, NoteNode):
         own = HOLLOW | AUDIENCE
-    elif isinstance(node, Fragment):
-        own = HOLLOW | _shown(content)
+    elif isinstance(node, FragmentNode):
+        # The surface bits of its parts are also its own.
+        own = HOLLOW
+        for child in content:
+            own |= TEXT if isinstance(child, str) else child.mask & SURFACE
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
-    if isinstance(node, ToolTurn):
+    if isinstance(node, ToolTurnNode):
         own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
-
-
-def _shown(content: tuple[Child, ...]) -> int:
-    """Return the surface bits of the parts of a fragment, which are also its own."""
-    surface = 0
-    for child in content:
-        surface |= TEXT if isinstance(child, str) else child.mask & SURFACE
-    return surface
 
 
 def says_something(turn: Node) -> bool:
@@ -97,27 +108,25 @@ def any_said(content: Iterable[Child]) -> bool:
             if part:
                 return True
         elif part.content:
-            if not isinstance(part, Result):
+            if not isinstance(part, ToolResultNode):
                 waiting.extend(part.content)
-        elif _speaks(part):
+        elif (
+            isinstance(part, _NEVER_EMPTY)
+            or bool(getattr(part, "text", ""))
+            or (isinstance(part, TableNode) and bool(part.rows))
+        ):
             return True
     return False
 
 
-def _speaks(part: Node) -> bool:
-    """Return whether a part without content of its own is not empty."""
-    if isinstance(part, Table):
-        return bool(part.rows)
-    if isinstance(part, Media | Call | Reasoning | Happening | Lazy | Template):
-        return True
-    return bool(getattr(part, "text", ""))
+_NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode, TemplateNode)
 
 
-def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -> Node:
+def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
-    ``change`` returns the node itself, another one, or ``None`` to leave it out. Where nothing
-    below a node changed, the node stays the same object.
+    ``change`` returns the node itself, another one, or ``None`` to leave it out; of the root, one
+    of its class. Where nothing below a node changed, the node stays the same object.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -127,7 +136,7 @@ def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -
             open_nodes.pop()
             changed = change(with_content(node, tuple(done)))
             if not open_nodes:
-                return root if changed is None else changed
+                return root if changed is None else cast("N", changed)
             if changed is not None:
                 open_nodes[-1][1].append(changed)
         elif isinstance(child, str) or not child.mask & within:
@@ -136,57 +145,55 @@ def rewrite(root: Node, change: Callable[[Node], Node | None], *, within: int) -
             open_nodes.append((child, [], iter(child.content)))
 
 
-def unique_ids(component: Node, content: tuple[Any, ...]) -> None:
+def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
     """Raise :class:`PlacementError` when two siblings have one id.
 
     The parts of a fragment are siblings of its siblings, so they are compared where the outermost
     fragment is put. The alternatives of a ``FirstFit`` may share ids: only one of them is sent.
     """
-    inside = not isinstance(component, Fragment)
-    levels = [_Ids(content, alternatives=isinstance(component, FirstFit))]
+    inside = not isinstance(component, FragmentNode)
+    levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
     while True:
         level = levels[-1]
-        waiting = level.waiting
-        if not waiting:
+        if not level.waiting:
             levels.pop()
             if not levels:
                 return
-            levels[-1].take(level.found, component)
+            # Add the ids of the alternatives to those around them: the fewer to the more, because
+            # alternatives nest deep.
+            around = levels[-1]
+            earlier, later = around.ids, level.ids
+            if not around.alternatives and not earlier.keys().isdisjoint(later.keys()):
+                id = next(id for id in later if id in earlier)
+                raise twice(id, earlier[id], later[id], component)
+            few, around.ids = sorted((earlier, later), key=len)
+            around.ids.update(few)
             continue
-        child = waiting.pop()
-        if type(child) is str or not child.mask & NAMED:
+        child = level.waiting.pop()
+        if isinstance(child, str) or not child.mask & NAMED:
             continue
         if level.alternatives:
-            levels += [_Ids((child,))] if inside else []
-        elif not isinstance(child, Fragment):
-            id = child.options.id
-            if id in level.found:
-                raise twice(id, level.found[id], child, component)
-            level.found[id] = child
-        elif inside and isinstance(child, FirstFit):
-            levels.append(_Ids(child.content, alternatives=True))
+            levels += [_Siblings((child,))] if inside else []
+        elif not isinstance(child, FragmentNode):
+            id = cast("str", child.options.id)
+            if id in level.ids:
+                raise twice(id, level.ids[id], child, component)
+            level.ids[id] = child
+        elif inside and isinstance(child, FirstFitNode):
+            levels.append(_Siblings(child.content, alternatives=True))
         elif inside:
-            waiting.extend(reversed(child.content))
+            level.waiting.extend(reversed(child.content))
 
 
-class _Ids:
-    """The ids of siblings, or of alternatives, which may share them."""
+class _Siblings:
+    """Siblings, or alternatives, which may share ids: those to look at, and the ids seen."""
 
-    __slots__ = ("alternatives", "found", "waiting")
+    __slots__ = ("alternatives", "ids", "waiting")
 
-    def __init__(self, parts: tuple[Any, ...], *, alternatives: bool = False) -> None:
+    def __init__(self, parts: tuple[Child, ...], *, alternatives: bool = False) -> None:
         self.waiting = list(reversed(parts))
-        self.found: dict[str, Node] = {}
+        self.ids: dict[str, Node] = {}
         self.alternatives = alternatives
-
-    def take(self, later: dict[str, Node], around: Node) -> None:
-        """Add the ids of later siblings, the fewer to the more, because alternatives nest deep."""
-        earlier = self.found
-        if not self.alternatives and not earlier.keys().isdisjoint(later.keys()):
-            id = next(id for id in later if id in earlier)
-            raise twice(id, earlier[id], later[id], around)
-        few, self.found = sorted((earlier, later), key=len)
-        self.found.update(few)
 
 
 def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
@@ -200,15 +207,17 @@ def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
 
 def hollow(root: Node) -> list[Node]:
     """Return ``root`` and all hollow nodes below it."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
-    return found
+    return nodes
 
 
 def is_settled(root: Node) -> bool:
     """Return whether a tree has no ``FirstFit``, ``Limit`` or ``Reserve``."""
-    return not any(isinstance(node, FirstFit | Limit | Reserve) for node in hollow(root))
+    return not any(
+        isinstance(node, FirstFitNode | LimitNode | ReserveNode) for node in hollow(root)
+    )

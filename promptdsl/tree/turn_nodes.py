@@ -1,49 +1,46 @@
-"""Turn nodes, the children of a timeline: turns, recordings, tools and cache breakpoints."""
+"""Turn nodes: the children of a timeline, such as turns, recordings and tools."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
+from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import Kind, Role
-from promptdsl.tree.group_nodes import Fragment
-from promptdsl.tree.node import Node
+from promptdsl.tree.group_nodes import FragmentNode
+from promptdsl.tree.node import Child, Node
 
 
-class Root(Node):
+class RootNode(Node):
     """A whole prompt. ``transformation`` is the configuration its author gave it.
 
-    ``equipment`` are nodes that were taken out of its content: tools, the output schema, and cache
-    breakpoints without a message to mark.
+    ``equipment`` are the nodes that the pass ``equip`` took out of its content: tools, the output
+    schema, and cache breakpoints without a message to mark.
     """
 
-    __slots__ = ("equipment", "transformation")
-    _fields = ("transformation", "equipment")
-    transformation: Any
+    content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
+    transformation: Any  # Any: a layer of ``config``, which this room may not import
     equipment: tuple[Node, ...]
 
     def _name(self) -> str:
         return "Timeline"
 
 
-class Turn(Node):
-    """A turn, which becomes a message. ``kind`` is its origin, whatever role it is mapped to."""
+class TurnNode(Node):
+    """A turn, which becomes a message. ``kind`` is its origin, even if its role is mapped."""
 
-    __slots__ = ("kind", "role")
-    _fields: ClassVar[tuple[str, ...]] = ("role", "kind")
     role: Role
     kind: Kind
 
     def _name(self) -> str:
         role = getattr(self, "role", None)
-        return role.capitalize() if isinstance(role, str) else type(self).__name__
+        return role.capitalize() if isinstance(role, str) else super()._name()
 
 
-class ToolTurn(Turn):
+class ToolTurnNode(TurnNode):
     """A tool result as a turn of its own; its content is the content of the result."""
 
-    __slots__ = ("error_type", "is_error", "tool_use_id")
-    _fields = ("role", "kind", "tool_use_id", "is_error", "error_type")
     tool_use_id: str
     is_error: bool
     error_type: str | None
@@ -52,15 +49,13 @@ class ToolTurn(Turn):
         return "ToolMessage"
 
 
-class Request(Node):
+class RequestOnlyNode(Node):
     """A request-only turn.
 
     ``type`` and ``title`` are written in its fence, ``position`` is its place in the conversation.
-    With ``grounding`` every string in it is a value.
+    With ``grounding`` every string in it is a value, not author text.
     """
 
-    __slots__ = ("grounding", "order", "position", "title", "type")
-    _fields = ("type", "title", "position", "order", "grounding")
     type: str | None
     title: str | None
     position: str | None
@@ -68,84 +63,72 @@ class Request(Node):
     grounding: bool
 
     def _name(self) -> str:
-        if type(self) is not Request:
-            return type(self).__name__
+        if type(self) is not RequestOnlyNode:
+            return super()._name()
         return "Grounding" if self.grounding else "Ephemeral"
 
 
-class Merged(Turn):
+class MergedNode(TurnNode):
     """Neighbouring turns of one role, which become one message."""
 
-    __slots__ = ()
 
-
-class Consolidated(Turn):
+class ConsolidatedNode(TurnNode):
     """The system turns and loose sections of a prompt, which become its one system message."""
 
-    __slots__ = ()
 
+class RecordedNode(Node):
+    """Recorded messages: a whole history as the author passed it, or a run of messages from it.
 
-class Recorded(Node):
-    """Recorded messages: a whole history as it was given, or a run of messages that were read.
-
-    As given, ``items`` are in the wire form that ``form`` names. The pass ``read`` makes a
-    :class:`Conversation` of it, in which each run of messages is one of these again: ``items`` is
-    a tuple of messages then, and ``form`` is ``"messages"``. What a budget may take of it is said
-    as in :class:`Conversation`.
+    The ``items`` of a whole history are in the wire form that ``form`` names. The pass ``read``
+    replaces it by a :class:`ConversationNode` whose runs are nodes of this class again: their
+    ``items`` are messages, and their ``form`` is ``"messages"``. ``keep``, ``step`` and
+    ``priority`` are the limits of a budget, as in :class:`ConversationNode`.
     """
 
-    __slots__ = ("form", "items", "keep", "known", "priority", "start", "step")
-    _fields = ("items", "form", "start", "keep", "step", "priority")
-    _defaults = MappingProxyType({"keep": 0, "step": None, "priority": 0})
+    _beside = ("known",)
     head = "history"
-    items: Any
+    items: tuple[Any, ...]  # Any: a provider's dictionaries until ``read``, then messages
     form: str
     start: int
     """The index of its first message in the history."""
-    known: Any
-    """What was found out about its history: a ``Recording``, or ``None``.
+    known: Recording | None
+    """The cache of its history. Not a field, so it may be set after the node is frozen.
 
-    No field of the content, so it may be set after the node is frozen: by the component when its
-    messages continue a known conversation, by ``read`` and by ``tree/recorded.py`` for a run.
+    The component sets it when its messages continue a known conversation; ``read`` and
+    ``tree/recorded.py`` set it for a run.
     """
-    keep: int
-    step: int | None
-    priority: float
+    keep: int = 0
+    step: int | None = None
+    priority: float = 0
 
     def _name(self) -> str:
         return "History"
 
 
-class Tool(Node):
+class ToolNode(Node):
     """A tool that a model may call."""
 
-    __slots__ = ("definition",)
-    _fields = ("definition",)
     definition: ToolDefinition
 
 
-class Output(Node):
+class OutputNode(Node):
     """The schema that an answer has to fit."""
 
-    __slots__ = ("schema",)
-    _fields = ("schema",)
     schema: OutputSchema
 
 
-class CacheBreakpoint(Node):
+class CacheBreakpointNode(Node):
     """The end of a part to cache; ``ttl`` is the lifetime, ``None`` the provider's default."""
 
-    __slots__ = ("ttl",)
-    _fields = ("ttl",)
     ttl: Literal["5m", "1h"] | None
 
 
-def among_turns(root: Node) -> Iterator[Any]:
+def among_turns(root: Node) -> Iterator[Node]:
     """Yield the children of a timeline, those in its fragments too, in document order."""
-    waiting = [*reversed(root.content)]
+    waiting: list[Child] = [*reversed(root.content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Fragment):
+        if isinstance(part, FragmentNode):
             waiting += reversed(part.content)
-        else:
+        elif not isinstance(part, str):
             yield part

@@ -374,9 +374,12 @@ def test_values(node: Any) -> None:
 
 
 def test_deep_schemas() -> None:
-    """A schema ten thousand levels deep is kept, compared and saved."""
+    """A schema of 199 levels is kept, compared and saved; a deeper one is refused."""
     schema: dict[str, Any] = {"type": "object"}
-    for _ in range(10_000):
+    for _ in range(99):
         schema = {"type": "object", "properties": {"a": schema}}
     tool = Timeline(Tool(name="deep", input_schema=schema))
     assert tool == pickle.loads(pickle.dumps(tool))
+    deeper = {"type": "object", "properties": {"a": schema}}
+    error = raised(ContentError, lambda: Tool(name="deep", input_schema=deeper))
+    assert (True, 1) == (error.what.endswith("is nested deeper than 200 levels"), len(error.at))

@@ -279,7 +279,7 @@ def test_strict(integration: Any) -> None:
     """With ``strict=True`` what has no word there is an error that says which library."""
     picture = ImageBlock(MediaSource("file_id", "f"))
     prompt = render(History([Message("user", ("Look.", picture))]))
-    with pytest.raises(LossError, match="cannot be said to"):
+    with pytest.raises(LossError, match="cannot be sent to"):
         integration[0](prompt, strict=True)
 
 

@@ -229,7 +229,7 @@ def test_portable_tools() -> None:
     marked = ToolDefinition("read", cache="5m", extra=OWN)
     asked = Prompt((Message("user", "Hi"),), (FIND, SEARCH, marked), "none")
     crossing = Crossing("a library")
-    kept = [tool.name for tool in crossing.portable(render(asked))]
+    kept = [tool.name for tool in crossing.portable_tools(render(asked))]
     assert ["find", "read"] == kept
     assert [
         ("hint", "tool_choice"),

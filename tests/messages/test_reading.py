@@ -117,7 +117,7 @@ def test_circles_are_refused() -> None:
     """Data that holds itself is an error, not an endless loop."""
     circle: list[Any] = []
     circle.append(circle)
-    assert error_of({"type": "new", "value": circle}) == "data that holds itself"
+    assert error_of({"type": "new", "value": circle}) == "data that contains itself"
 
 
 def test_a_formatter_cannot_change_the_tree() -> None:
@@ -172,7 +172,7 @@ def test_the_wrong_key_is_named(data: object, what: str) -> None:
     assert what == error_of(data)
 
 
-@pytest.mark.parametrize("depth", [1, 3_000])
+@pytest.mark.parametrize("depth", [1, 90])
 def test_a_result_holds_no_result(depth: int) -> None:
     """A result in a result is refused, however deep."""
     data: dict[str, Any] = {"type": "tool_result", "tool_use_id": "1"}
@@ -260,7 +260,6 @@ def read_or_refused(data: object) -> str:
     return "read" if block == block_from_dict(block.to_dict()) else "changed"
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "holding",
     [
@@ -281,13 +280,14 @@ def read_or_refused(data: object) -> str:
     ],
     ids=lambda holding: f"{holding(['x'])['type']}-{[*holding(['x'])][-1]}",
 )
-def test_deep_data_is_kept(holding: Callable[[Any], dict[str, Any]], depth: int) -> None:
-    """Data very many levels deep is read, written, compared, printed, copied and saved."""
-    data = holding(deep_list(depth))
+def test_deep_data_is_kept(holding: Callable[[Any], dict[str, Any]]) -> None:
+    """Deep data is read, written, compared, printed, copied and saved; deeper data is refused."""
+    data = holding(deep_list(197))
     block = block_from_dict(data)
     assert frozen_json(block.to_dict(), "") == frozen_json(data, "")
     assert block == block_from_dict(block.to_dict()) == pickle.loads(pickle.dumps(block))
     assert (hash(block), repr(block)) == (hash(copy.deepcopy(block)), repr(copy.copy(block)))
+    assert " is nested deeper than 200 levels" in error_of(holding(deep_list(204)))
 
 
 @pytest.mark.parametrize("text", ["[" * 20_000, '{"a":' * 10_000 + "1" + "}" * 10_000, "NaN", ""])

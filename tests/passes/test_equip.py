@@ -40,8 +40,8 @@ from tests.errors import lines_of, raised
 from tests.internals import (
     SPOKEN,
     TOOL,
-    Recorded,
-    Root,
+    RecordedNode,
+    RootNode,
     equip,
     equipment_of,
     lost_marks,
@@ -54,14 +54,14 @@ from tests.internals import (
 SCHEMA = {"type": "object", "properties": {}}
 
 
-def equipped(*content: Any) -> Root:
+def equipped(*content: Any) -> RootNode:
     """Return an equipped timeline of this content."""
     root = equip(Timeline(*content))
-    assert isinstance(root, Root)
+    assert isinstance(root, RootNode)
     return root
 
 
-def holding(*equipment: Node, content: tuple[Any, ...] = ()) -> Root:
+def holding(*equipment: Node, content: tuple[Any, ...] = ()) -> RootNode:
     """Return a timeline as it is equipped."""
     return replace(Timeline(*content), equipment=equipment)
 
@@ -138,7 +138,7 @@ def test_two_tools_of_one_name() -> None:
         )
 
     error = raised(PlacementError, write)
-    fix = 'call one of them otherwise: Tool(..., name="...")'
+    fix = 'rename one of them: Tool(..., name="...")'
     assert ("two tools are called 'a'", fix, lines_of(write, 3, 2)) == (
         error.what,
         error.fix,
@@ -214,9 +214,9 @@ def test_behind_tools() -> None:
     ) == (first, second)
 
 
-def recorded(*messages: Message) -> Recorded:
+def recorded(*messages: Message) -> RecordedNode:
     """Return a recording of messages."""
-    return make(Recorded, mask=mask_of([*messages]), items=messages, form="messages", start=0)
+    return make(RecordedNode, mask=mask_of([*messages]), items=messages, form="messages", start=0)
 
 
 def test_behind_a_recording() -> None:
@@ -247,7 +247,7 @@ def test_a_recorded_message_without_content() -> None:
 def test_lost_marks(content: tuple[Any, ...]) -> None:
     """A breakpoint that finds nothing to mark is a hint."""
     node = CacheBreakpoint()
-    why = "nothing that takes one stands before it"
+    why = "there is no part before it that takes one"
     expected = [Loss("hint", "a cache breakpoint", why, source=node.source)]
     assert expected == [*lost_marks(equipped(*content, node, User("u")))]
 

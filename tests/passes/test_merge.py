@@ -27,7 +27,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
-from tests.internals import Recorded
+from tests.internals import RecordedNode
 from tests.renders import comes_to, did_nothing, stage, timeline_of
 
 
@@ -316,7 +316,7 @@ def test_what_stands_between_neighbours_of_a_recording() -> None:
     history = recorded(*["user", "assistant"] * 2, *["user", "user", "assistant", "user"])
     tree = Timeline(User("a"), history, Assistant("b"))
     pieces = [
-        [(piece.start, len(piece.items))] if isinstance(piece, Recorded) else piece.role
+        [(piece.start, len(piece.items))] if isinstance(piece, RecordedNode) else piece.role
         for piece in stage("merge", tree).content
     ]
     assert ["user", [(1, 3)], "user", [(6, 2)], "assistant"] == pieces

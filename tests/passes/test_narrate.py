@@ -36,7 +36,7 @@ from promptdsl import (
 )
 from tests.errors import this_line
 from tests.hostile import HOSTILE
-from tests.internals import Happening, field, narrate, resolve
+from tests.internals import EventBlockNode, field, narrate, resolve
 from tests.renders import comes_to, did_nothing, losses_of, only_text, stage
 
 Written = Callable[[], Node]
@@ -514,7 +514,7 @@ def test_the_narrator_is_handed_in() -> None:
     done = narrate(tree, config=resolve([]), event_text=narrator)
     given_ = {"action": "&lt;b&gt;", "target": None, "actor": None, "details": (("n", "1"),)}
     assert [("user_action", given_)] == asked
-    assert [] == [node for node in done.content[0].content if isinstance(node, Happening)]
+    assert [] == [node for node in done.content[0].content if isinstance(node, EventBlockNode)]
 
 
 @pytest.mark.parametrize("wrap", [Fragment, lambda *parts: Fragment(Fragment(*parts))])

@@ -300,7 +300,7 @@ def test_what_does_not_pair(content: Content, message: str) -> None:
         (
             [result("x")],
             "the result 'x' answers no open call",
-            'write it directly behind the turn that calls, or set tool_pairing="prune"',
+            'write it directly after the turn with the call, or set tool_pairing="prune"',
         ),
         (
             [calls("a", "a")],

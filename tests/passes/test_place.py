@@ -522,8 +522,8 @@ def test_a_developer_turn_inside_a_batch() -> None:
     )
     error = raised(PlacementError, lambda: render(tree))
     assert (
-        "a Developer turn stands between a tool call and its result",
-        "write it behind the last result of these calls",
+        "a Developer turn is between a tool call and its result",
+        "write it after the last result of these calls",
         (f"{__file__}:{first + 2}", f"{__file__}:{first + 3}"),
     ) == (error.what, error.fix, error.at)
 
@@ -538,7 +538,7 @@ def test_a_developer_turn_inside_a_batch() -> None:
 def test_a_developer_turn_between_two_results(content: list[Node]) -> None:
     """A developer turn between two results of a batch is an error too."""
     tree = [*content, ToolMessage("a", "1"), left(), Developer("d"), ToolMessage("b", "2")]
-    with pytest.raises(PlacementError, match="a Developer turn stands between"):
+    with pytest.raises(PlacementError, match="a Developer turn is between"):
         render(Timeline(*tree))
 
 

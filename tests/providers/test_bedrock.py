@@ -415,14 +415,14 @@ def test_any_response_is_read_or_refused() -> None:
     assert {"read", "refused"} == outcomes(partial(_outcome, read_response), good, _json)
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_deep_data_is_refused_or_kept(depth: int) -> None:
-    """What is nested thousands deep is read or refused, and nothing recurses."""
+@pytest.mark.parametrize(("depth", "outcome"), [(190, "read"), (201, "refused")])
+def test_deep_data_is_kept_or_refused(depth: int, outcome: str) -> None:
+    """Deep data is read; what is nested deeper than 200 levels is refused."""
     deep: Any = {}
     for _ in range(depth):
         deep = {"a": deep}
     data = [{"role": "user", "content": [{"guardContent": deep}]}]
-    assert "read" == _outcome(read, data)
+    assert outcome == _outcome(read, data)
 
 
 # Turns.

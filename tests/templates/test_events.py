@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import TemplateError, register_templates
-from tests.internals import event_environment, event_text
+from tests.internals import event_text, template_sandbox
 
 USER_ACTION = {"action": "clicked", "target": "help_button", "actor": None, "details": ()}
 STATE_CHANGE = {"key": "plan", "old": "free", "new": "pro", "trigger": None, "details": ()}
@@ -175,12 +175,12 @@ def test_a_new_kind_of_event(tmp_path: Path) -> None:
 
 def test_an_event_template_is_compiled_once(tmp_path: Path) -> None:
     """A user's template is compiled once, until it changes."""
-    before = event_environment().compiled.cache_info().misses
+    before = template_sandbox().compiled.cache_info().misses
     with register_templates(_own(tmp_path, "old")):
         old = [event_text("user_action", USER_ACTION) for _ in range(3)]
         (tmp_path / "events" / "user_action.md.j2").write_text("new one")
         new = [event_text("user_action", USER_ACTION) for _ in range(3)]
-    done = event_environment().compiled.cache_info().misses - before
+    done = template_sandbox().compiled.cache_info().misses - before
     assert (["old"] * 3, ["new one"] * 3, 2) == (old, new, done)
 
 
@@ -207,19 +207,25 @@ def test_what_an_event_template_says(template: str, expected: str, tmp_path: Pat
     ("template", "expected"),
     [
         (
+            "{% include 'none.md' %}",
+            "template 'events/user_action.md.j2', line 1: there is no template 'none.md'\n"
+            "  known: events/state_change.md.j2, events/system_event.md.j2,"
+            " events/user_action.md.j2",
+        ),
+        (
             "{{ plan }}",
-            "the template of 'user_action' events asks for what it is not given: 'plan' is"
-            " undefined\n  give every field it asks for; None is the value of an absent one",
+            "template 'events/user_action.md.j2', line 1: 'plan' is undefined\n"
+            "  known: action, actor, details, target",
         ),
         (
             "\n{% if %}",
             "template 'events/user_action.md.j2', line 2: Expected an expression, got 'end of"
-            " statement block'\n  look at what stands before it, too",
+            " statement block'\n  look at the text before it, too",
         ),
         (
             "{{ details }}",
-            "template 'events/user_action.md.j2', line 1: a value is a list, which is no text\n"
-            '  write {{ value|join(", ") }} or {{ value|tojson }}, or loop over it',
+            "template 'events/user_action.md.j2', line 1: details is a list, which is no text\n"
+            '  write {{ details|join(", ") }} or {{ details|tojson }}, or loop over it',
         ),
         (
             "{{ true }}",

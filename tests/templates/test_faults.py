@@ -26,7 +26,10 @@ THERE = "check that it is there first: {% if value is defined %}"
         ("{{ user['nmae'] }}", "line 1: a mapping has no 'nmae'\n  did you mean 'name'?"),
         ("{{ user.name.uper() }}", "line 1: a string has no 'uper'\n  did you mean 'upper'?"),
         ("{{ items[1] }}", f"line 1: a list has no 1\n  {THERE}"),
-        ("{{ items|map(attribute='x')|first }}", "line 1: int has no 'x'\n  it takes none"),
+        (
+            "{{ items|map(attribute='numer')|first }}",
+            "line 1: int has no 'numer'\n  did you mean 'numerator'?",
+        ),
         ("{{ super() }}", "line 1: 'super' is undefined\n  did you mean 'user'?"),
         (
             "{% block a %}\n{{ super() }}{% endblock %}",
@@ -121,7 +124,7 @@ def test_what_is_not_known(template: str, expected: str) -> None:
         ("{{ 'a'|truncate(1) }}", "AssertionError: "),
         ("{% include 5 %}", "TypeError: 'int' object is not iterable"),
         ("{% include [5] %}", "the name of a template is a string, not int"),
-        ("{% include ['a', 'b'] %}", "there is none of the templates ['a', 'b']"),
+        ("{% include ['a', 'b'] %}", "no folder has any of the templates ['a', 'b']"),
         (
             "{% block a required %}{% endblock %}",
             "TemplateRuntimeError: Required block 'a' not found",
@@ -256,12 +259,9 @@ HIDDEN = (
     "{{ [x]|map(attribute='__class__')|list|first }}",
     "{{ x.format(1) }}",
     "{{ x.format_map({}) }}",
-    "{{ x.center(9) }}",
     "{{ [].append(1) }}",
     "{{ {}.update(x) }}",
     "{% for i in [1] %}{{ loop._iterable }}{% endfor %}",
-    "{{ cycler(1).items }}",
-    "{{ dict.fromkeys(x) }}",
     "{{ dict['x'] }}",
     "{{ lipsum() }}",
     "{{ x|attr('upper') }}",

@@ -40,7 +40,8 @@ def test_templates_that_are_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-c", LOST]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (
-        f"no templates in {package} nor beside it\ninstall promptdsl again: files are missing\n"
+        f"there are no templates in {package} or beside it\n"
+        "install promptdsl again: files are missing\n"
     ) == done.stdout
 
 

@@ -11,7 +11,8 @@ import pytest
 import tiktoken_ext.openai_public
 from tiktoken import Encoding
 
-from tests.internals import publish, vocabulary
+from tests.internals import vocabulary
+from tests.tokens.packing import publish
 
 ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 

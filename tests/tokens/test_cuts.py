@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.internals import COMING_ALONG, FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
+from tests.internals import FORCED, SHIPPED, WHOLE, adds_up, first_cut, last_cut, pieces
 from tests.internals import encoding_named as encoding
 from tests.tokens.texts import texts
 
-names = st.sampled_from(list(COMING_ALONG))
+names = st.sampled_from(list(SHIPPED))
 
 
 def tokens(name: str, text: str) -> int:

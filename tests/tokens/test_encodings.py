@@ -14,12 +14,13 @@ from tiktoken import Encoding
 
 from promptdsl import ModelFacts, TokenizerError
 from tests.errors import lines_of, raised
-from tests.internals import COMING_ALONG, PUBLISHED, tokens_for
-from tests.internals import downloads_module as downloads
+from tests.internals import SHIPPED, tokens_for
 from tests.internals import encoding_named as encoding
+from tests.internals import encodings_module as encodings
+from tests.tokens.packing import PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = pytest.mark.parametrize("name", COMING_ALONG)
+OURS = pytest.mark.parametrize("name", SHIPPED)
 
 
 @OURS
@@ -66,10 +67,10 @@ def test_the_published_hashes_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPa
     site = "https://openaipublic.blob.core.windows.net/encodings"
     along = {f"{site}/{name}.tiktoken": digest for name, digest in PUBLISHED.items()}
     others = {
-        address: digest for files in downloads.FILES.values() for address, digest in files.items()
+        address: digest for files in encodings.FILES.values() for address, digest in files.items()
     }
     assert asked == along | others
-    assert {*public.ENCODING_CONSTRUCTORS} == {*COMING_ALONG, "o200k_harmony", *downloads.FILES}
+    assert {*public.ENCODING_CONSTRUCTORS} == {*SHIPPED, "o200k_harmony", *encodings.FILES}
 
 
 HELD = """
@@ -87,10 +88,10 @@ def test_what_tiktoken_holds_is_taken(published: Path) -> None:
 
 
 CACHED = """
-from tests.internals import COMING_ALONG, downloads_module, encoding_named
+from tests.internals import SHIPPED, encodings_module, encoding_named
 site = "https://openaipublic.blob.core.windows.net/encodings"
-COMING_ALONG.pop("cl100k_base")
-downloads_module.FILES["cl100k_base"] = {f"{site}/cl100k_base.tiktoken": DIGEST}
+SHIPPED.pop("cl100k_base")
+encodings_module.FILES["cl100k_base"] = {f"{site}/cl100k_base.tiktoken": DIGEST}
 print(encoding_named("cl100k_base").encode("Hello, world"))
 """
 
@@ -180,7 +181,7 @@ def test_the_cache_is_where_tiktoken_has_it(monkeypatch: pytest.MonkeyPatch) -> 
     """Without the first variable the second one tells the folder."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
     monkeypatch.setenv("DATA_GYM_CACHE_DIR", "/somewhere")
-    assert Path("/somewhere") == downloads.cache_folder()
+    assert Path("/somewhere") == encodings.cache_folder()
 
 
 def test_an_unknown_encoding_is_an_error() -> None:

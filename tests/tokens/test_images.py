@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from promptdsl import ModelFacts
 from tests.internals import (
     ASSUMED,
-    Attachment,
+    AttachedMedia,
     ImageFormula,
-    attachment,
     attachment_tokens,
     facts_for,
     image_tokens,
+    media_at,
     pixels,
 )
 from tests.providers.conversations import PDF, PNG
@@ -261,25 +261,25 @@ def test_pixels_of_any_data(data: str | bytes | None) -> None:
 @pytest.mark.parametrize(
     ("attached", "model", "tokens"),
     [
-        (Attachment("image", PNG), "claude-opus-5", 1),
-        (attachment("image", f"data:image/png;base64,{PNG}"), "claude-opus-5", 1),
-        (attachment("image", "https://example.org/a.png"), "claude-opus-5", 4761),
-        (attachment("image", None), "gemini-3.1-pro", 1120),
-        (Attachment("document", "SGVsbG8=", "text/plain"), "claude-opus-5", 5),
-        (Attachment("document", b"Hello!", "text/markdown"), "claude-opus-5", 6),
-        (Attachment("document", PDF, "application/pdf"), "claude-opus-5", 5145),
-        (Attachment("document", b"/Type /Page /Type/Pages /Type/Page"), "claude-opus-5", 10_290),
-        (Attachment("document", bytes(60_000)), "gemini-3.1-pro", 1680),
-        (Attachment("document", bytes(60_000)), "gemini-2.5-pro", 774),
-        (Attachment("document"), "claude-opus-5", 51_450),
-        (Attachment("audio", bytes(80_001)), "gemini-3.1-pro", 352),
-        (Attachment("audio"), "gemini-3.1-pro", 9600),
-        (Attachment("video", bytes(62_500)), "gemini-3.1-pro", 102),
-        (Attachment("video", b""), "gemini-2.5-pro", 295),
-        (Attachment("video"), "gemini-3.1-pro", 30_600),
+        (AttachedMedia("image", PNG), "claude-opus-5", 1),
+        (media_at("image", f"data:image/png;base64,{PNG}"), "claude-opus-5", 1),
+        (media_at("image", "https://example.org/a.png"), "claude-opus-5", 4761),
+        (media_at("image", None), "gemini-3.1-pro", 1120),
+        (AttachedMedia("document", "SGVsbG8=", "text/plain"), "claude-opus-5", 5),
+        (AttachedMedia("document", b"Hello!", "text/markdown"), "claude-opus-5", 6),
+        (AttachedMedia("document", PDF, "application/pdf"), "claude-opus-5", 5145),
+        (AttachedMedia("document", b"/Type /Page /Type/Pages /Type/Page"), "claude-opus-5", 10_290),
+        (AttachedMedia("document", bytes(60_000)), "gemini-3.1-pro", 1680),
+        (AttachedMedia("document", bytes(60_000)), "gemini-2.5-pro", 774),
+        (AttachedMedia("document"), "claude-opus-5", 51_450),
+        (AttachedMedia("audio", bytes(80_001)), "gemini-3.1-pro", 352),
+        (AttachedMedia("audio"), "gemini-3.1-pro", 9600),
+        (AttachedMedia("video", bytes(62_500)), "gemini-3.1-pro", 102),
+        (AttachedMedia("video", b""), "gemini-2.5-pro", 295),
+        (AttachedMedia("video"), "gemini-3.1-pro", 30_600),
     ],
 )
-def test_attachments(attached: Attachment, model: str, tokens: int) -> None:
+def test_attachments(attached: AttachedMedia, model: str, tokens: int) -> None:
     """Pictures go by size, texts by text, documents by page, the rest by the second."""
     assert tokens == attachment_tokens(attached, FREE, of(model))
 
@@ -293,5 +293,5 @@ def wav(rate: int, length: int) -> bytes:
 @pytest.mark.parametrize(("rate", "seconds"), [(32_000, 3), (0, 96), (2**32 - 1, 1)])
 def test_recordings_by_their_header(rate: int, seconds: int) -> None:
     """The header of a WAV tells its length; one that cannot be true is not believed."""
-    found = attachment_tokens(Attachment("audio", wav(rate, 96_000)), FREE, NO_MODEL)
+    found = attachment_tokens(AttachedMedia("audio", wav(rate, 96_000)), FREE, NO_MODEL)
     assert 32 * seconds == found

@@ -96,7 +96,7 @@ def test_a_run_of_letters_is_split(run: str) -> None:
         (
             ("text",),
             OptionError,
-            "split_text() is told neither on= nor max_tokens=\n"
+            "split_text() needs on= or max_tokens=\n"
             "  say where to split, or how large a part may be",
         ),
         (("text", ""), OptionError, "on=''\n  write the delimiter, a string, as on='---'"),

@@ -49,7 +49,7 @@ from promptdsl import (
     trusted,
 )
 from tests.errors import this_line
-from tests.internals import Conversation, make, outline
+from tests.internals import ConversationNode, make, outline
 
 
 def rows(tree: Node, **options: Any) -> list[str]:
@@ -252,7 +252,7 @@ def test_the_outline_of_a_tree_as_written() -> None:
         (History([Message("user", "ab")]), ["user (recorded): 2 characters"]),
         (History.from_gemini([{"role": "user"}], step=0), ["history (gemini) step=0"]),
         (
-            make(Conversation, Fragment(User("a")).content, keep=1, priority=2),
+            make(ConversationNode, Fragment(User("a")).content, keep=1, priority=2),
             ["history keep=1 priority=2", "  user", "    1 characters"],
         ),
     ],

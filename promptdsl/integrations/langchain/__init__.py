@@ -1,10 +1,53 @@
-"""LangChain: ``langchain_core.messages``, both ways.
+"""LangChain: convert ``langchain_core.messages``, both ways.
 
 Contents are its standard content blocks. A developer's message is a ``SystemMessage`` marked with
 ``__openai_role__``, which is how LangChain itself keeps that role.
 """
 
-from promptdsl.integrations.langchain.read import from_langchain
-from promptdsl.integrations.langchain.write import to_langchain
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from promptdsl import Message, Rendered
+from promptdsl.integrations import Bridged
+from promptdsl.integrations.values import require
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
 
 __all__ = ["from_langchain", "to_langchain"]
+
+
+def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[BaseMessage, ...]]":
+    """Return LangChain's messages, and tools in the form that ``bind_tools`` takes.
+
+    >>> from promptdsl import System, Timeline, User, render
+    >>> from promptdsl.integrations.langchain import to_langchain
+    >>> prompt = Timeline(System("Be brief."), User("Hi."))
+    >>> [message.type for message in to_langchain(render(prompt)).messages]
+    ['system', 'human']
+
+    Raises :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
+    :class:`PromptError` when ``langchain-core`` is not installed.
+    """
+    require("langchain_core.messages", "langchain")
+    from promptdsl.integrations.langchain.write import write
+
+    return write(rendered, strict=strict)
+
+
+def from_langchain(messages: "Iterable[BaseMessage]") -> Bridged[tuple[Message, ...]]:
+    """Return the messages of a LangChain conversation, for a ``History``.
+
+    >>> from langchain_core.messages import HumanMessage
+    >>> from promptdsl.integrations.langchain import from_langchain
+    >>> from_langchain([HumanMessage("Hi.")]).messages[0].text
+    'Hi.'
+
+    A system message after the leading ones becomes a developer's message that remembers its role.
+    Losses are in ``losses``. Raises :class:`DataError` for a message of another kind, or with data
+    that is not JSON, and :class:`PromptError` when ``langchain-core`` is not installed.
+    """
+    require("langchain_core.messages", "langchain")
+    from promptdsl.integrations.langchain.read import read
+
+    return read(messages)

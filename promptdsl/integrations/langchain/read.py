@@ -1,13 +1,16 @@
-"""Reading: LangChain's messages become ours."""
+"""Read LangChain's messages."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
 
-import attrs
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 from promptdsl import (
-    Block,
     DataError,
     Message,
     ReasoningBlock,
@@ -17,113 +20,98 @@ from promptdsl import (
     block_from_dict,
 )
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.langchain.read_parts import Reading, has_reasoning, read_content
-from promptdsl.integrations.langchain.reasoning import ROLE, SIGNATURES, langchain, read_thought
+from promptdsl.integrations.langchain.read_parts import LangChainReader, read_content
+from promptdsl.integrations.langchain.reasoning import ROLE, SIGNATURES, read_reasoning
 from promptdsl.integrations.values import SIGNATURE, Kind, Role, entries_of, listed
 
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
 
-_FINISHED = ("finish_reason", "stop_reason", "stopReason")
-
-
-def from_langchain(messages: "Iterable[BaseMessage]") -> Bridged[tuple[Message, ...]]:
-    """Return the messages of a LangChain conversation, for a ``History``.
-
-    A system message behind the leading run becomes a developer's that remembers what it was. What
-    has no form here is in ``losses``. Raises :class:`DataError` for what is no message of a
-    conversation, or holds what JSON cannot say, and :class:`PromptError` when ``langchain-core`` is
-    not installed.
-    """
-    r, found = Reading("promptdsl"), list[Message]()
-    r.lc = langchain()
-    for r.index, given in enumerate(listed(messages, "LangChain's messages")):
-        try:
-            found.append(_read(r, given, leading=all(m.role == "system" for m in found[-1:])))
-        except DataError as error:
-            raise DataError(f"messages[{r.index}]: {error.what}", fix=error.fix) from None
-    return Bridged(tuple(found), r.checked(strict=False))
+def read(messages: object) -> Bridged[tuple[Message, ...]]:
+    """Return the messages of a LangChain conversation; see ``from_langchain``."""
+    reader, found = LangChainReader("promptdsl"), list[Message]()
+    for index, given in enumerate(listed(messages, "LangChain's messages")):
+        with reader.reading(index):
+            is_leading = not found or found[-1].role == "system"
+            found.append(_read_message(reader, given, is_leading=is_leading))
+    return Bridged(tuple(found), reader.checked(strict=False))
 
 
-def _read(r: Reading, given: Any, *, leading: bool) -> Message:
-    lc = r.lc
-    if not isinstance(given, lc.ToolMessage | lc.AIMessage | lc.HumanMessage | lc.SystemMessage):
-        fix = "give system, human, AI and tool messages"
-        raise DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
-    r.provider = given.response_metadata.get("model_provider")
-    r.version = given.response_metadata.get("output_version")
-    r.replied = isinstance(given, lc.AIMessage)
-    if r.replied:
-        return _reply(r, given)
-    blocks = read_content(r, given.content)
-    if isinstance(given, lc.ToolMessage):
-        return _answer(r, given, blocks)
-    if isinstance(given, lc.HumanMessage):
-        return Message("user", blocks, kind="recorded", name=given.name)
-    developer = given.additional_kwargs.get(ROLE) == "developer"
-    role: Role = "developer" if developer or not leading else "system"
-    kind: Kind = "recorded" if developer or leading else "recorded_system"
-    return Message(role, blocks, kind=kind, name=given.name)
+def _read_message(reader: LangChainReader, given: object, *, is_leading: bool) -> Message:
+    if not isinstance(given, BaseMessage):
+        raise _no_message(given)
+    metadata = entries_of(given.response_metadata)
+    provider, version = metadata.get("model_provider"), metadata.get("output_version")
+    reader.provider = provider if isinstance(provider, str) else None
+    reader.version = version if isinstance(version, str) else None
+    reader.is_reply = isinstance(given, AIMessage)
+    match given:
+        case AIMessage():
+            return _read_reply(reader, given)
+        case ToolMessage():
+            content = read_content(reader, given.content)
+            if given.artifact is not None:
+                reader.lose("hint", "the artifact of a result")
+            failed = given.status == "error"
+            result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
+            return Message("tool", (result,), kind="recorded")
+        case HumanMessage():
+            content = read_content(reader, given.content)
+            return Message("user", content, kind="recorded", name=given.name)
+        case SystemMessage():
+            is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
+            role: Role = "developer" if is_developer or not is_leading else "system"
+            kind: Kind = "recorded" if is_developer or is_leading else "recorded_system"
+            content = read_content(reader, given.content)
+            return Message(role, content, kind=kind, name=given.name)
+        case _:
+            raise _no_message(given)
 
 
-def _answer(r: Reading, given: Any, blocks: tuple[Block, ...]) -> Message:
-    if given.artifact is not None:
-        r.lose("hint", "the artifact of a result")
-    failed = given.status == "error"
-    result = ToolResultBlock(given.tool_call_id, blocks, given.name, is_error=failed)
-    return Message("tool", (result,), kind="recorded")
+def _no_message(given: object) -> DataError:
+    fix = "give system, human, AI and tool messages"
+    return DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
 
 
-def _reply(r: Reading, given: Any) -> Message:
-    beside, said = given.additional_kwargs, given.response_metadata
-    blocks = read_content(r, given.content)
-    thoughts = () if has_reasoning(blocks) else _thoughts(r, beside)
-    refusal = beside.get("refusal")
-    refused = (TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
-    signatures = entries_of(beside.get(SIGNATURES))
-    calls = [_call(call, signatures.get(call["id"])) for call in given.tool_calls]
-    invalid = [_invalid(r, call, signatures.get(call["id"])) for call in given.invalid_tool_calls]
-    return Message(
-        "assistant",
-        (*thoughts, *blocks, *_spoken(r, beside.get("audio")), *refused, *calls, *invalid),
-        kind="recorded",
-        name=given.name,
-        token_usage=given.usage_metadata,
-        finish_reason=next((said[key] for key in _FINISHED if said.get(key)), None),
-    )
-
-
-def _thoughts(r: Reading, beside: Mapping[str, Any]) -> tuple[Block, ...]:
-    """Return what older messages keep beside their content of what a model thought."""
-    item, text = beside.get("reasoning"), beside.get("reasoning_content")
-    if isinstance(item, Mapping) and "summary" in item:
-        told = cast("Mapping[str, Any]", item)
-        return (read_thought({"type": "reasoning", **told}, r.origin),)
-    return (ReasoningBlock(text, origin=r.origin),) if text and isinstance(text, str) else ()
-
-
-def _spoken(r: Reading, audio: Any) -> tuple[Block, ...]:
+def _read_reply(reader: LangChainReader, given: AIMessage) -> Message:
+    blocks = list(read_content(reader, given.content))
+    beside = entries_of(given.additional_kwargs)
+    # Older messages keep reasoning beside the content: an item of OpenAI Responses, or a text.
+    if not any(isinstance(block, ReasoningBlock) for block in blocks):
+        item, text = entries_of(beside.get("reasoning")), beside.get("reasoning_content")
+        if "summary" in item:
+            blocks.insert(0, read_reasoning({"type": "reasoning", **item}, reader.origin))
+        elif text and isinstance(text, str):
+            blocks.insert(0, ReasoningBlock(text, origin=reader.origin))
+    # After the content: a spoken answer, a refusal, and calls with their signatures.
+    audio: object = beside.get("audio")
     if isinstance(audio, bytes):
         data = b64encode(audio).decode("ascii")
         source = {"type": "base64", "data": data, "media_type": "audio/wav"}
-        return (block_from_dict({"type": "audio", "source": source}),)
-    if audio:
-        r.lose("content", "a spoken answer")
-    return ()
-
-
-def _call(call: Mapping[str, Any], signature: str | None) -> Block:
-    data = {"id": call["id"] or "", "name": call["name"], "input": call["args"]}
-    return _signed(block_from_dict({"type": "tool_use", **data}), signature)
-
-
-def _invalid(r: Reading, call: Mapping[str, Any], signature: str | None) -> Block:
-    if call.get("error"):
-        r.lose("hint", "the error of a call")
-    block = ToolUseBlock(call["id"] or "", call["name"] or "", call["args"] or "")
-    return _signed(block, signature)
-
-
-def _signed(block: Any, signature: str | None) -> Block:
-    signed = {} if signature is None else {"extra": {SIGNATURE: signature}}
-    return cast("Block", attrs.evolve(block, **signed))
+        blocks.append(block_from_dict({"type": "audio", "source": source}))
+    elif audio:
+        reader.lose("content", "a spoken answer")
+    refusal = beside.get("refusal")
+    if refusal:
+        blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
+    signatures = entries_of(beside.get(SIGNATURES))
+    for call in given.tool_calls:
+        signature = signatures.get(call["id"] or "")
+        signed = {} if signature is None else {SIGNATURE: signature}
+        use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"]}
+        blocks.append(block_from_dict({**use, "input": call["args"], **signed}))
+    for broken in given.invalid_tool_calls:
+        if broken.get("error"):
+            reader.lose("hint", "the error of a call")
+        id = broken["id"] or ""
+        signature = signatures.get(id)
+        signed = {} if signature is None else {SIGNATURE: signature}
+        blocks.append(ToolUseBlock(id, broken["name"] or "", broken["args"] or "", extra=signed))
+    metadata = entries_of(given.response_metadata)
+    reasons = (metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason"))
+    return Message(
+        "assistant",
+        tuple(blocks),
+        kind="recorded",
+        name=given.name,
+        token_usage=given.usage_metadata,
+        finish_reason=next(filter(None, reasons), None),
+    )

@@ -1,23 +1,29 @@
-"""Parts of a content as blocks: LangChain's, and those of the providers it reads."""
+"""Read the parts of a content: LangChain's own, and those of the providers that it reads."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import attrs
+from langchain_core.messages import AIMessage, HumanMessage
 
 from promptdsl import (
     Block,
     DataError,
-    ReasoningBlock,
     TextBlock,
     ToolResultBlock,
     UnknownBlock,
     block_from_dict,
 )
-from promptdsl.integrations.langchain.reasoning import NATIVE, ORIGINS, read_thought
-from promptdsl.integrations.losses import Crossing, read_cache
-from promptdsl.integrations.values import SIGNATURE, address, entries_of, joined, kind_of_media
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.integrations.langchain.reasoning import NATIVE, ORIGINS, read_reasoning
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.values import (
+    SIGNATURE,
+    address_source,
+    entries_of,
+    items_of,
+    joined_reasoning,
+    media_kind,
+)
 
 _FILES = {
     "image": "image",
@@ -26,165 +32,157 @@ _FILES = {
     "file": "document",
     "text-plain": "document",
 }
+"""The type of block, by the type of a part with an attachment."""
 _CALLS = (
     *("tool_call", "invalid_tool_call", "tool_call_chunk", "input_json_delta"),
     *("tool_use", "function_call", "custom_tool_call"),
 )
-_OWN = ("server_tool_call", "server_tool_call_chunk", "server_tool_result", *_FILES)
-_KEPT = ("context", "citations")
+_LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_result", *_FILES)
 
 
-class Reading(Crossing):
-    """A crossing from LangChain.
+class LangChainReader(Crossing):
+    """A crossing from LangChain, with the properties of the current message.
 
-    ``lc`` is its module of messages, ``provider`` whose message is at hand, by their name, and
-    ``replied`` whether a model said it.
+    ``provider`` is LangChain's name of the provider it is from, ``version`` the version of its
+    form. ``is_reply``: a model wrote it.
     """
 
-    lc: Any
     provider: str | None
-    replied: bool
     version: str | None
+    is_reply: bool
 
     @property
     def origin(self) -> str | None:
-        """Whose message is at hand, by our name."""
+        """Our name of the provider that the current message is from."""
         return ORIGINS.get(self.provider or "", self.provider)
 
 
-def read_content(r: Reading, content: Any) -> tuple[Block, ...]:
-    """Return the blocks of a content; calls of a model aside, which LangChain also keeps apart."""
-    entries: Iterable[Any] = [content] if isinstance(content, str) else content
-    blocks = [block for entry in entries for block in _entry(r, entry)]
-    return joined(b for b in blocks if type(b) is not TextBlock or b.text or b.extra)
+def read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
+    """Return the blocks of a content, without a model's calls, which the message has again."""
+    entries = [content] if isinstance(content, str) else items_of(content)
+    blocks = (block for entry in entries for block in _entry_blocks(reader, entry))
+    return joined_reasoning(
+        block for block in blocks if not isinstance(block, TextBlock) or block.text or block.extra
+    )
 
 
-def _entry(r: Reading, entry: Any) -> Iterable[Block]:
-    """Return the blocks an entry of a content is."""
+def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
+    """Return the blocks of an entry of a content."""
     if isinstance(entry, str):
         return [TextBlock(entry)]
-    kind = entry.get("type")
-    held = entry.get("value") if kind == "non_standard" else entry
-    if not isinstance(held, Mapping):
-        raise DataError(f"the value of a {kind!r} block is a dictionary")
-    held = cast("Mapping[str, Any]", held)
-    if r.replied and held.get("type") in _CALLS:
+    part = entries_of(entry)
+    is_standard = part.get("type") != "non_standard"
+    given = part if is_standard else part.get("value")
+    if not isinstance(given, Mapping):
+        raise DataError("the value of a 'non_standard' block is a dictionary")
+    kind = given.get("type")
+    if reader.is_reply and kind in _CALLS:
         return []
-    if held.get("type") == "tool_result":
-        return [_result(r, held)]
-    if held.get("type") == "redacted_thinking":
-        told = {"encrypted": held.get("data"), "origin": r.origin or "anthropic"}
-        return [block_from_dict({"type": "reasoning", "text": "", **told})]
-    if kind == "non_standard":
-        return _given(r, held)
-    return _standard(r, entry)
+    if kind == "tool_result":
+        return [_read_result(reader, given)]
+    if kind == "redacted_thinking":
+        encrypted, origin = given.get("data"), reader.origin or "anthropic"
+        data = {"type": "reasoning", "text": "", "encrypted": encrypted, "origin": origin}
+        return [block_from_dict(data)]
+    if is_standard:
+        return _standard_blocks(reader, part)
+    # A block that is marked as no standard one is sent as it came.
+    if kind == "unknown":
+        is_ours = "origin" in given and given["origin"] is None
+        return [UnknownBlock(entries_of(given.get("data"))) if is_ours else block_from_dict(given)]
+    return [UnknownBlock(given)] if reader.provider is None else _unknown_blocks(reader, given)
 
 
-def _given(r: Reading, held: Mapping[str, Any]) -> Iterable[Block]:
-    """Yield a block that somebody said to be no standard one, which is sent as it came."""
-    if held.get("type") == "unknown":
-        ours = "origin" in held and held["origin"] is None
-        yield UnknownBlock(entries_of(held.get("data"))) if ours else block_from_dict(held)
-    elif r.provider is None:
-        yield UnknownBlock(held)
-    else:
-        yield from _unknown(r, held)
-
-
-def _result(r: Reading, entry: Mapping[str, Any]) -> ToolResultBlock:
-    content = read_content(r, entry.get("content") or "")
-    found = [block for block in content if type(block) is not ToolResultBlock]
-    if len(found) < len(content):
-        raise DataError("a 'tool_result' block holds no 'tool_result' block")
-    id, failed = entry.get("tool_use_id"), entry.get("is_error") is True
+def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
+    content = read_content(reader, part.get("content") or "")
+    if any(isinstance(block, ToolResultBlock) for block in content):
+        raise DataError("a 'tool_result' block may not contain a 'tool_result' block")
+    id = part.get("tool_use_id")
     if not isinstance(id, str):
         raise DataError("a 'tool_result' block needs 'tool_use_id', a string")
-    return ToolResultBlock(id, tuple(found), is_error=failed, cache=_cache(r, entry))
+    cache = reader.read_cache(part.get("cache_control"))
+    return ToolResultBlock(id, content, is_error=part.get("is_error") is True, cache=cache)
 
 
-def _standard(r: Reading, entry: Mapping[str, Any]) -> Iterable[Block]:
-    for part in [entry] if entry.get("type") == "reasoning" else _parts(r, entry):
-        kind = part.get("type")
+def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
+    """Yield the blocks of an entry, as LangChain reads it as standard content blocks."""
+    for part in _standard_parts(reader, entry):
+        kind, text = part.get("type"), part.get("text")
+        extras = {**part, **entries_of(part.get("extras"))}
+        cache_control = {**entry, **extras}.get("cache_control")
+        source = _source_of(part)
         if kind == "reasoning":
-            yield read_thought(part, r.origin)
-        elif isinstance(part.get("text"), str) and kind in ("text", "text-plain"):
-            yield _text(r, part, entry)
-        elif kind in _FILES and _source(part):
-            yield _file(r, part, entry)
+            yield read_reasoning(part, reader.origin)
+        elif isinstance(text, str) and kind in ("text", "text-plain"):
+            if any(extras.get(key) or entry.get(key) for key in ("annotations", "citations")):
+                reader.lose("hint", "annotations of a text")
+            if extras.get("title"):
+                reader.lose("hint", "the title of an attachment")
+            if extras.get("context"):
+                reader.lose("content", "the context of an attachment")
+            signature = extras.get("signature")
+            signed = {SIGNATURE: signature} if isinstance(signature, str) else {}
+            yield TextBlock(text, reader.read_cache(cache_control), signed)
+        elif isinstance(kind, str) and kind in _FILES and source:
+            media_type = part.get("mime_type", "text/plain" if kind == "text-plain" else None)
+            title = extras.get("filename") if extras.get("title") is None else extras["title"]
+            kept = ("context", "citations") if _FILES[kind] == "document" else ()
+            yield block_from_dict(
+                {
+                    "type": _FILES[kind],
+                    "source": {"media_type": media_type, **source},
+                    "title": title,
+                    "detail": extras.get("detail"),
+                    "cache": reader.read_cache(cache_control),
+                    **{key: extras[key] for key in kept if extras.get(key)},
+                }
+            )
         else:
-            yield from _unknown(r, entry)
+            yield from _unknown_blocks(reader, entry)
 
 
-def _parts(r: Reading, entry: Mapping[str, Any]) -> list[Any]:
-    """Return the standard blocks that LangChain reads an entry as."""
+def _standard_parts(reader: LangChainReader, entry: JsonObject) -> Sequence[JsonObject]:
+    """Return the standard content blocks that LangChain reads an entry as."""
+    if entry.get("type") == "reasoning":
+        return [entry]
     if entry.get("type") == "media":
-        media = kind_of_media(entry.get("mime_type"))
-        source = {"base64": entry.get("data"), "url": entry.get("file_uri")}
-        told = {key: value for key, value in source.items() if value is not None}
-        media = "file" if media == "document" else media
-        return [{"type": media, "mime_type": entry.get("mime_type"), **told}]
-    said: Mapping[str, Any] = {"model_provider": r.provider, "output_version": r.version}
-    made = r.lc.AIMessage if r.replied else r.lc.HumanMessage
+        kind = media_kind(entry.get("mime_type"))
+        addresses = {"base64": entry.get("data"), "url": entry.get("file_uri")}
+        return [
+            {
+                "type": "file" if kind == "document" else kind,
+                "mime_type": entry.get("mime_type"),
+                **{key: value for key, value in addresses.items() if value is not None},
+            }
+        ]
+    metadata = {"model_provider": reader.provider, "output_version": reader.version}
+    message_class = AIMessage if reader.is_reply else HumanMessage
     try:
-        return list(made([dict(entry)], response_metadata=dict(said)).content_blocks)
+        parts = message_class([dict(entry)], response_metadata=metadata).content_blocks
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        kind = entry.get("type")
-        raise DataError(f"a block of type {kind!r} cannot be read: {error}") from None
+        name = f"a block of type {entry.get('type')!r}"
+        raise DataError(f"{name} cannot be read: {error}") from None
+    return [entries_of(part) for part in parts]
 
 
-def _text(r: Reading, part: Mapping[str, Any], entry: Mapping[str, Any]) -> TextBlock:
-    extras: Mapping[str, Any] = {**part, **(part.get("extras") or {})}
-    if any(extras.get(key) or entry.get(key) for key in ("annotations", "citations")):
-        r.lose("hint", "annotations of a text")
-    if extras.get("title"):
-        r.lose("hint", "the title of an attachment")
-    if extras.get("context"):
-        r.lose("content", "the context of an attachment")
-    signature = extras.get("signature")
-    extra = {SIGNATURE: signature} if isinstance(signature, str) else {}
-    return TextBlock(part["text"], _cache(r, {**entry, **extras}), extra)
-
-
-def _file(r: Reading, part: Mapping[str, Any], entry: Mapping[str, Any]) -> Block:
-    extras: Mapping[str, Any] = {**part, **(part.get("extras") or {})}
-    kind = _FILES[part["type"]]
-    known = "text/plain" if part["type"] == "text-plain" else None
-    source = {"media_type": part.get("mime_type", known), **_source(part)}
-    title = extras.get("filename") if extras.get("title") is None else extras["title"]
-    kept = {key: extras[key] for key in _KEPT if kind == "document" and extras.get(key)}
-    more = {"title": title, "detail": extras.get("detail"), **kept}
-    block: Any = block_from_dict({"type": kind, "source": source, **more})
-    return cast("Block", attrs.evolve(block, cache=_cache(r, {**entry, **extras})))
-
-
-def _source(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where the bytes of a part are, nothing where it does not tell."""
-    if part.get("base64") is not None:
-        data = part["base64"]
+def _source_of(part: JsonObject) -> JsonObject:
+    """Return the source of a part in dictionary form, empty for a part without one."""
+    data: object = part.get("base64")
+    if data is not None:
         text = b64encode(data).decode("ascii") if isinstance(data, bytes) else data
-        return {"type": "base64", "data": text}
+        return entries_of({"type": "base64", "data": text})
     if part.get("url") is not None:
-        return address(part["url"])
+        return address_source(part["url"])
     id = part.get("file_id", part.get("id"))
     return {} if id is None else {"type": "file_id", "file_id": id}
 
 
-def _unknown(r: Reading, entry: Mapping[str, Any]) -> Iterable[Block]:
-    """Yield the entry that its provider sent, ``index`` aside; LangChain's own are lost."""
+def _unknown_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
+    """Yield a block as its provider sent it; a block of LangChain's own is lost."""
     data = {key: value for key, value in entry.items() if key != "index"}
-    native = r.origin in NATIVE and data.get("type") not in _OWN
-    if native:
-        yield UnknownBlock(data, r.origin)
+    if reader.origin in NATIVE and data.get("type") not in _LANGCHAIN_ONLY:
+        yield UnknownBlock(data, reader.origin)
     elif "cachePoint" in data or "cache_point" in data:
-        r.lose("hint", "a cache point")
+        reader.lose("hint", "a cache point")
     else:
-        r.lose("content", f"a block of type {data.get('type')!r}")
-
-
-def _cache(r: Reading, entry: Mapping[str, Any]) -> Any:
-    return read_cache(r, entry.get("cache_control"))
-
-
-def has_reasoning(blocks: Iterable[Block]) -> bool:
-    """Whether what a model thought is among the blocks."""
-    return any(type(block) is ReasoningBlock for block in blocks)
+        reader.lose("content", f"a block of type {data.get('type')!r}")

@@ -1,140 +1,252 @@
-"""Writing: messages become LangChain's."""
+"""Write messages as LangChain's, with its standard content blocks."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-from promptdsl import Block, Message, Rendered, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl import UnknownBlock as Plain
-from promptdsl.integrations import Bridged
-from promptdsl.integrations.langchain.reasoning import ROLE, SIGNATURES, langchain
-from promptdsl.integrations.langchain.write_parts import (
-    Writing,
-    content_of,
-    is_refusal,
-    lose_hints,
-    origin_of,
-    signature_of,
+import attrs
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    InvalidToolCall,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
 )
 
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.integrations import Bridged
+from promptdsl.integrations.langchain.reasoning import (
+    NATIVE,
+    PROVIDERS,
+    ROLE,
+    SIGNATURES,
+    reasoning_parts,
+)
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.values import SIGNATURE, MediaBlock, entries_of
 
-_USAGE = ("input_tokens", "output_tokens", "total_tokens")
+_Content: TypeAlias = str | list[str | dict[str, JsonValue]]
 
 
-def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[BaseMessage, ...]]":
-    """Return LangChain's messages, and tools as ``bind_tools`` takes them.
-
-    Raises :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
-    :class:`PromptError` when ``langchain-core`` is not installed.
-    """
-    w = Writing.of("LangChain", rendered)
-    w.lc = langchain()
+def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[BaseMessage, ...]]:
+    """Return LangChain's messages and tools; see ``to_langchain``."""
+    crossing = Crossing.of("LangChain", rendered)
     messages: list[BaseMessage] = []
-    for w.index, w.message in enumerate(rendered.messages):
-        messages.extend(_written(w, w.message))
-    tools = tuple(_tools(w, rendered))
-    return Bridged(tuple(messages), w.checked(strict=strict), tools)
+    for crossing.index, crossing.message in enumerate(rendered.messages):
+        messages.extend(_langchain_messages(crossing, crossing.message))
+    tools: list[JsonObject] = []
+    for tool in crossing.portable_tools(rendered):
+        description = {} if tool.description is None else {"description": tool.description}
+        function = {"name": tool.name, **description, "parameters": thawed(tool.input_schema)}
+        tools.append({"type": "function", "function": function})
+    return Bridged(tuple(messages), crossing.checked(strict=strict), tuple(tools))
 
 
-def _written(w: Writing, said: Message) -> "Iterator[BaseMessage]":
-    rest: list[Block] = []
-    for block in said.content:
-        if type(block) is ToolResultBlock and said.role in ("tool", "user"):
-            yield _answer(w, block, said.name if said.role == "tool" else None)
-        elif _has_place(block, said.role):
-            rest.append(block)
+def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[BaseMessage]:
+    """Yield the messages of one message: a message for each result, then one for the rest."""
+    role = message.role
+    blocks: list[Block] = []
+    for block in message.content:
+        if isinstance(block, ToolResultBlock) and role in ("tool", "user"):
+            speaker = message.name if role == "tool" else None
+            yield _tool_message(crossing, block, speaker)
+            continue
+        has_place = role == "assistant" or not isinstance(block, ToolUseBlock)
+        if has_place and not isinstance(block, ToolResultBlock):
+            blocks.append(block)
         else:
-            w.lose_block(block)
-    w.origin = origin_of(rest)
-    if said.role == "assistant":
-        yield from _reply(w, said, rest)
-    elif content := content_of(w, rest):
-        more = {"name": w.name(said.name), "response_metadata": w.metadata}
-        if said.role == "user":
-            yield w.lc.HumanMessage(content, **more)
-        else:
-            yield w.lc.SystemMessage(content, additional_kwargs=_role(said), **more)
-
-
-def _has_place(block: Block, role: str) -> bool:
-    """Whether a block may stand in a message of a role, beside results."""
-    called = type(block) is ToolUseBlock and role != "assistant"
-    return not (called or type(block) is ToolResultBlock)
-
-
-def _role(said: Message) -> dict[str, str]:
-    developer = said.role == "developer" and said.kind != "recorded_system"
-    return {ROLE: "developer"} if developer else {}
-
-
-def _reply(w: Writing, said: Message, blocks: Sequence[Block]) -> "Iterator[BaseMessage]":
-    made = [_call(w, block) for block in blocks if type(block) is ToolUseBlock]
-    # LangChain holds broken calls apart, so they come back last.
-    calls = sorted(made, key=lambda call: call["type"] != "tool_call")
-    content = content_of(w, [b for b in blocks if type(b) is not ToolUseBlock])
-    beside = _beside(w, blocks)
-    if not (content or calls or beside):
+            crossing.lose_block(block)
+    if role == "assistant":
+        yield from _ai_message(crossing, message, blocks)
         return
-    metadata: dict[str, Any] = w.metadata
-    if said.finish_reason is not None:
-        metadata["finish_reason"] = said.finish_reason
-    if w.origin is not None and isinstance(content, list):
-        # What a provider has of its own is read there only in this form, which holds calls too.
-        metadata["output_version"] = "v1"
-        content = [*content, *calls]
-    counts = {key: (said.token_usage or {}).get(key) for key in _USAGE}
-    counted = all(type(count) is int for count in counts.values())
-    yield w.lc.AIMessage(
+    origin = _origin_of(blocks)
+    content = _content_of(crossing, blocks, origin)
+    if not content:
+        return
+    name, metadata = crossing.clean_optional(message.name), _metadata(origin)
+    if role == "user":
+        yield HumanMessage(content, name=name, response_metadata=metadata)
+        return
+    is_developer = role == "developer" and message.kind != "recorded_system"
+    beside = {ROLE: "developer"} if is_developer else {}
+    yield SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
+
+
+def _tool_message(crossing: Crossing, block: ToolResultBlock, speaker: str | None) -> ToolMessage:
+    crossing.lose_hints(block)
+    origin = _origin_of(block.content)
+    content = _content_of(crossing, block.content, origin)
+    return ToolMessage(
         content,
-        name=w.name(said.name),
+        tool_call_id=crossing.clean_id(block.tool_use_id),
+        name=crossing.clean_optional(speaker if block.name is None else block.name),
+        status="error" if block.is_error else "success",
+        response_metadata=_metadata(origin),
+    )
+
+
+def _ai_message(
+    crossing: Crossing, message: Message, blocks: Sequence[Block]
+) -> Iterator[AIMessage]:
+    """Yield the message of a reply, unless it is empty."""
+    origin = _origin_of(blocks)
+    uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for use in uses:
+        _lose_text_hints(crossing, use)
+        name, id = crossing.clean(use.name, "a tool's name"), crossing.clean_id(use.id)
+        arguments = crossing.clean_json(use.arguments)
+        args = ToolUseBlock(id, name, arguments).input
+        if args is not None:
+            calls.append({"type": "tool_call", "name": name, "args": args, "id": id})
+        else:
+            invalid.append(
+                InvalidToolCall(
+                    type="invalid_tool_call", name=name, args=arguments, id=id, error=None
+                )
+            )
+    rest = [block for block in blocks if not isinstance(block, ToolUseBlock)]
+    content = _content_of(crossing, rest, origin)
+    # Refusals and the signatures of calls are beside the content.
+    beside: dict[str, object] = {}
+    signatures = {
+        crossing.clean_id(use.id): crossing.clean_optional(signature, "a signature")
+        for use in uses
+        if (signature := _signature_of(use)) is not None
+    }
+    if signatures:
+        beside[SIGNATURES] = signatures
+    texts = [block.text for block in rest if isinstance(block, TextBlock) and _is_refusal(block)]
+    if refusal := "\n\n".join(filter(None, texts)):
+        beside["refusal"] = crossing.clean(refusal, "a refusal")
+    if not (content or uses or beside):
+        return
+    metadata = _metadata(origin)
+    if message.finish_reason is not None:
+        metadata["finish_reason"] = message.finish_reason
+    if origin is not None and not isinstance(content, str):
+        # LangChain reads a provider's own blocks only in this form, which has the calls too.
+        metadata["output_version"] = "v1"
+        content = [*content, *(dict(entries_of(call)) for call in (*calls, *invalid))]
+    usage = message.token_usage or {}
+    counts = {key: usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")}
+    is_counted = all(type(count) is int for count in counts.values())
+    yield AIMessage(
+        content,
+        name=crossing.clean_optional(message.name),
         additional_kwargs=beside,
         response_metadata=metadata,
-        usage_metadata=counts if counted else None,
-        tool_calls=[call for call in calls if call["type"] == "tool_call"],
-        invalid_tool_calls=[call for call in calls if call["type"] != "tool_call"],
+        usage_metadata=counts if is_counted else None,
+        tool_calls=calls,
+        invalid_tool_calls=invalid,
     )
 
 
-def _beside(w: Writing, blocks: Sequence[Block]) -> dict[str, Any]:
-    """Return what stands beside a content: a refusal, the signatures of calls."""
-    refusals = [block.text for block in blocks if type(block) is TextBlock and is_refusal(block)]
-    signatures = {
-        w.id(block.id): w.name(signature_of(block), "a signature")
-        for block in blocks
-        if type(block) is ToolUseBlock and signature_of(block) is not None
+def _metadata(origin: str | None) -> dict[str, str]:
+    """Return the metadata of a message of a provider, by our name of it."""
+    return {} if origin is None else {"model_provider": PROVIDERS[origin]}
+
+
+def _origin_of(blocks: Iterable[Block]) -> str | None:
+    """Return the provider that blocks come from: the first that LangChain has a name for.
+
+    The order is that of ``PROVIDERS``, as blocks come back in another order.
+    """
+    origins = set[str | None]()
+    for block in blocks:
+        if isinstance(block, ReasoningBlock):
+            origins.add(block.origin)
+        elif isinstance(block, UnknownBlock):
+            origins.add(block.origin if block.origin in NATIVE else None)
+        elif _signature_of(block) is not None:
+            origins.add("gemini")
+    return next((origin for origin in PROVIDERS if origin in origins), None)
+
+
+def _signature_of(block: Block) -> str | None:
+    """Return the signature of Gemini of a text or a call."""
+    if not isinstance(block, TextBlock | ToolUseBlock):
+        return None
+    signature = block.extra.get(SIGNATURE)
+    return signature if isinstance(signature, str) else None
+
+
+def _lose_text_hints(crossing: Crossing, block: TextBlock | ToolUseBlock) -> None:
+    """Record the fields of a text or a call beside its content and its signature."""
+    is_signed = _signature_of(block) is not None
+    crossing.lose_hints(block, *(("extra",) if is_signed else ()))
+    if is_signed and len(block.extra) > 1:
+        crossing.lose("hint", "further keys of a block")
+
+
+def _is_refusal(block: TextBlock) -> bool:
+    return block.extra.get("refusal") is True
+
+
+def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None) -> _Content:
+    """Return the content of a message of a provider: one text, or standard content blocks."""
+    parts: list[dict[str, JsonValue]] = []
+    for block in blocks:
+        match block:
+            case TextBlock():
+                if _is_refusal(block):
+                    continue
+                signature = crossing.clean_optional(_signature_of(block), "a signature")
+                if block.text or signature is not None:
+                    _lose_text_hints(crossing, block)
+                    extras = {} if signature is None else {"extras": {"signature": signature}}
+                    text = crossing.clean(block.text, "a text")
+                    parts.append({"type": "text", "text": text, **extras})
+            case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
+                parts.append(_file_part(crossing, block))
+            case ReasoningBlock():
+                parts += reasoning_parts(crossing, block, origin)
+            case UnknownBlock(origin=None):
+                # In a message of a provider, LangChain takes a bare block for that provider's.
+                data: JsonObject = block.to_dict()
+                if origin is not None:
+                    data = {**attrs.evolve(block, origin="unknown").to_dict(), "origin": None}
+                parts.append({"type": "non_standard", "value": data})
+            case UnknownBlock() if block.origin == origin and origin in NATIVE:
+                parts.append({"type": "non_standard", "value": thawed(block.data)})
+            case UnknownBlock():
+                kind = block.data.get("type", next(iter(block.data), None))
+                crossing.lose("content", f"a block of type {kind!r}", f"only {block.origin} has it")
+            case _:
+                crossing.lose_block(block)
+    if not parts:
+        return ""
+    is_text = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    return str(parts[0]["text"]) if is_text else [*parts]
+
+
+def _file_part(crossing: Crossing, block: MediaBlock) -> dict[str, JsonValue]:
+    crossing.lose_hints(block, "title", "detail")
+    source = block.source
+    key = source.kind if source.kind in ("base64", "file_id") else "url"
+    part: dict[str, JsonValue] = {
+        "type": "file" if isinstance(block, DocumentBlock) else block.type,
+        key: crossing.clean(source.value, "a source"),
     }
-    beside: dict[str, Any] = {SIGNATURES: signatures} if signatures else {}
-    if refusal := "\n\n".join(filter(None, refusals)):
-        beside["refusal"] = w.clean(refusal, "a refusal")
-    return beside
-
-
-def _call(w: Writing, block: ToolUseBlock) -> dict[str, Any]:
-    lose_hints(w, block)
-    name, id = w.clean(block.name, "a tool's name"), w.id(block.id)
-    arguments = w.clean_json(block.arguments)
-    args = ToolUseBlock(id, name, arguments).input
-    if args is not None:
-        return {"type": "tool_call", "name": name, "args": args, "id": id}
-    return {"type": "invalid_tool_call", "name": name, "args": arguments, "id": id, "error": None}
-
-
-def _answer(w: Writing, block: ToolResultBlock, name: str | None) -> "BaseMessage":
-    w.lose_hints(block)
-    w.origin = origin_of(block.content)
-    return w.lc.ToolMessage(  # type: ignore[no-any-return]
-        content_of(w, block.content),
-        tool_call_id=w.id(block.tool_use_id),
-        name=w.name(name if block.name is None else block.name),
-        status="error" if block.is_error else "success",
-        response_metadata=w.metadata,
-    )
-
-
-def _tools(w: Writing, rendered: Rendered) -> Iterator[dict[str, Any]]:
-    for tool in w.portable(rendered):
-        told = {} if tool.description is None else {"description": tool.description}
-        function = {"name": tool.name, **told, "parameters": tool.input_schema}
-        # As plain data that belongs to who asked for it.
-        yield Plain({"type": "function", "function": function}).to_dict()
+    if source.media_type is not None:
+        part["mime_type"] = crossing.clean(source.media_type, "a media type")
+    fields = {"filename": block.title, "detail": block.detail}
+    extras = {key: crossing.clean(text, key) for key, text in fields.items() if text is not None}
+    return {**part, "extras": extras} if extras else part

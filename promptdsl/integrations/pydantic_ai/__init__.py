@@ -1,10 +1,57 @@
-"""Pydantic AI: ``ModelMessage``, both ways.
+"""Pydantic AI: convert ``ModelMessage``, both ways.
 
 Requests and responses take turns: neighbours that are not the model's are parts of one request. A
-developer's text is a system prompt whose ``metadata`` remembers the role.
+developer's text is a system prompt whose ``metadata`` has the role.
 """
 
-from promptdsl.integrations.pydantic_ai.read import from_pydantic_ai
-from promptdsl.integrations.pydantic_ai.write import to_pydantic_ai
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from promptdsl import Message, Rendered
+from promptdsl.integrations import Bridged
+from promptdsl.integrations.values import require
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
 
 __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
+
+
+def to_pydantic_ai(
+    rendered: Rendered, *, strict: bool = False
+) -> "Bridged[tuple[ModelMessage, ...]]":
+    """Return a ``message_history``, and tools in the form that ``ExternalToolset`` takes.
+
+    >>> from promptdsl import System, Timeline, User, render
+    >>> from promptdsl.integrations.pydantic_ai import to_pydantic_ai
+    >>> (request,) = to_pydantic_ai(render(Timeline(System("Be brief."), User("Hi.")))).messages
+    >>> [part.part_kind for part in request.parts]
+    ['system-prompt', 'user-prompt']
+
+    Every part has the same ``timestamp``, so that the same prompt is the same history. Raises
+    :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
+    :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    """
+    require("pydantic_ai.messages", "pydantic-ai")
+    from promptdsl.integrations.pydantic_ai.write import write
+
+    return write(rendered, strict=strict)
+
+
+def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Message, ...]]:
+    """Return the messages of ``result.all_messages()``, for a ``History``.
+
+    >>> from pydantic_ai.messages import ModelRequest, UserPromptPart
+    >>> from promptdsl.integrations.pydantic_ai import from_pydantic_ai
+    >>> from_pydantic_ai([ModelRequest([UserPromptPart("Hi.")])]).messages[0].text
+    'Hi.'
+
+    A system prompt after the leading ones becomes a developer's message that remembers its role.
+    The last ``instructions`` of a request, the only ones that count there, come first. Losses are
+    in ``losses``. Raises :class:`DataError` for anything but requests and responses, and for data
+    that is not JSON, and :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    """
+    require("pydantic_ai.messages", "pydantic-ai")
+    from promptdsl.integrations.pydantic_ai.read import read
+
+    return read(messages)

@@ -1,96 +1,110 @@
-"""Attachments, both ways: an address, bytes, or a file that a provider holds."""
+"""Attachments, both ways: an address, bytes, or a file that a provider stores."""
 
 from base64 import b64decode, b64encode
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from pydantic_ai.messages import (
+    AudioUrl,
+    BinaryContent,
+    DocumentUrl,
+    ImageUrl,
+    UploadedFile,
+    UploadedFileProviderName,
+    VideoUrl,
+)
 
 from promptdsl import Block, block_from_dict
-from promptdsl.integrations.losses import Crossing, media_type_of
-from promptdsl.integrations.values import address, foreign, kind_of_media
+from promptdsl.foundation.json import JsonValue
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.values import MediaBlock, address_source, media_kind, media_type_of
 
 DEVELOPER = {"role": "developer"}
 """The metadata of a system prompt that is a developer's."""
 
-PROVIDERS = {
+PROVIDERS: Mapping[str, UploadedFileProviderName] = {
     "openai": "openai",
     "openai_responses": "openai",
     "anthropic": "anthropic",
     "gemini": "google",
     "bedrock": "bedrock",
 }
-"""By our name of a provider, theirs."""
+"""Pydantic AI's name of a provider, by ours."""
 
 ORIGINS = {
     **dict.fromkeys(("openai", "azure"), "openai_responses"),
     **dict.fromkeys(("google", "google-cloud", "google-gla", "google-vertex"), "gemini"),
 }
-"""By their name of a provider, whose reasoning it is where the name differs."""
+"""Our name of the provider of reasoning, by Pydantic AI's name where it differs."""
 
 REDACTED = ("redacted_thinking", "redacted_content")
-"""The ids of thoughts that are encrypted, of Claude."""
+"""The ids of Claude's encrypted reasoning."""
+
+FileUrl: TypeAlias = ImageUrl | AudioUrl | DocumentUrl | VideoUrl
+Media: TypeAlias = FileUrl | BinaryContent | UploadedFile
+
+_URLS: Mapping[str, type[FileUrl]] = {
+    "image": ImageUrl,
+    "audio": AudioUrl,
+    "document": DocumentUrl,
+    "video": VideoUrl,
+}
+_BUCKETS: Mapping[str, UploadedFileProviderName] = {"s3": "bedrock", "gcs": "google-cloud"}
 
 
-def pydantic_ai() -> Any:
-    """Return Pydantic AI's module of messages; :class:`PromptError` when it is not installed."""
-    return foreign("pydantic_ai.messages", "pydantic-ai")
+def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -> Media | None:
+    """Return the content of an attachment, ``None`` when it has none.
 
-
-_URLS = {"image": "ImageUrl", "audio": "AudioUrl", "document": "DocumentUrl", "video": "VideoUrl"}
-_BUCKETS = {"s3": "bedrock", "gcs": "google-cloud"}
-
-
-def written_media(ai: Any, crossing: Crossing, block: Any, provider: str | None) -> Any:
-    """Return an attachment as a content, ``None`` when it has none. ``provider`` holds the file."""
+    ``provider`` stores the file of a file id.
+    """
     crossing.lose_hints(block, "detail", "cache")
-    source, detail = block.source, block.detail
+    source = block.source
     value = crossing.clean(source.value, "a source")
-    more = {
-        "vendor_metadata": None if detail is None else {"detail": crossing.name(detail, "a detail")}
-    }
-    if source.kind == "base64":
-        data = _decoded(crossing, block)
-        media_type = crossing.clean(media_type_of(block), "a media type")
-        if data is None:
-            return None
-        # As it is read again: a picture is of a class of its own.
-        return ai.BinaryContent.narrow_type(ai.BinaryContent(data, media_type=media_type, **more))
+    detail = crossing.clean_optional(block.detail, "a detail")
+    metadata = None if detail is None else {"detail": detail}
     if source.kind == "url":
-        made = getattr(ai, _URLS[block.type])
-        return made(value, media_type=crossing.name(source.media_type, "a media type"), **more)
-    holder = _BUCKETS.get(address(value)["type"]) or PROVIDERS.get(provider or "")
-    if holder is None:
-        why = "a file has a holder there: render for the provider that has it"
+        media_type = crossing.clean_optional(source.media_type, "a media type")
+        return _URLS[block.type](value, media_type=media_type, vendor_metadata=metadata)
+    if source.kind == "base64":
+        media_type = crossing.clean(media_type_of(block), "a media type")
+        try:
+            data = b64decode(source.value, validate=True)
+        except ValueError:
+            name = f"a block of type {block.type!r}"
+            crossing.lose("content", name, "its text is not base64")
+            return None
+        # Pydantic AI reads a picture as a class of its own.
+        content = BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
+        return BinaryContent.narrow_type(content)
+    owner = _BUCKETS.get(str(address_source(value)["type"])) or PROVIDERS.get(provider or "")
+    if owner is None:
+        why = "a file belongs to a provider there: render for the provider that stores it"
         crossing.lose("content", f"{block.type} {value!r}", why)
         return None
     media_type = crossing.clean(media_type_of(block), "a media type")
-    return ai.UploadedFile(value, holder, media_type=media_type, **more)
+    return UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)
 
 
-def _decoded(crossing: Crossing, block: Any) -> bytes | None:
-    try:
-        return b64decode(block.source.value, validate=True)
-    except ValueError:
-        crossing.lose("content", f"a block of type {block.type!r}", "its text is no base64")
-        return None
-
-
-def read_media(crossing: Crossing, content: Any) -> Block:
-    """Return the attachment a content is."""
-    # What was given, not what is guessed of an address.
-    media_type: str | None = cast("Any", vars(content)).get("_media_type")
-    if content.kind == "binary":
-        data = b64encode(content.data).decode("ascii")
-        media_type, source = content.media_type, {"type": "base64", "data": data}
-    elif content.kind == "uploaded-file":
-        found = address(content.file_id)
-        source = found if found["type"] != "url" else {"file_id": content.file_id}
+def read_media(crossing: Crossing, content: Media) -> Block:
+    """Return the attachment of a content."""
+    kind: str = content.kind.removesuffix("-url")
+    source: dict[str, JsonValue]
+    if isinstance(content, BinaryContent):
+        media_type: JsonValue = content.media_type
+        source = {"type": "base64", "data": b64encode(content.data).decode("ascii")}
     else:
-        source = {"type": "url", "url": content.url}
-    kind = content.kind.removesuffix("-url")
-    kind = kind if kind in _URLS else kind_of_media(media_type)
-    beside: dict[str, Any] = dict(content.vendor_metadata or {})
-    detail = beside.pop("detail", None)
-    if beside:
+        # The declared media type, not the one that Pydantic AI guesses from the address.
+        media_type = vars(content).get("_media_type")
+        if isinstance(content, UploadedFile):
+            source = address_source(content.file_id)
+            source = {"file_id": content.file_id} if source["type"] == "url" else source
+        else:
+            source = {"type": "url", "url": content.url}
+    kind = kind if kind in _URLS else media_kind(media_type)
+    source["media_type"] = None if media_type == f"{kind}/*" else media_type
+    metadata = dict(content.vendor_metadata or {})
+    detail = metadata.pop("detail", None)
+    if metadata:
         crossing.lose("hint", "vendor_metadata of an attachment")
-    known = None if media_type == f"{kind}/*" else media_type
-    told = {} if detail is None else {"detail": detail}
-    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **told})
+    detailed = {} if detail is None else {"detail": detail}
+    return block_from_dict({"type": kind, "source": source, **detailed})

@@ -1,142 +1,244 @@
-"""Reading: requests and responses become messages."""
+"""Read Pydantic AI's requests and responses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TypeAlias
 
 import attrs
+from pydantic_ai.messages import (
+    CachePoint,
+    FilePart,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    RetryFeedbackPart,
+    SystemPromptPart,
+    TextContent,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
-from promptdsl import Block, DataError, Message, TextBlock, ToolResultBlock
+from promptdsl import (
+    Block,
+    DataError,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    block_from_dict,
+)
+from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.pydantic_ai.media import DEVELOPER, read_media
-from promptdsl.integrations.pydantic_ai.read_replies import read_response
-from promptdsl.integrations.values import Kind, Role, listed
+from promptdsl.integrations.pydantic_ai.media import (
+    DEVELOPER,
+    ORIGINS,
+    REDACTED,
+    Media,
+    read_media,
+)
+from promptdsl.integrations.values import (
+    RESPONSES,
+    SIGNATURE,
+    Kind,
+    MarkedBlock,
+    Role,
+    joined_reasoning,
+    listed,
+)
 
-if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
 
-
-def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Message, ...]]:
-    """Return the messages of ``result.all_messages()``, for a ``History``.
-
-    A system prompt behind the leading ones becomes a developer's message that remembers what it
-    was. The last ``instructions`` of a request, the only ones that count there, come first. Parts
-    that have no form here are in ``losses``. Raises :class:`DataError` for what is no request and
-    no response, or holds what JSON cannot say.
-    """
+def read(messages: object) -> Bridged[tuple[Message, ...]]:
+    """Return the messages of a history; see ``from_pydantic_ai``."""
     crossing, found = Crossing("promptdsl"), list[Message]()
-    given = listed(messages, "Pydantic AI's messages")
-    instructions = [m.instructions for m in given if getattr(m, "instructions", None)]
+    history = listed(messages, "Pydantic AI's messages")
+    requests = [given for given in history if isinstance(given, ModelRequest)]
+    instructions = [request.instructions for request in requests if request.instructions]
     if instructions:
-        found.append(Message("system", str(instructions[-1]), kind="recorded"))
-    for crossing.index, message in enumerate(given):
-        try:
-            _read(crossing, message, found)
-        except DataError as error:
-            where = f"messages[{crossing.index}]"
-            raise DataError(f"{where}: {error.what}", fix=error.fix) from None
+        found.append(Message("system", instructions[-1], kind="recorded"))
+    for index, given in enumerate(history):
+        with crossing.reading(index):
+            match given:
+                case ModelRequest():
+                    _read_request(crossing, given, found)
+                case ModelResponse():
+                    found.append(_read_response(crossing, given))
+                case _:
+                    fix = "give the messages of result.all_messages()"
+                    name = type(given).__name__
+                    raise DataError(f"a {name} is no request and no response", fix=fix)
     return Bridged(tuple(found), crossing.checked(strict=False))
 
 
-def _read(crossing: Crossing, given: Any, found: list[Message]) -> None:
-    kind = getattr(given, "kind", None)
-    if kind not in ("request", "response"):
-        fix = "give what result.all_messages() returns"
-        raise DataError(f"a {type(given).__name__} is no request and no response", fix=fix)
-    if kind == "response":
-        found.append(read_response(crossing, given))
-    else:
-        _request(crossing, given, found)
+# Requests.
 
 
-def _request(crossing: Crossing, request: Any, found: list[Message]) -> None:
-    """Add a message for each prompt of a user, and for each run of instructions or results."""
-    parts: Sequence[Any] = request.parts
-    for _, run in groupby(enumerate(parts), key=_same):
-        members = [part for _, part in run]
-        role, kind = _voice(members[0], found)
-        blocks = [block for part in members for block in _blocks(crossing, part)]
+def _read_request(crossing: Crossing, request: ModelRequest, found: list[Message]) -> None:
+    """Append a message for each user prompt, and for each run of instructions or of results."""
+    for _, run in groupby(enumerate(request.parts), key=_run_key):
+        parts = [part for _, part in run]
+        blocks = [block for part in parts for block in _request_blocks(crossing, part)]
+        role: Role = "user"
+        kind: Kind = "recorded"
+        if isinstance(parts[0], ToolReturnPart):
+            role = "tool"
+        elif isinstance(parts[0], SystemPromptPart):
+            is_leading = not found or found[-1].role == "system"
+            is_developer = parts[0].metadata == DEVELOPER
+            role = "developer" if is_developer or not is_leading else "system"
+            kind = "recorded" if is_developer or is_leading else "recorded_system"
         if blocks:
             found.append(Message(role, tuple(blocks), kind=kind))
 
 
-def _same(numbered: tuple[int, Any]) -> object:
-    """Return what the parts of one message have in common."""
+def _run_key(numbered: tuple[int, ModelRequestPart]) -> object:
+    """Return a key that the parts of one message have in common."""
     index, part = numbered
-    if part.part_kind == "system-prompt":
-        return part.part_kind, part.metadata == DEVELOPER
-    return "results" if _answers(part) else index
+    if isinstance(part, SystemPromptPart):
+        return "instructions", part.metadata == DEVELOPER
+    return "results" if isinstance(part, ToolReturnPart) else index
 
 
-def _answers(part: Any) -> bool:
-    """Whether a part answers a call, as an older one that asks for a retry may."""
-    retried = part.part_kind == "retry-prompt" and part.tool_name is not None
-    return retried or part.part_kind == "tool-return"
+def _request_blocks(crossing: Crossing, part: ModelRequestPart) -> Sequence[Block]:
+    match part:
+        case SystemPromptPart():
+            return [TextBlock(part.content)]
+        case UserPromptPart():
+            return _prompt_blocks(crossing, part)
+        case ToolReturnPart():
+            # A value that is not text is read as the model sees it.
+            contents = part.content_items(mode="str", wrap_if_error=False)
+            blocks = tuple(_content_block(crossing, item) for item in contents if item != "")
+            error = "interrupted" if part.outcome == "interrupted" else None
+            failed = part.outcome != "success"
+            return [ToolResultBlock(part.tool_call_id, blocks, part.tool_name, failed, error)]
+        case RetryFeedbackPart():
+            return [TextBlock(part.model_response())]
+        case _:
+            crossing.lose("content", f"a part of kind {part.part_kind!r}")
+            return []
 
 
-def _voice(part: Any, found: list[Message]) -> tuple[Role, Kind]:
-    if _answers(part):
-        return "tool", "recorded"
-    if part.part_kind != "system-prompt":
-        return "user", "recorded"
-    if part.metadata == DEVELOPER:
-        return "developer", "recorded"
-    leads = all(message.role == "system" for message in found[-1:])
-    return ("system", "recorded") if leads else ("developer", "recorded_system")
-
-
-def _blocks(crossing: Crossing, part: Any) -> tuple[Block, ...]:
-    match part.part_kind:
-        case "system-prompt":
-            return (TextBlock(part.content),)
-        case "user-prompt":
-            return _prompt(crossing, part)
-        case "tool-return":
-            return (_result(crossing, part),)
-        case "retry-prompt" if _answers(part):
-            text = TextBlock(part.model_response())
-            return (ToolResultBlock(part.tool_call_id, (text,), part.tool_name, is_error=True),)
-        case "retry-prompt" | "retry-feedback":
-            return (TextBlock(part.model_response()),)
-        case kind:
-            crossing.lose("content", f"a part of kind {kind!r}")
-            return ()
-
-
-def _prompt(crossing: Crossing, part: Any) -> tuple[Block, ...]:
+def _prompt_blocks(crossing: Crossing, part: UserPromptPart) -> Sequence[Block]:
+    """Return the blocks of a user prompt, each with the cache point after it."""
     if isinstance(part.content, str):
-        return (TextBlock(part.content),) if part.content else ()
-    blocks: list[Any] = []
+        return [TextBlock(part.content)] if part.content else []
+    blocks: list[Block] = []
     for content in part.content:
-        if getattr(content, "kind", None) != "cache-point":
-            blocks.append(_content(crossing, content))
-        elif blocks:
-            blocks[-1] = _marked(crossing, blocks[-1], content.ttl)
-        else:
-            crossing.lose("hint", "a cache point", "it stands behind nothing")
-    return tuple(blocks)
+        if not isinstance(content, CachePoint):
+            blocks.append(_content_block(crossing, content))
+            continue
+        last = blocks[-1] if blocks else None
+        if not isinstance(last, MarkedBlock):
+            crossing.lose("hint", "a cache point", "it stands after nothing")
+            continue
+        # Of several marks at one place the longest counts.
+        if last.cache is not None:
+            crossing.lose("hint", "a cache point", "another one is at the same place")
+        blocks[-1] = attrs.evolve(last, cache="1h" if "1h" in (last.cache, content.ttl) else "5m")
+    return blocks
 
 
-def _marked(crossing: Crossing, block: Any, ttl: str) -> Any:
-    """Return a block with a mark; of several the longest counts, as they are at one place."""
-    if block.cache is not None:
-        crossing.lose("hint", "a cache point", "another one stands there")
-    return attrs.evolve(block, cache="1h" if "1h" in (block.cache, ttl) else ttl)
-
-
-def _content(crossing: Crossing, content: Any) -> Block:
+def _content_block(crossing: Crossing, content: str | TextContent | Media) -> Block:
     if isinstance(content, str):
         return TextBlock(content)
-    if hasattr(content, "content"):
+    if isinstance(content, TextContent):
         return TextBlock(content.content)
     return read_media(crossing, content)
 
 
-def _result(crossing: Crossing, part: Any) -> ToolResultBlock:
-    """Return a result; a value that is no text is one as the model is shown it."""
-    contents = part.content_items(mode="str", wrap_if_error=False)
-    blocks = tuple(_content(crossing, content) for content in contents if content != "")
-    error = "interrupted" if part.outcome == "interrupted" else None
-    failed = part.outcome != "success"
-    return ToolResultBlock(part.tool_call_id, blocks, part.tool_name, failed, error)
+# Responses.
+
+
+def _read_response(crossing: Crossing, response: ModelResponse) -> Message:
+    blocks: list[Block] = []
+    handed_on: str | None = None
+    for part, after in zip(response.parts, [*response.parts[1:], None], strict=True):
+        received, handed_on = handed_on, None
+        match part:
+            case ThinkingPart():
+                _lose_details(crossing, part, "raw_content", SIGNATURE)
+                block = _reasoning_block(part)
+                if _hands_on(part, after):
+                    handed_on, block = part.signature, attrs.evolve(block, signature=None)
+                blocks.append(block)
+            case TextPart() | ToolCallPart() | FilePart():
+                _lose_details(crossing, part, SIGNATURE)
+                signature = _own_signature(part) if received is None else received
+                extra = {SIGNATURE: signature} if isinstance(signature, str) else {}
+                blocks.append(_reply_block(crossing, part, extra))
+            case _:
+                crossing.lose("content", f"a part of kind {part.part_kind!r}")
+    usage = response.usage
+    counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    return Message(
+        "assistant",
+        joined_reasoning(blocks),
+        kind="recorded",
+        token_usage=counts if any(counts.values()) else None,
+        finish_reason=response.finish_reason,
+    )
+
+
+_ReplyPart: TypeAlias = TextPart | ToolCallPart | FilePart
+
+
+def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, str]) -> Block:
+    match part:
+        case TextPart():
+            if part.citations:
+                crossing.lose("hint", "citations of a text")
+            return TextBlock(part.content, extra=extra)
+        case ToolCallPart(args=str() as arguments):
+            return ToolUseBlock(part.tool_call_id, part.tool_name, arguments, extra=extra)
+        case ToolCallPart():
+            use = {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name}
+            return block_from_dict({**use, "input": part.args or {}, **extra})
+        case FilePart():
+            block = read_media(crossing, part.content)
+            if extra and isinstance(block, MarkedBlock):
+                return attrs.evolve(block, extra=extra)
+            return block
+
+
+def _reasoning_block(part: ThinkingPart) -> ReasoningBlock:
+    origin = ORIGINS.get(part.provider_name or "", part.provider_name)
+    if origin == RESPONSES:
+        # An item of OpenAI Responses has an id, and sometimes the reasoning itself.
+        extra: dict[str, JsonValue] = {} if part.id is None else {"id": part.id}
+        texts: Sequence[JsonValue] = (part.provider_details or {}).get("raw_content") or ()
+        if texts:
+            extra["content"] = [{"type": "reasoning_text", "text": text} for text in texts]
+        return ReasoningBlock(part.content, None, part.signature, origin, extra)
+    if part.id in REDACTED:
+        return ReasoningBlock(part.content, encrypted=part.signature, origin=origin)
+    own = _own_signature(part)
+    return ReasoningBlock(part.content, part.signature if own is None else own, origin=origin)
+
+
+def _own_signature(part: ModelResponsePart) -> str | None:
+    """Return the signature of Gemini that a part has itself."""
+    signature: str | None = (part.provider_details or {}).get(SIGNATURE)
+    return signature
+
+
+def _hands_on(part: ThinkingPart, after: ModelResponsePart | None) -> bool:
+    """Whether the signature of Gemini's reasoning is that of the part after it.
+
+    Pydantic AI sends it with that part.
+    """
+    if ORIGINS.get(part.provider_name or "") != "gemini" or part.signature is None:
+        return False
+    if not isinstance(after, TextPart | ToolCallPart):
+        return False
+    return _own_signature(part) is None and _own_signature(after) is None
+
+
+def _lose_details(crossing: Crossing, part: ThinkingPart | _ReplyPart, *known: str) -> None:
+    if set(part.provider_details or ()) - {*known}:
+        crossing.lose("hint", f"provider_details of a part of kind {part.part_kind!r}")

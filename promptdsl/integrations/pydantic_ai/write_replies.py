@@ -1,11 +1,18 @@
-"""Writing: what a model said becomes the parts of a response."""
+"""Write a model's reply as the parts of a response."""
 
 from collections.abc import Iterator
-from typing import Any
+
+from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 
 from promptdsl import (
     AudioBlock,
-    Block,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -20,121 +27,114 @@ from promptdsl.integrations.values import (
     RESPONSES,
     SIGNATURE,
     entries_of,
-    further,
+    further_keys,
     items_of,
     summaries,
 )
 
 
-class Writing(Crossing):
+class PydanticAIWriter(Crossing):
     """A crossing to Pydantic AI.
 
-    ``ai`` is its module of messages, ``provider`` the render's target, ``called`` the name of the
-    tool that each call was made to.
+    ``provider`` is the target of the render, ``called`` the name of the called tool by call id.
     """
 
-    ai: Any
     provider: str | None
     called: dict[str, str]
 
 
-def written_reply(w: Writing, said: Message) -> Iterator[Any]:
-    """Yield the parts of what a model said."""
-    for block in said.content:
+def reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ModelResponsePart]:
+    """Yield the parts of a model's message."""
+    gemini = PROVIDERS["gemini"]
+    for block in message.content:
         match block:
             case TextBlock():
-                yield from _text(w, block)
-            case ReasoningBlock():
-                yield from _thoughts(w, block)
+                signed = _signature_details(writer, block)
+                text = writer.clean(block.text, "a text")
+                name = gemini if signed else None
+                if text or signed:
+                    yield TextPart(text, provider_name=name, provider_details=signed)
             case ToolUseBlock():
-                yield _call(w, block)
+                id, tool = writer.clean_id(block.id), writer.clean(block.name, "a tool's name")
+                writer.called[id] = tool
+                arguments = writer.clean_json(block.arguments)
+                signed = _signature_details(writer, block)
+                name = gemini if signed else None
+                yield ToolCallPart(tool, arguments, id, provider_name=name, provider_details=signed)
+            case ReasoningBlock():
+                yield from _thinking_parts(writer, block)
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                w.lose_hints(block, "title", "detail", "extra")
-                yield from _file(w, block)
+                writer.lose_hints(block, "title", "detail", "extra")
+                content = written_media(writer, block, writer.provider)
+                if isinstance(content, BinaryContent):
+                    yield FilePart(content)
+                elif content is not None:
+                    why = "a response takes files only as bytes"
+                    writer.lose("content", f"a block of type {block.type!r}", why)
             case _:
-                w.lose_block(block)
+                writer.lose_block(block)
 
 
-def _call(w: Writing, block: ToolUseBlock) -> Any:
-    id, name = w.id(block.id), w.clean(block.name, "a tool's name")
-    w.called[id] = name
-    return w.ai.ToolCallPart(name, w.clean_json(block.arguments), id, **_signed(w, block))
-
-
-def _text(w: Writing, block: TextBlock) -> Iterator[Any]:
-    signed = _signed(w, block)
-    text = w.clean(block.text, "a text")
-    yield from [w.ai.TextPart(text, **signed)] if text or signed else ()
-
-
-def _signed(w: Writing, block: Any) -> dict[str, Any]:
-    """Return the signature of Gemini's that a block has; all else it says beside is lost."""
+def _signature_details(
+    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock
+) -> dict[str, str] | None:
+    """Return the details with the signature of Gemini of a block; its other keys are lost."""
     signature = block.extra.get(SIGNATURE)
     if not isinstance(signature, str):
-        w.lose_hints(block)
-        return {}
-    w.lose_hints(block, "extra")
+        writer.lose_hints(block)
+        return None
+    writer.lose_hints(block, "extra")
     if len(block.extra) > 1:
-        w.lose("hint", "further keys of a block")
-    return _details(w, signature)
+        writer.lose("hint", "further keys of a block")
+    return {SIGNATURE: writer.clean(signature, "a signature")}
 
 
-def _details(w: Writing, signature: str) -> dict[str, Any]:
-    details = {SIGNATURE: w.clean(signature, "a signature")}
-    return {"provider_name": PROVIDERS["gemini"], "provider_details": details}
-
-
-def _file(w: Writing, block: Block) -> Iterator[Any]:
-    content = written_media(w.ai, w, block, w.provider)
-    if isinstance(content, w.ai.BinaryContent):
-        yield w.ai.FilePart(content)
-    elif content is not None:
-        w.lose("content", f"a block of type {block.type!r}", "a response holds bytes alone")
-
-
-def _thoughts(w: Writing, block: ReasoningBlock) -> Iterator[Any]:
-    """Yield a thought; of OpenAI's a part for each summary, under one id."""
+def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ThinkingPart]:
+    """Yield the part of a reasoning block; of OpenAI's a part for each summary, under one id."""
     if block.origin == RESPONSES:
-        yield from _items(w, block)
+        yield from _item_parts(writer, block)
         return
-    w.lose_hints(block)
-    text = w.clean(block.text, "reasoning")
+    writer.lose_hints(block)
+    text = writer.clean(block.text, "reasoning")
     signature = block.signature if block.encrypted is None else block.encrypted
     if block.signature not in (None, signature):
-        w.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it")
     if block.origin == "gemini" and signature is not None:
-        # The signature of a thought would be sent with the part behind it.
-        yield w.ai.ThinkingPart(text, **_details(w, signature))
+        # As a signature of the part, Pydantic AI would send it with the part after it.
+        details = {SIGNATURE: writer.clean(signature, "a signature")}
+        yield ThinkingPart(text, provider_name=PROVIDERS["gemini"], provider_details=details)
         return
-    redacted = block.encrypted is not None and block.origin == "anthropic"
-    yield w.ai.ThinkingPart(
+    is_redacted = block.encrypted is not None and block.origin == "anthropic"
+    provider = PROVIDERS.get(block.origin or "", block.origin)
+    yield ThinkingPart(
         text,
-        id=REDACTED[0] if redacted else None,
-        signature=w.name(signature, "a signature"),
-        provider_name=w.name(PROVIDERS.get(block.origin or "", block.origin), "a provider"),
+        id=REDACTED[0] if is_redacted else None,
+        signature=writer.clean_optional(signature, "a signature"),
+        provider_name=writer.clean_optional(provider, "a provider"),
     )
 
 
-def _items(w: Writing, block: ReasoningBlock) -> Iterator[Any]:
-    if further(block, "id", "content", "status"):
-        w.lose("hint", "further keys of a block")
+def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ThinkingPart]:
+    """Yield the parts of a reasoning item of OpenAI Responses."""
+    if further_keys(block, "id", "content", "status"):
+        writer.lose("hint", "further keys of a block")
     if block.signature is not None:
-        w.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it")
     id = block.extra.get("id")
-    named = {"id": w.clean(id, "an id") if isinstance(id, str) else None, "provider_name": "openai"}
-    first, *rest = [w.clean(text, "reasoning") for text in summaries(block)]
-    raw = _raw(w, block)
-    encrypted = w.name(block.encrypted, "a signature")
-    details = {"provider_details": {"raw_content": raw}} if raw else {}
-    yield w.ai.ThinkingPart(first, signature=encrypted, **details, **named)
-    yield from (w.ai.ThinkingPart(text, **named) for text in rest)
-
-
-def _raw(w: Writing, block: ReasoningBlock) -> list[str]:
-    """Return the texts of a thought itself, which some models show."""
-    parts = items_of(block.extra.get("content"))
-    texts = [entries_of(part).get("text") for part in parts]
-    kept = [w.clean(text, "reasoning") for text in texts if isinstance(text, str)]
-    if len(kept) < len(parts):
-        w.lose("hint", "further keys of a block")
-    return kept
+    id = writer.clean(id, "an id") if isinstance(id, str) else None
+    first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
+    # The texts of the reasoning itself, which some models show.
+    contents = items_of(block.extra.get("content"))
+    texts = [entries_of(part).get("text") for part in contents]
+    raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
+    if len(raw) < len(contents):
+        writer.lose("hint", "further keys of a block")
+    yield ThinkingPart(
+        first,
+        id=id,
+        signature=writer.clean_optional(block.encrypted, "a signature"),
+        provider_name="openai",
+        provider_details={"raw_content": raw} if raw else None,
+    )
+    for text in rest:
+        yield ThinkingPart(text, id=id, provider_name="openai")

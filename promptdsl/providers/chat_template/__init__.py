@@ -1,6 +1,7 @@
-"""Chat templates of open models, both ways: the messages a template takes, and the text it makes.
+"""Chat templates of open models, both ways: the messages a template takes, and the text it prints.
 
-What a template can say is found by running it (:func:`probed`), and the messages are folded to
-that: one system text, turns in alternation, calls as it prints them. Its control tokens are broken
-in all text. The law: ``write(read(write(p))) == write(p)``.
+A template is rendered with short conversations to find its features (:func:`probed`). Messages are
+then written with these features only: one system text, turns in alternation, calls as the template
+prints them. Its control tokens are broken in all text. The law: ``write(read(write(p))) ==
+write(p)``.
 """

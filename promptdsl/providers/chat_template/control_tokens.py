@@ -1,72 +1,24 @@
-r"""Control tokens: found in a template, and broken in all text that it prints.
+r"""Control tokens: find those of a chat template, and break them in a text that it prints.
 
-A backslash behind its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. It is
-seen, it deletes nothing, and no tokenizer takes it away, as some do with invisible characters.
+A backslash after its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. It can
+be seen, it deletes nothing, and no tokenizer removes it, as some do with invisible characters.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.providers.chat_template.run import render
 from promptdsl.providers.shared.request import Param
 
-
-class Frame(NamedTuple):
-    """A text before, ``between`` or behind words; what is between holds no words of tools."""
-
-    text: str
-    between: bool
-
-
-def frames(template: ChatTemplate) -> Iterator[Frame]:
-    """Yield what a template prints around the words of short conversations."""
-    for shape in _SHAPES:
-        yield from _split(template, shape, tools=None)
-    with_tools = template.with_tools()
-    for shape in (*_SHAPES[:1], *_CALLS):
-        yield from _split(with_tools, shape, tools=_TOOLS)
-
-
-def _split(
-    template: ChatTemplate, shape: list[Param], *, tools: list[Param] | None
-) -> Iterator[Frame]:
-    # Some take nothing but lists of parts, and some walk through tools that are none.
-    for messages in (shape, [_listed(entry) for entry in shape]):
-        for given in (tools, tools or []):
-            try:
-                text = render(template, messages, given)
-            except TemplateError:
-                continue
-            found = _WORD.split(text)
-            if len(found) > 1:
-                yield from (Frame(one, bool(n) and not tools) for n, one in enumerate(found))
-                return
-
-
-def _listed(entry: Param) -> Param:
-    return {**entry, "content": [{"type": "text", "text": entry["content"]}]}
-
-
 _WORD = re.compile("promptdsl[a-z]", re.IGNORECASE)
+"""Any word of the short conversations that a template is rendered with."""
 
 
-def _turn(role: str, word: str, **more: Any) -> Param:
-    return {"role": role, "content": word, **more}
-
-
-def _called(arguments: Any) -> list[Param]:
-    function = {"name": "promptdslf", "arguments": arguments}
-    call = {"id": "promptdsl", "type": "function", "function": function}
-    result = {"tool_call_id": "promptdsl", "name": "promptdslf"}
-    return [
-        _turn("user", "promptdsla"),
-        _turn("assistant", "", tool_calls=[call], reasoning_content="promptdslt"),
-        _turn("tool", "promptdslr", **result),
-    ]
+def _turn(role: str, word: str, **keys: object) -> Param:
+    return {"role": role, "content": word, **keys}
 
 
 _SHAPES: list[list[Param]] = [
@@ -85,8 +37,24 @@ _SHAPES: list[list[Param]] = [
     [_turn("user", "promptdsla"), _turn("developer", "promptdslb")],
     [_turn("user", "promptdsla"), _turn("tool", "promptdslb", tool_call_id="promptdsl")],
 ]
-_CALLS = [
-    [*_called(arguments), *more]
+_CALLS: list[list[Param]] = [
+    [
+        _turn("user", "promptdsla"),
+        _turn(
+            "assistant",
+            "",
+            tool_calls=[
+                {
+                    "id": "promptdsl",
+                    "type": "function",
+                    "function": {"name": "promptdslf", "arguments": arguments},
+                }
+            ],
+            reasoning_content="promptdslt",
+        ),
+        _turn("tool", "promptdslr", tool_call_id="promptdsl", name="promptdslf"),
+        *more,
+    ]
     for arguments in ({"promptdslk": "promptdslv"}, '{"promptdslk": "promptdslv"}')
     for more in ([], [_turn("assistant", "promptdslb"), _turn("user", "promptdslc")])
 ]
@@ -105,15 +73,15 @@ _TOOLS: list[Param] = [
     }
 ]
 
-# What families of models call their tokens. The second bar is the wide one of DeepSeek.
+# The tokens of families of models. The second bar is the wide one of DeepSeek.
 _BAR, _NAME = r"[|\uff5c]", r"[^\s<>|\uff5c\\]{1,64}"
-# DeepSeek's tags of calls have their name behind the second bar.
-_BEHIND_ANGLE = f"/?{_BAR}{_NAME}{_BAR}(?:>|(?=[A-Za-z_]))"
-_BEHIND_HALF = f"{_BAR}{_NAME}>|{_NAME}{_BAR}>"
-# At the end of a text stands what a template may complete: some print a ">" there.
+# DeepSeek's tags of calls have their name after the second bar.
+_AFTER_ANGLE = f"/?{_BAR}{_NAME}{_BAR}(?:>|(?=[A-Za-z_]))"
+_AFTER_ANGLE_HALF = f"{_BAR}{_NAME}>|{_NAME}{_BAR}>"
+# A template may complete a token at the end of a text: some print a ">" there.
 _UNFINISHED = rf"/?{_BAR}(?:{_NAME})?{_BAR}?\Z"
-_BARRED = re.compile(f"<(?:{_BEHIND_ANGLE})")
-_HALF = re.compile(f"<(?:{_BEHIND_HALF})")
+_BARRED = re.compile(f"<(?:{_AFTER_ANGLE})")
+_HALF = re.compile(f"<(?:{_AFTER_ANGLE_HALF})")
 _BRACKETED = frozenset(
     f"[{slash}{name}]"
     for slash in ("", "/")
@@ -137,45 +105,68 @@ _KNOWN = re.compile(f"{_BARRED.pattern}|{_HALF.pattern}|{_TAG.pattern}|{_BRACKET
 _LINE = re.compile(r"\\n|\n")
 
 
+_HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
+_SURE = re.compile("#.*|.*[:>\\]]")
+_VALUE = re.compile(r"[\"{].*")
+
+_LONGEST = 128
+"""The length of the longest token that is broken, in characters."""
+
+
 @lru_cache(maxsize=256)
 def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
-    """Return what matches the control tokens of a template, each at its first character.
+    """Return a pattern that matches the first character of each control token of a template.
 
-    They are what its text holds, what it prints around what is said, what its tokenizer calls
-    special, and what its family of models has beside them. Without a template they are those of
-    all families.
+    The tokens are those in its source, those it prints around the words of short conversations,
+    the special tokens of its tokenizer, and the other tokens of its family of models. Without a
+    template they are the tokens of all families.
     """
     if template is None:
-        return _matching(_BRACKETED | _TAGS, half=True)
-    found = {template.bos_token, template.eos_token, *template.special_tokens}
-    found |= {*_written(template.source), *printed_tokens(template)}
-    if found & _BRACKETED:
-        found |= _BRACKETED
-    if found & _TAGS or not any(map(_BARRED.match, found)):
-        found |= _TAGS
-    half = any(map(_HALF.fullmatch, found))
-    return _matching(filter(_can_be_broken, found), half=half)
+        return _first_characters(_BRACKETED | _TAGS, half=True)
+    from promptdsl.providers.chat_template.jinja import texts
+
+    tokens = {template.bos_token, template.eos_token, *template.special_tokens}
+    # In the source, comments not read: anything like a token, and lines in odd brackets.
+    for text in texts(template.source):
+        tokens.update(match[0] for match in _KNOWN.finditer(text))
+        odd_lines = (_ODD.fullmatch(line.strip()) for line in _LINE.split(text))
+        tokens.update(match[1] for match in odd_lines if match)
+    # In the printed text: the same, and the heads of turns.
+    for text, is_between in _printed_texts(template):
+        tokens.update(match[0] for match in _KNOWN.finditer(text))
+        lines = [line for line in text.splitlines() if line.strip()]
+        for line in lines if is_between else lines[-1:]:
+            odd = _ODD.fullmatch(line.strip())
+            tokens.update((odd[1],) if odd else _turn_heads(line, only_sure=not is_between))
+    # The rest of the family.
+    if tokens & _BRACKETED:
+        tokens |= _BRACKETED
+    if tokens & _TAGS or not any(map(_BARRED.match, tokens)):
+        tokens |= _TAGS
+    has_half = any(map(_HALF.fullmatch, tokens))
+    breakable = [
+        token
+        for token in tokens
+        if 1 < len(token) <= _LONGEST and "\n" not in token and "\\" not in token
+    ]
+    return _first_characters(breakable, half=has_half)
 
 
 def neutralised(text: str, tokens: re.Pattern[str]) -> str:
-    r"""Return a text without control tokens: each has a backslash behind its first character.
+    r"""Return a text without control tokens: each has a backslash after its first character.
 
-    Returns the same object when it holds none.
+    Returns the same object when there is no token.
     """
     return tokens.sub(r"\g<0>\\", text)
 
 
-_LONGEST = 128
-"""How long a token may be, in characters; a longer one is not looked for."""
+def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
+    """Return a pattern of the first characters of tokens; with ``half``, of any with one bar too.
 
-
-def _matching(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
-    """Return what matches tokens, ``half`` those with one bar too.
-
-    They may overlap, so only the first character is consumed.
+    Tokens may overlap, so the pattern consumes only the first character.
     """
-    angled = [_BEHIND_ANGLE, _UNFINISHED]
-    by_first = {"<": [*angled, _BEHIND_HALF] if half else angled}
+    angled = [_AFTER_ANGLE, _UNFINISHED]
+    by_first = {"<": [*angled, _AFTER_ANGLE_HALF] if half else angled}
     for token in sorted(tokens, key=lambda token: (-len(token), token)):
         rest = re.escape(token[1:])
         rest = rf"{rest[:-1]}(?:>|\Z)" if len(token) > 2 and rest[-1] == ">" else rest
@@ -184,41 +175,54 @@ def _matching(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
     return re.compile("|".join(f"{first}(?={rest})" for first, rest in rests))
 
 
-def _can_be_broken(token: str) -> bool:
-    return 1 < len(token) <= _LONGEST and "\n" not in token and "\\" not in token
+def _printed_texts(template: ChatTemplate) -> Iterator[tuple[str, bool]]:
+    """Yield the texts that a template prints around the words of short conversations.
+
+    Each comes with whether it follows a word of a conversation without tools.
+    """
+    for shape in _SHAPES:
+        for index, text in enumerate(_around_words(template, shape, None)):
+            yield text, index > 0
+    # With tools, the texts between words are parts of calls and definitions.
+    with_tools = template.with_tools()
+    for shape in (_SHAPES[0], *_CALLS):
+        for text in _around_words(with_tools, shape, _TOOLS):
+            yield text, False
 
 
-def _written(source: str) -> Iterator[str]:
-    """Yield what looks like a token in the text of a template, comments aside."""
-    from promptdsl.providers.chat_template.jinja import texts
-
-    for text in texts(source):
-        yield from (match[0] for match in _KNOWN.finditer(text))
-        odd = (_ODD.fullmatch(line.strip()) for line in _LINE.split(text))
-        yield from (match[1] for match in odd if match)
-
-
-_HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
-_SURE = re.compile("#.*|.*[:>\\]]")
-_VALUE = re.compile(r"[\"{].*")
-
-
-def printed_tokens(template: ChatTemplate) -> Iterator[str]:
-    """Yield what a template prints around what is said: its tokens, and the heads of its turns."""
-    for frame in frames(template):
-        yield from (match[0] for match in _KNOWN.finditer(frame.text))
-        lines = [line for line in frame.text.splitlines() if line.strip()]
-        for line in lines if frame.between else lines[-1:]:
-            odd = _ODD.fullmatch(line.strip())
-            yield from (odd[1],) if odd else _headers(line, sure=not frame.between)
+def _around_words(
+    template: ChatTemplate, messages: list[Param], tools: list[Param] | None
+) -> list[str]:
+    """Return the texts around the words of a conversation; none when the template refuses it."""
+    # Some templates take only lists of parts, and some loop over tools that are None.
+    listed = [
+        {**message, "content": [{"type": "text", "text": message["content"]}]}
+        for message in messages
+    ]
+    for form in (messages, listed):
+        for sent_tools in (tools, tools or []):
+            try:
+                text = render(template, form, sent_tools)
+            except TemplateError:
+                continue
+            pieces = _WORD.split(text)
+            if len(pieces) > 1:
+                return pieces
+    return []
 
 
-def _headers(line: str, *, sure: bool) -> Iterator[str]:
-    """Yield what a line says beside tokens, if ``sure`` only what looks like the head of a turn.
+def _turn_heads(line: str, *, only_sure: bool) -> list[str]:
+    """Return the pieces of a line that may be the head of a turn, such as ``USER:``.
 
-    Beside tokens, which are broken anyway, words have to end in a colon.
+    In a line with tokens, which are broken anyway, a piece has to end in a colon. ``only_sure``: in
+    any other line it has to begin with ``#``, or to end in ``:``, ``>`` or ``]``.
     """
     pieces = _KNOWN.split(_VALUE.sub("", line))
-    for piece in filter(_HEADER.fullmatch, map(str.strip, pieces)):
-        if piece.endswith(":") or (len(pieces) == 1 and (not sure or _SURE.fullmatch(piece))):
-            yield piece
+    heads = list[str]()
+    for piece in map(str.strip, pieces):
+        if not _HEADER.fullmatch(piece):
+            continue
+        is_whole = len(pieces) == 1 and (not only_sure or _SURE.fullmatch(piece))
+        if piece.endswith(":") or is_whole:
+            heads.append(piece)
+    return heads

@@ -1,4 +1,4 @@
-"""Calls and results as text, where a template has no form for them: fences they cannot leave."""
+"""Fold turns into the messages that a template can print; what it has no form for becomes text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -8,7 +8,7 @@ from promptdsl.foundation.escaping import attribute
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.loss import Loss
-from promptdsl.providers.chat_template.names import Ids
+from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.two_sided import OPENING
@@ -17,17 +17,17 @@ NO_FORM = "the template has no form for it here: sent as text"
 
 
 def fenced(tag: str, name: str, text: str) -> Param:
-    """Return the param of a text that stands in a fence called ``tag``."""
+    """Return a text part with a fence named ``tag`` around the text, which cannot forge it."""
     named = f' name="{attribute(name)}"' if name else ""
     return {"type": "text", "text": f"<{tag}{named}>\n{guard(text, (tag,))}\n</{tag}>"}
 
 
 class _Round(NamedTuple):
-    """A turn of the model, the results of its calls, and what a user said then."""
+    """A turn of the model, the results of its calls, and the user's turn after them."""
 
-    said: list[Param]
+    reply: list[Param]
     results: list[Param]
-    asked: list[Param]
+    user: list[Param]
 
 
 def folded(request: Templated) -> list[Param]:
@@ -35,68 +35,70 @@ def folded(request: Templated) -> list[Param]:
     fold = _Fold(request)
     head = request.system
     if head and request.abilities.system:
-        fold.out.append({"role": "system", "content": fold.joined(head)})
+        fold.messages.append({"role": "system", "content": fold.joined(head)})
         head = []
     elif head:
-        first = next(said for said in request.messages if said.role in ("system", "developer"))
-        why = "the template has no such role: it stands before what the user says first"
+        first = next(m for m in request.messages if m.role in ("system", "developer"))
+        why = "the template has no such role: it stands before the first words of the user"
         request.lose(first, "role", "system message", why)
     rounds = list(_rounds(request.entries, head))
-    ends = [place for place, (_, _, asked) in enumerate(rounds) if asked]
-    for place, (said, results, asked) in enumerate(rounds):
-        fold.closed = place <= max(ends, default=-1)
-        final = said is rounds[-1].said and not asked
-        fold.answer(said if final else _paired(request, said, results), results)
-        if asked:
-            fold.add("user", asked)
-    needed = bool(request.prompt.tools) or not request.abilities.no_user
-    if needed and not request.entries and not head:
+    last_user = max((n for n, turns in enumerate(rounds) if turns.user), default=-1)
+    for number, (reply, results, user) in enumerate(rounds):
+        is_open = number == len(rounds) - 1 and not user
+        content = reply if is_open else _with_answered_calls(request, reply, results)
+        fold.add_reply(content, results, is_closed=number <= last_user)
+        if user:
+            fold.add("user", user)
+    needs_user = bool(request.prompt.tools) or not request.abilities.no_user
+    if needs_user and not request.entries and not head:
         fold.add("user", [{"type": "text", "text": OPENING}])
-    return fold.out
+    return fold.messages
 
 
-def _paired(request: Templated, said: list[Param], results: list[Param]) -> list[Param]:
-    """Return a turn whose calls without a result are text, as the conversation went on."""
+def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
+    """Yield the rounds of turns; the first has no reply, and ``head`` before the user's words."""
+    current = _Round([], [], [*head])
+    for turn in turns:
+        content: list[Param] = turn["content"]
+        if turn["role"] == "assistant":
+            yield current
+            current = _Round(content, [], [])
+        else:
+            current.results.extend(param for param in content if param["type"] == "result")
+            current.user.extend(param for param in content if param["type"] != "result")
+    yield current
+
+
+def _with_answered_calls(
+    request: Templated, reply: list[Param], results: list[Param]
+) -> list[Param]:
+    """Return a reply with its calls without a result as text, as the conversation went on."""
     answered = {result["id"] for result in results}
-    sent = [*said]
-    for index, param in enumerate(said):
+    content = [*reply]
+    for index, param in enumerate(reply):
         if param["type"] == "call" and param["id"] not in answered:
             why = f"it has no result, and {NO_FORM}"
             request.losses.append(Loss("role", f"the call of {param['name']!r}", why))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
-            sent[index] = fenced("tool_use", param["name"], text)
-    return sent
-
-
-def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
-    found = _Round([], [], [*head])
-    for turn in turns:
-        content: list[Param] = turn["content"]
-        if turn["role"] == "assistant":
-            yield found
-            found = _Round(content, [], [])
-        else:
-            found.results.extend(param for param in content if param["type"] == "result")
-            found.asked.extend(param for param in content if param["type"] != "result")
-    yield found
+            content[index] = fenced("tool_use", param["name"], text)
+    return content
 
 
 class _Fold:
-    """The messages so far, and who spoke last, calls and results aside."""
+    """The messages so far, and the role of the last one, calls and results not counted."""
 
     def __init__(self, request: Templated) -> None:
         self.request = request
         self.abilities = request.abilities
-        self.out: list[Param] = []
-        self.ids = Ids(
+        self.messages: list[Param] = []
+        self.ids = SentIds(
             short=self.abilities.short_ids, given=request.given, harmless=request.harmless
         )
-        self.closed = False
-        self.last = ""
+        self.last_role = ""
 
     def joined(self, params: list[Param]) -> str | list[Param]:
-        """Return texts as one, a blank line between them; a list of parts where one is no text."""
+        """Return texts as one, with a blank line between them; a list of parts for other parts."""
         parts: list[Param] = []
         for is_text, run in groupby(params, lambda param: param["type"] == "text"):
             if is_text:
@@ -108,73 +110,63 @@ class _Fold:
             return parts or [{"type": "text", "text": ""}]
         if not parts:
             return ""
-        return parts[0]["text"] if parts[0]["type"] == "text" and len(parts) == 1 else parts
+        text = parts[0].get("text", "")
+        return text if parts[0]["type"] == "text" and len(parts) == 1 else parts
 
-    def add(self, role: str, params: list[Param], **more: str) -> None:
-        """Append a turn, with another one between it and an earlier one of its role."""
-        if role == self.last and not self.abilities.user_behind_result:
+    def add(self, role: str, params: list[Param], **keys: str) -> None:
+        """Append a turn; between two turns of one role comes a turn of the other role."""
+        if role == self.last_role and not self.abilities.user_after_result:
             other = "assistant" if role == "user" else "user"
-            self._append(other, [{"type": "text", "text": OPENING}])
-            self._hint("turns alternate", f"{OPENING!r} is said between two of one role")
-        self._append(role, params, **more)
+            opening = self.joined([{"type": "text", "text": OPENING}])
+            self.messages.append({"role": other, "content": opening})
+            self._hint("turns alternate", f"{OPENING!r} is sent between two of one role")
+        self.messages.append({"role": role, "content": self.joined(params), **keys})
+        self.last_role = role
 
-    def _append(self, role: str, params: list[Param], **more: str) -> None:
-        self.out.append({"role": role, "content": self.joined(params), **more})
-        self.last = role
+    def add_reply(self, content: list[Param], results: list[Param], *, is_closed: bool) -> None:
+        """Append a turn of the model: text, then calls, each followed by its result.
 
-    def answer(self, said: list[Param], results: list[Param]) -> None:
-        """Append a turn of the model: text, then calls, each with its result behind it."""
+        ``is_closed``: a user turn follows, now or later.
+        """
         self.ids.begin()
-        texts = [param for param in said if param["type"] not in ("call", "reasoning")]
-        calls = [param for param in said if param["type"] == "call"]
-        beside = bool(texts and calls and self.abilities.beside)
-        more = self._thought(said, beside=beside)
-        if more and self.closed:
-            self._lose_thought(called=bool(calls) and (beside or not texts))
-        if texts and not beside:
-            self.add("assistant", texts, **more)
-            texts, more = [], {}
-        if calls:
-            self._call(texts, calls, results, more)
-        elif more:
-            self.add("assistant", texts, **more)
-
-    def _thought(self, said: list[Param], *, beside: bool) -> dict[str, str]:
-        thoughts = [param["thought"] for param in said if param["type"] == "reasoning"]
-        if not thoughts:
-            return {}
-        if beside and not self.abilities.reasoning_beside:
+        texts = [param for param in content if param["type"] not in ("call", "reasoning")]
+        calls = [param for param in content if param["type"] == "call"]
+        thoughts = [param["thought"] for param in content if param["type"] == "reasoning"]
+        with_text = bool(texts and calls and self.abilities.beside)
+        keys = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
+        # Some templates drop reasoning beside text, or once the user has answered.
+        if keys and with_text and not self.abilities.reasoning_beside:
             self._hint("reasoning", "the template shows none where text stands beside a call")
-            return {}
-        return {"reasoning_content": "\n\n".join(thoughts)}
-
-    def _lose_thought(self, *, called: bool) -> None:
-        shown = self.abilities.rounds if called else self.abilities.answers
-        if not shown:
-            self._hint("reasoning", "the template shows none before what a user said last")
-
-    def _call(
-        self, texts: list[Param], calls: list[Param], results: list[Param], more: dict[str, str]
-    ) -> None:
+            keys = {}
+        if keys and is_closed:
+            with_call = bool(calls) and (with_text or not texts)
+            if not (self.abilities.rounds if with_call else self.abilities.answers):
+                self._hint("reasoning", "the template shows none before the user's last words")
+        if (texts and not with_text) or (keys and not calls):
+            self.add("assistant", texts, **keys)
+            texts, keys = [], {}
+        # Calls, in one turn or a turn for each.
         by_id = {result["id"]: result for result in results}
         batches = [calls] if self.abilities.parallel else [[call] for call in calls]
         if len(batches) > 1:
             self._hint("parallel calls", "the template shows one in a turn: each has a turn")
-        for batch in batches:
-            made = [self._made(call) for call in batch]
-            content = self.joined(texts)
-            self.out.append({"role": "assistant", "content": content, "tool_calls": made, **more})
-            answered = [by_id[call["id"]] for call in batch if call["id"] in by_id]
-            self.out += [self._answered(result) for result in answered]
-            texts, more = [], {}
-
-    def _made(self, call: Param) -> Param:
-        function = {"name": call["name"], "arguments": call["arguments"]}
-        return {"id": self.ids.fit(call["id"]), "type": "function", "function": function}
-
-    def _answered(self, result: Param) -> Param:
-        id, name = self.ids.fit(result["id"]), result["name"]
-        return {"role": "tool", "tool_call_id": id, "name": name, "content": result["text"]}
+        for batch in batches if calls else ():
+            written = [
+                {
+                    "id": self.ids.fit(call["id"]),
+                    "type": "function",
+                    "function": {"name": call["name"], "arguments": call["arguments"]},
+                }
+                for call in batch
+            ]
+            message = {"role": "assistant", "content": self.joined(texts), "tool_calls": written}
+            self.messages.append({**message, **keys})
+            for result in (by_id[call["id"]] for call in batch if call["id"] in by_id):
+                id, name = self.ids.fit(result["id"]), result["name"]
+                self.messages.append(
+                    {"role": "tool", "tool_call_id": id, "name": name, "content": result["text"]}
+                )
+            texts, keys = [], {}
 
     def _hint(self, what: str, why: str) -> None:
         self.request.losses.append(Loss("hint", what, why))

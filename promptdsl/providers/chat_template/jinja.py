@@ -1,10 +1,9 @@
-"""The Jinja that chat templates are written for, as ``transformers`` runs them."""
+"""The Jinja environment of chat templates, the same as that of ``transformers``."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import lru_cache, partial
-from typing import Any
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.ext import Extension, loopcontrols
@@ -12,28 +11,26 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from promptdsl.foundation.json import write_deep
-
-Printer = Callable[[dict[str, Any]], str]
-"""Returns the text of a rendering; raises what Jinja raises."""
-
 MAX_TEXT = 100_000_000
-"""Characters that a template prints, and of a text that it repeats."""
-_AT = re.compile(" at 0x[0-9a-fA-F]+")
+"""The most characters that a template may print, or a text or a list may have when repeated."""
+_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 
 class Refusal(TemplateError):
-    """What a template says by itself."""
+    """A template called ``raise_exception``."""
 
 
 class TooMuch(TemplateError):
-    """What a template prints is too long."""
+    """The text that a template prints is too long."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it prints more than {MAX_TEXT:,} characters")
 
 
 class _Generation(Extension):
-    """``{% generation %}``: marks what a model is trained on, and prints what stands in it."""
+    """``{% generation %}``: marks the text a model is trained on, and prints it."""
 
-    tags = {"generation"}  # noqa: RUF012 (as the class above says it)
+    tags = {"generation"}  # noqa: RUF012 (the base class declares it)
 
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
@@ -46,7 +43,8 @@ class _Generation(Extension):
 
 
 class _Raise:
-    # It is a class so that printing it tells no address.
+    """``raise_exception`` of a template; a class, so that its ``repr`` has no address."""
+
     def __call__(self, message: object) -> None:
         raise Refusal(str(message))
 
@@ -54,89 +52,81 @@ class _Raise:
         return "raise_exception"
 
 
-def _printable(value: Any) -> Any:
-    # Where a thing is in memory differs from run to run.
-    if isinstance(value, str) or not (callable(value) or isinstance(value, Iterator)):
-        return value
-    return _AT.sub("", str(value))  # pyright: ignore[reportUnknownArgumentType]
+def _printable(value: object) -> object:
+    """Return a value without its memory address in the text, which differs from run to run."""
+    if callable(value) or isinstance(value, Iterator):
+        return _ADDRESS.sub("", f"{value}")
+    return value
 
 
 class _Environment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset("*")
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
         """Return a product, unless it is a text or a list that is too long."""
         for many, times in ((left, right), (right, left)):
-            long = isinstance(many, str | list | tuple) and isinstance(times, int)
-            if long and len(many) * times > MAX_TEXT:  # pyright: ignore[reportUnknownArgumentType]
-                raise _too_much()
+            if not isinstance(many, Sized) or not isinstance(times, int):
+                continue
+            if len(many) * times > MAX_TEXT:
+                raise TooMuch
         return super().call_binop(context, operator, left, right)
 
 
-def _too_much() -> TooMuch:
-    return TooMuch(f"it prints more than {MAX_TEXT:,} characters")
-
-
 def _tojson(  # noqa: PLR0917 (transformers takes them by place)
-    value: Any,
+    value: object,
     ensure_ascii: bool = False,
     indent: int | str | None = None,
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    # Jinja's own escapes HTML. What is too deep for Python's writer is written without a layout.
-    try:
-        return json.dumps(
-            value,
-            ensure_ascii=ensure_ascii,
-            indent=indent,
-            separators=separators,
-            sort_keys=sort_keys,
-        )
-    except RecursionError:
-        return write_deep(value, ascii_only=ensure_ascii)
+    # Jinja's own escapes HTML.
+    return json.dumps(
+        value,
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        separators=separators,
+        sort_keys=sort_keys,
+    )
 
 
 def _environment() -> _Environment:
-    found = _Environment(
+    environment = _Environment(
         trim_blocks=True,
         lstrip_blocks=True,
         extensions=[_Generation, loopcontrols],
         finalize=_printable,
     )
-    found.filters["tojson"] = _tojson
-    # The same prompt has to be the same text.
-    del found.filters["random"]
-    names: dict[str, Any] = found.globals  # pyright: ignore[reportAssignmentType]
-    del names["lipsum"]
-    names["raise_exception"] = _Raise()
-    return found
+    environment.filters["tojson"] = _tojson
+    # The same prompt always gives the same text.
+    del environment.filters["random"]
+    del environment.globals["lipsum"]
+    return environment
 
 
 @lru_cache(maxsize=64)
-def compiled(source: str) -> Printer:
-    """Return what renders a template. Raises ``jinja2.TemplateError`` when it cannot be read."""
-    return partial(_print, _environment().from_string(source))
+def compiled(source: str) -> Callable[[Mapping[str, object]], str]:
+    """Return a function from variables to the text of a template.
+
+    Raises ``jinja2.TemplateError`` for a source that is not Jinja; the function raises any error of
+    Jinja.
+    """
+    template = _environment().from_string(source, {"raise_exception": _Raise()})
+    return partial(_print, template)
 
 
-def _print(template: Template, given: dict[str, Any]) -> str:
+def _print(template: Template, variables: Mapping[str, object]) -> str:
     pieces: list[str] = []
     left = MAX_TEXT
-    for piece in template.generate(given):
+    for piece in template.generate(variables):
         pieces.append(piece)
         left -= len(piece)
         if left < 0:
-            raise _too_much()
+            raise TooMuch
     return "".join(pieces)
 
 
-def is_unread(error: Exception) -> bool:
-    """Whether a template is no Jinja."""
-    return isinstance(error, TemplateSyntaxError)
-
-
 def texts(source: str) -> Iterator[str]:
-    """Yield what a template can print of its own: its text, and the literals in its code."""
+    """Yield the texts of a template's source: its plain text, and the literals in its code."""
     try:
         for _, kind, value in _environment().lex(source):
             if kind == "data":

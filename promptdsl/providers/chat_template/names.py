@@ -1,11 +1,11 @@
-"""The ids of calls and the names of tools and arguments, as a template takes them."""
+"""The ids of calls, and the names of tools and arguments, in the form a template takes."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from hashlib import sha256
-from typing import Any
 
+from promptdsl.foundation.json import JsonValue
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.shared.ids import tool_name
@@ -14,11 +14,12 @@ from promptdsl.providers.shared.request import Param, Place
 _NINE = re.compile("[a-zA-Z0-9]{9}")
 
 
-class Ids:
-    """The ids of a request: those that were given, or short ones, no two of them the same.
+class SentIds:
+    """The ids that a request is sent with, no two of them the same.
 
-    Short ones are nine letters and digits, as the templates of Mistral ask for.
-    ``given`` tells what an id of the request was before, ``harmless`` breaks the tokens in it.
+    ``short``: nine letters and digits, as the templates of Mistral require; otherwise the ids of
+    the prompt. ``given`` is the id in the prompt, by the id in the request. ``harmless`` breaks the
+    control tokens in a text.
     """
 
     def __init__(
@@ -31,76 +32,68 @@ class Ids:
         self.taken: set[str] = set()
 
     def begin(self) -> None:
-        """Begin a turn: what was given may be given again, and is not the same call."""
+        """Begin a turn: long ids of earlier turns may be used again, for other calls."""
         if not self.short:
             self.sent.clear()
             self.taken.clear()
 
     def fit(self, id: str) -> str:
-        """Return the id that one of the request is sent with; it depends on earlier ones only."""
-        if id not in self.sent:
-            self.sent[id] = found = self._short(id) if self.short else self._kept(id)
-            self.taken.add(found)
-        return self.sent[id]
-
-    def _short(self, id: str) -> str:
-        found, count = id, 0
-        while found in self.taken or not _NINE.fullmatch(found):
-            found = sha256(f"{count}/{id}".encode()).hexdigest()[:9]
-            count += 1
-        return found
-
-    def _kept(self, id: str) -> str:
-        found = stem = self.harmless(self.given.get(id, id) or "_")
-        count = 1
-        while found in self.taken:
-            count += 1
-            found = self.harmless(f"{stem}_{count}")
-        return found
+        """Return the id to send for an id of the request. It depends only on earlier ids."""
+        if id in self.sent:
+            return self.sent[id]
+        if self.short:
+            fitting, count = id, 0
+            while fitting in self.taken or not _NINE.fullmatch(fitting):
+                fitting = sha256(f"{count}/{id}".encode()).hexdigest()[:9]
+                count += 1
+        else:
+            fitting = stem = self.harmless(self.given.get(id, id) or "_")
+            count = 1
+            while fitting in self.taken:
+                count += 1
+                fitting = self.harmless(f"{stem}_{count}")
+        self.sent[id] = fitting
+        self.taken.add(fitting)
+        return fitting
 
 
 _MISFIT = re.compile(r"[^\w.-]")
-_LONGEST = 1_000
+_LONGEST_NAME = 1_000
 
 
 def mended_name(request: Templated, subject: Place | ToolDefinition, name: str) -> str:
-    """Return the name a tool is sent with: mended where a template prints it in a tag."""
+    """Return the name a tool is sent with: mended where the template prints it in a tag."""
     if not request.abilities.tag_names:
         return name
-    return tool_name(request, subject, name, longest=_LONGEST, misfit=_MISFIT)
+    return tool_name(request, subject, name, longest=_LONGEST_NAME, misfit=_MISFIT)
 
 
 def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
-    """Return arguments whose keys can be tags, however deep; a hint when one was mended."""
-    held, mended = {"": arguments}, False
-    waiting: list[Any] = [held[""]]
+    """Return arguments with keys that can be tags, at any depth; a hint when one was mended."""
+    is_mended = False
+    waiting: list[dict[str, JsonValue] | list[JsonValue]] = [arguments]
     while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            mended |= _mend(value)  # pyright: ignore[reportUnknownArgumentType]
-        inner = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        waiting += [one for one in inner if isinstance(one, dict | list)]  # pyright: ignore[reportUnknownVariableType]
-    if mended:
+        container = waiting.pop()
+        values: Iterable[JsonValue] = container
+        if isinstance(container, dict):
+            if any(not key or _MISFIT.search(key) for key in container):
+                is_mended = True
+                entries, counts = [*container.items()], Counter[str]()
+                container.clear()
+                for key, value in entries:
+                    container[unlike(_MISFIT.sub("_", key) or "_", container, counts)] = value
+            values = container.values()
+        waiting += [value for value in values if isinstance(value, dict | list)]
+    if is_mended:
         why = "the template prints them in tags: mended"
         request.lose(place, "hint", "names of arguments", why)
     return arguments
 
 
-def _mend(entries: dict[str, Any]) -> bool:
-    """Mend the keys of a mapping in place; return whether any had to be."""
-    if not any(not key or _MISFIT.search(key) for key in entries):
-        return False
-    given, counts = [*entries.items()], Counter[str]()
-    entries.clear()
-    for key, value in given:
-        entries[unlike(_MISFIT.sub("_", key) or "_", entries, counts)] = value
-    return True
-
-
 def unlike(key: str, taken: Container[str], counts: Counter[str]) -> str:
-    """Return a key that is not taken: the n-th of its name gets ``_n``, as ``counts`` has it."""
-    found = key
-    while found in taken:
+    """Return a key that is not taken: a repeated key gets ``_2``, ``_3``, counted in ``counts``."""
+    free = key
+    while free in taken:
         counts[key] += 1
-        found = f"{key}_{counts[key] + 1}"
-    return found
+        free = f"{key}_{counts[key] + 1}"
+    return free

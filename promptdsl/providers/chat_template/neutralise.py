@@ -1,106 +1,95 @@
-"""Breaking control tokens in all that a payload says, however deep it is."""
+"""Break the control tokens in all strings of a payload, at any depth."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import TypeAlias
 
 from promptdsl.foundation.frozen import thawed
-from promptdsl.foundation.json import ABSENT, read_any_depth, write_json
-from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import ToolDefinition
+from promptdsl.foundation.json import ABSENT, JsonValue, read_json, write_json
+from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.chat_template.names import unlike
 from promptdsl.providers.chat_template.request import Templated
-from promptdsl.providers.shared.request import Param, Subject
+from promptdsl.providers.shared.request import Param
 
-_WHY = "a token of the template: a backslash breaks it"
+_Containers: TypeAlias = list[dict[str, JsonValue] | list[JsonValue]]
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
-    """Break the control tokens in messages and tools, in place; a hint for each that held any."""
-    # What a program fetches or decodes was written for it, and holds no token.
-    media = {id(part) for part in _parts(messages) if part["type"] != "text"}
-    _break_all(request, [messages, tools], media)
-    subjects: list[Subject] = [*request.prompt.tools, *request.messages]
-    for subject in subjects:
-        if any(map(request.tokens.search, _texts(subject))):
-            request.lose(subject, "hint", "control token", _WHY)
-
-
-def _parts(messages: list[Param]) -> Iterator[Param]:
+    """Break the control tokens in messages and tools, in place; a hint for each that had any."""
+    # The bytes of media are fetched or decoded by a program: they have no token.
+    media = set[int]()
     for entry in messages:
-        if isinstance(entry["content"], list):
-            yield from entry["content"]
+        content: str | list[Param] = entry["content"]
+        if isinstance(content, list):
+            media.update(id(part) for part in content if part["type"] != "text")
+    _break_all(request, [*messages, *tools], media)
+    why = "a token of the template: a backslash breaks it"
+    for tool in request.prompt.tools:
+        data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
+        if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):
+            request.lose(tool, "hint", "control token", why)
+    for message in request.messages:
+        if message.plain is None:
+            texts = [text for block in message.content for text in _block_texts(block)]
+        else:
+            texts = [message.plain]
+        if any(map(request.tokens.search, (*texts, message.name or ""))):
+            request.lose(message, "hint", "control token", why)
 
 
-def _break_all(request: Templated, waiting: list[Any], kept: set[int]) -> None:
+def _break_all(request: Templated, waiting: _Containers, kept: set[int]) -> None:
+    """Break the tokens in containers and all that is in them, except containers in ``kept``."""
     while waiting:
-        found = _broken(request, waiting.pop())
-        waiting += [value for value in found if id(value) not in kept]
+        container = waiting.pop()
+        if isinstance(container, list):
+            values = [*container]
+            container[:] = [_broken_value(request, "", value) for value in values]
+        else:
+            entries, counts = [*container.items()], Counter[str]()
+            values = [value for _, value in entries]
+            container.clear()
+            for key, value in entries:
+                free = unlike(request.harmless(key), container, counts)
+                container[free] = _broken_value(request, key, value)
+        waiting += [v for v in values if isinstance(v, dict | list) and id(v) not in kept]
 
 
-def _broken(request: Templated, container: dict[Any, Any] | list[Any]) -> list[Any]:
-    """Break the tokens in the strings of a container; return the containers in it."""
-    items: list[tuple[Any, Any]]
-    if isinstance(container, list):
-        items = [*enumerate(container)]
-        container[:] = [_held(request, "", value) for value in container]
-    else:
-        items = [*container.items()]
-        container.clear()
-        counts = Counter[str]()
-        for key, value in items:
-            fresh = unlike(request.harmless(key), container, counts)
-            container[fresh] = _held(request, key, value)
-    return [value for _, value in items if isinstance(value, dict | list)]
-
-
-def _held(request: Templated, key: object, value: Any) -> Any:
+def _broken_value(request: Templated, key: str, value: JsonValue) -> JsonValue:
+    """Return a string with broken tokens, and any other value as it is."""
     if not isinstance(value, str):
         return value
-    text = key == "arguments" and not request.abilities.mapping
-    if not text or not request.tokens.search(value):
+    is_json = key == "arguments" and not request.abilities.mapping
+    if not is_json or not request.tokens.search(value):
         return request.harmless(value)
-    # JSON text has no word for a backslash before a letter: what it says is broken in its place.
-    said = read_any_depth(value)
-    if said is ABSENT:
+    # JSON has no escape of a backslash before any letter: the tokens are broken in the data.
+    data = read_json(value)
+    if data is ABSENT:
         return request.harmless(value)
-    held = [said]
-    _break_all(request, [held], set())
-    return write_json(held[0])
+    root = [data]
+    _break_all(request, [root], set())
+    return write_json(root[0])
 
 
-def _texts(subject: Subject) -> Sequence[str]:
-    if isinstance(subject, ToolDefinition):
-        said = {"schema": subject.input_schema, "more": subject.extra, "raw": subject.raw}
-        return [subject.name, subject.description or "", *_strings(thawed(said))]
-    if not isinstance(subject, Message):
-        return []
-    if subject.plain is not None:
-        return [subject.plain, subject.name or ""]
-    return [subject.name or "", *(text for block in subject.content for text in _said(block))]
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield the strings and keys in a value."""
-    waiting: list[Any] = [value]
+def _strings(data: JsonValue) -> Iterator[str]:
+    """Yield the strings and keys in data of any depth."""
+    waiting = [data]
     while waiting:
-        one: Any = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += [*one, *one.values()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-        elif isinstance(one, list):
-            waiting += one
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
 
 
-def _said(block: Any) -> list[str]:
+def _block_texts(block: Block) -> list[str]:
     match block:
-        case TextBlock():
+        case TextBlock() | ReasoningBlock():
             return [block.text]
         case ToolUseBlock():
             return [block.id, block.name, block.arguments]
         case ToolResultBlock():
-            return [text for inner in block.content for text in _said(inner)]
+            return [text for inner in block.content for text in _block_texts(inner)]
         case _:
-            return [block.text] if block.type == "reasoning" else []
+            return []

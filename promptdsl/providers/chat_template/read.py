@@ -1,12 +1,18 @@
-"""Reading: a recorded conversation, or what answered a request, becomes messages."""
+"""Read a recorded conversation, or the answer to a request, as messages."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
-from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.json import write_json
-from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock
+from promptdsl.foundation.json import JsonObject, write_json
+from promptdsl.messages import (
+    Block,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
@@ -18,57 +24,14 @@ from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, usage
 
-_THOUGHTS = ("reasoning_content", "thinking", "reasoning")
-"""What templates and servers call what was thought; the first is the one they share."""
-
-
-def read_content(content: object) -> tuple[Block, ...]:
-    """Return the blocks of what stands under ``content``: nothing, a text, or parts."""
-    if content is None or content == "":
-        return ()
-    if isinstance(content, str):
-        return (text_block(content),)
-    return tuple(located_items("content", _part, content))
-
-
-def read_said(entries: Mapping[str, Any], before: int) -> tuple[Block, ...]:
-    """Return the blocks of an answer: thoughts, text, calls; ``before`` is how many came before."""
-    thoughts = filter(None, (optional(entries.get(key), key) for key in _THOUGHTS))
-    calls = list(located_items("tool_calls", _call, entries.get("tool_calls") or ()))
-    named = [
-        ToolUseBlock(f"call_{before + number}" if id is None else id, name, arguments)
-        for number, (id, name, arguments) in enumerate(calls)
-    ]
-    # The same is said under two names by those who ask for either.
-    thinking = [b.ReasoningBlock(thought, origin=ORIGIN) for thought in dict.fromkeys(thoughts)]
-    refusal = optional(entries.get("refusal"), "refusal")
-    refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
-    return (*thinking, *read_content(entries.get("content")), *refused, *named)
-
-
-def _call(data: object) -> tuple[str | None, str, str]:
-    call = mapping(data)
-    # Some templates take calls without the envelope.
-    function = mapping(call["function"]) if "function" in call else call
-    arguments = function.get("arguments")
-    text = arguments if isinstance(arguments, str) else write_json(arguments or {})
-    return optional(call.get("id"), "id"), entry(function, "name", str), text
-
-
-def _part(data: object) -> Block:
-    if isinstance(data, str):
-        return text_block(data)
-    part = mapping(data)
-    if part.get("type", "text") == "text":
-        return text_block(entry(part, "text", str))
-    return read_media(part) or b.UnknownBlock(part, ORIGIN)
-
+_REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
+"""The keys of reasoning, in templates and servers; most of them use the first."""
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-_NAMES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
-"""What some templates call a role."""
+_OTHER_ROLES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
+"""The role, by another name that some templates have for it."""
 
-_FINISHED = {
+_FINISH_REASONS = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
     "content_filter": "filtered",
@@ -81,9 +44,9 @@ def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of messages as templates take them.
 
     A call or a result without an id is paired by its place. Raises :class:`DataError` with the
-    message's index and the key that is wrong.
+    message's index and the wrong key.
     """
-    payload = cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else {"messages": data}
+    payload = cast("JsonObject", data) if isinstance(data, Mapping) else {"messages": data}
     reader = _Reader()
     messages = tuple(located_items("messages", reader.read, entry(payload, "messages")))
     tools = tuple(located_items("tools", read_tool, payload.get("tools") or ()))
@@ -91,81 +54,123 @@ def read(data: object) -> Prompt:
 
 
 class _Reader:
-    """Reads one message after another, and remembers the calls that are not answered yet."""
+    """Reads one message after another, and remembers the calls without an answer."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.begun = False
-        self.open: dict[str, None] = {}
+        self.calls_before = 0
+        self.is_begun = False
+        self.open_calls: dict[str, None] = {}
 
     def read(self, data: object) -> Message:
+        """Return the next message."""
         entries = mapping(data)
-        given: str = entry(entries, "role", str)
-        role = _NAMES.get(given, given)
+        name: str = entry(entries, "role", str)
+        role = _OTHER_ROLES.get(name, name)
         if role not in _ROLES:
             raise DataError(f"unknown role {role!r}", fix=nearest(role, _ROLES))
+        speaker = optional(entries.get("name"), "name")
         if role == "tool":
-            return self._result(entries)
+            # A result without an id answers the first open call.
+            id = optional(entries.get("tool_call_id"), "tool_call_id")
+            if id is None:
+                id = next(iter(self.open_calls), f"call_{self.calls_before}")
+            self.open_calls.pop(id, None)
+            self.is_begun = True
+            result = ToolResultBlock(id, _read_content(entries.get("content")), speaker)
+            return message("tool", (result,), kind="recorded")
+        details = NO_DETAILS if speaker is None else Details(name=speaker)
         if role == "assistant":
-            return self._said(entries)
-        name = optional(entries.get("name"), "name")
-        details = NO_DETAILS if name is None else Details(name=name)
-        later, self.begun = self.begun, self.begun or role == "user"
-        content = read_content(entries.get("content"))
-        if role == "system" and later:
+            content = _read_reply(entries, self.calls_before)
+            calls = [block.id for block in content if isinstance(block, ToolUseBlock)]
+            self.calls_before += len(calls)
+            self.open_calls = dict.fromkeys(calls)
+            self.is_begun = True
+            return message("assistant", content, kind="recorded", details=details)
+        content = _read_content(entries.get("content"))
+        if role == "system" and self.is_begun:
             return message("developer", content, kind="recorded_system", details=details)
+        self.is_begun = self.is_begun or role == "user"
         return message(cast("Role", role), content, kind="recorded", details=details)
 
-    def _said(self, entries: Mapping[str, Any]) -> Message:
-        content = read_said(entries, self.count)
-        calls = [block.id for block in content if isinstance(block, ToolUseBlock)]
-        self.count += len(calls)
-        self.open, self.begun = dict.fromkeys(calls), True
-        name = optional(entries.get("name"), "name")
-        details = NO_DETAILS if name is None else Details(name=name)
-        return message("assistant", content, kind="recorded", details=details)
 
-    def _result(self, entries: Mapping[str, Any]) -> Message:
-        id = optional(entries.get("tool_call_id"), "tool_call_id")
-        if id is None:
-            id = next(iter(self.open), f"call_{self.count}")
-        self.open.pop(id, None)
-        self.begun = True
-        content = read_content(entries.get("content"))
-        name = optional(entries.get("name"), "name")
-        return message("tool", (ToolResultBlock(id, content, name),), kind="recorded")
+def _read_content(content: object) -> tuple[Block, ...]:
+    """Return the blocks of a content: nothing, a text, or parts."""
+    if content is None or content == "":
+        return ()
+    if isinstance(content, str):
+        return (text_block(content),)
+    return tuple(located_items("content", _read_part, content))
+
+
+def _read_part(data: object) -> Block:
+    if isinstance(data, str):
+        return text_block(data)
+    part = mapping(data)
+    if part.get("type", "text") == "text":
+        return text_block(entry(part, "text", str))
+    return read_media(part) or UnknownBlock(part, ORIGIN)
+
+
+def _read_reply(entries: JsonObject, calls_before: int) -> tuple[Block, ...]:
+    """Return the blocks of a reply: reasoning, text, a refusal, calls.
+
+    ``calls_before`` is the number of calls in earlier replies.
+    """
+    texts = filter(None, (optional(entries.get(key), key) for key in _REASONING_KEYS))
+    # Some servers send the same reasoning under two keys.
+    reasoning = [ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
+    refusal = optional(entries.get("refusal"), "refusal")
+    refused = (TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
+    calls = [
+        ToolUseBlock(f"call_{calls_before + number}" if id is None else id, name, arguments)
+        for number, (id, name, arguments) in enumerate(
+            located_items("tool_calls", _read_call, entries.get("tool_calls") or ())
+        )
+    ]
+    return (*reasoning, *_read_content(entries.get("content")), *refused, *calls)
+
+
+def _read_call(data: object) -> tuple[str | None, str, str]:
+    """Return the id, the name and the arguments of a call."""
+    call = mapping(data)
+    # Some templates take calls without the key "function".
+    function = mapping(call["function"]) if "function" in call else call
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else write_json(arguments or {})
+    return optional(call.get("id"), "id"), entry(function, "name", str), text
 
 
 def read_response(data: object) -> Message:
-    """Return the message that answered: of a server of open models, or as a tokenizer parses it.
+    """Return the message of a response: of a server of open models, or parsed by a tokenizer.
 
-    That is a Chat completion, a completion of text, or the message alone. Of several choices it is
-    the first. Raises :class:`DataError` for anything else.
+    A response is a Chat completion, a completion of text, or the message alone. Of several choices
+    the first counts. Raises :class:`DataError` for anything else.
     """
     response = mapping(data)
     if "choices" not in response:
-        return _answer("response", response)
+        return _read_answer("response", response)
     choices = entry(response, "choices", list)
     choice = mapping(choices[0] if choices else None)
     text = {} if "message" in choice else {"content": entry(choice, "text", str)}
-    found = _answer("choices[0]", mapping(choice.get("message", text)))
+    answer = _read_answer("choices[0]", mapping(choice.get("message", text)))
     counts = mapping(response.get("usage") or {})
-    cached = mapping(counts.get("prompt_tokens_details") or {}).get("cached_tokens")
-    thought = mapping(counts.get("completion_tokens_details") or {}).get("reasoning_tokens")
-    stopped = choice.get("finish_reason")
-    return found.replace(
-        finish_reason=_FINISHED.get(str(stopped), stopped),
+    input_counts = mapping(counts.get("prompt_tokens_details") or {})
+    output_counts = mapping(counts.get("completion_tokens_details") or {})
+    reason = choice.get("finish_reason")
+    return answer.replace(
+        finish_reason=_FINISH_REASONS.get(str(reason), reason),
         token_usage=usage(
             input=counts.get("prompt_tokens"),
             output=counts.get("completion_tokens"),
-            cache_read=cached,
-            reasoning=thought,
+            cache_read=input_counts.get("cached_tokens"),
+            reasoning=output_counts.get("reasoning_tokens"),
         ),
     )
 
 
-def _answer(place: str, entries: Mapping[str, Any]) -> Message:
+def _read_answer(place: str, entries: JsonObject) -> Message:
     role = entries.get("role", "assistant")
-    if _NAMES.get(role, role) != "assistant":
-        raise DataError(f"a response is the model's, not of the role {role!r}")
-    return located(place, _Reader().read, {**entries, "role": "assistant"})
+    if _OTHER_ROLES.get(str(role), role) != "assistant":
+        raise DataError(f"a response is a message of the model, not of the role {role!r}")
+    answer: Message = located(place, _Reader().read, {**entries, "role": "assistant"})
+    return answer

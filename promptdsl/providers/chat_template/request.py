@@ -1,10 +1,9 @@
-"""A request for a chat template while it is being written."""
+"""A request for a chat template while it is written, and the features of its template."""
 
 import re
 
 import attrs
 
-from promptdsl.providers.chat_template.abilities import CAREFUL, Abilities
 from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
 from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.two_sided import Turns
@@ -12,15 +11,70 @@ from promptdsl.providers.shared.two_sided import Turns
 ORIGIN = "chat_template"
 
 
+@attrs.frozen
+class Abilities:
+    """The features of a chat template.
+
+    The defaults are for an unknown template, as hardly any template fails with them: one leading
+    system message, turns in strict alternation, one call at a time with an id of nine letters and
+    digits.
+    """
+
+    system: bool = True
+    """A leading system message is printed first, in every later request too."""
+    assistant_first: bool = False
+    """The conversation may begin with the model's turn."""
+    no_user: bool = False
+    """A request may have no user turn."""
+    user_after_result: bool = False
+    """A user turn may follow a tool's result. Otherwise turns alternate, calls not counted."""
+    lists: bool = False
+    """Every content has to be a list of parts."""
+    media: frozenset[str] = frozenset()
+    """The types of parts that are printed between texts: ``image``, ``image_url``, ``audio``..."""
+    tools: bool = True
+    """Tool definitions are printed."""
+    tools_list: bool = False
+    """Tools have to be an empty list when there are none."""
+    calls: bool = True
+    """A call and its result are printed."""
+    mapping: bool = True
+    """The arguments of a call are a mapping. Otherwise they are JSON text."""
+    parallel: bool = False
+    """A turn may have several calls."""
+    beside: bool = True
+    """Text of a turn with calls is printed, before the calls."""
+    short_ids: bool = True
+    """An id has to be nine letters and digits."""
+    reasoning: bool = True
+    """Reasoning before a call is printed."""
+    tag_keys: bool = False
+    """The names of arguments are printed as tags, or in tags."""
+    tag_names: bool = False
+    """The name of a called tool is printed in a tag."""
+    described: bool = False
+    """Every argument has to have a description."""
+    answers: bool = True
+    """Reasoning before an answer is still printed after a later user turn."""
+    rounds: bool = True
+    """Reasoning before a call is still printed after a later user turn."""
+    reasoning_beside: bool = True
+    """Reasoning before a call is also printed when the turn has text."""
+
+
+CAREFUL = Abilities()
+"""The features that are assumed of an unknown template."""
+
+
 @attrs.define(eq=False)
 class Templated(Turns):
-    """A request of two sides, and what its template can say."""
+    """A request for a chat template, with the features and the control tokens of the template."""
 
     abilities: Abilities = attrs.field(default=CAREFUL, kw_only=True)
     tokens: re.Pattern[str] = attrs.field(factory=lambda: control_tokens(None), kw_only=True)
     given: dict[str, str] = attrs.field(factory=dict[str, str])
-    """By the id of a call here, the one it was given."""
+    """The id in the prompt, by the id of a call in this request."""
 
     def harmless(self, text: str) -> str:
-        """Return a text whose control tokens are broken, with U+FFFD for lone surrogates."""
+        """Return a text with broken control tokens, and U+FFFD for lone surrogates."""
         return neutralised(utf8(text), self.tokens)

@@ -1,9 +1,7 @@
-"""Tools, and what a template cannot say of them and of the answer's form."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Tools, both ways, and the losses of settings that no template can say."""
 
 from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import JsonValue
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import ToolDefinition
@@ -14,61 +12,60 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import write_tools
 
-_FUNCTION = ("name", "description", "parameters")
+_FUNCTION_KEYS = ("name", "description", "parameters")
 
 
 def tools_of(request: Templated) -> list[Param]:
-    """Return the tools that a template shows."""
+    """Return the tools of a request that the template prints."""
     if not request.abilities.tools:
         for tool in request.prompt.tools:
             why = "the template shows no tools"
             request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
-    tools = write_tools(request, ORIGIN, _tool, inside="function")
+    tools = write_tools(request, ORIGIN, _write_tool, inside="function")
     for mark in request.marks:
         request.lose(mark.subject, "hint", "cache mark", "a template has none")
     request.marks.clear()
     return tools
 
 
-def _tool(request: Templated, tool: ToolDefinition) -> Param:
-    # Templates walk through these keys without asking whether they are there.
+def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
+    # Templates loop over these keys without a check that they are there.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
-    name = mended_name(request, tool, tool.name)
-    said: Param = {"name": name, "description": tool.description or "", "parameters": schema}
-    param: Param = json_copy({"type": "function", "function": thawed(said)})
-    if request.abilities.described:
-        _describe(param["function"]["parameters"]["properties"])
+    function: Param = {
+        "name": mended_name(request, tool, tool.name),
+        "description": tool.description or "",
+        "parameters": schema,
+    }
+    param: Param = json_copy({"type": "function", "function": thawed(function)})
+    properties: JsonValue = param["function"]["parameters"]["properties"]
+    if request.abilities.described and isinstance(properties, dict):
+        for argument in properties.values():
+            if isinstance(argument, dict):
+                argument.setdefault("description", "")
     return param
 
 
-def _describe(properties: Any) -> None:
-    found: list[Any] = [*properties.values()] if isinstance(properties, dict) else []
-    for one in found:
-        if isinstance(one, dict):
-            one.setdefault("description", "")  # pyright: ignore[reportUnknownMemberType]
-
-
 def lose_settings(request: Templated) -> None:
-    """Record what no template has a form for: which tool is to be called, and the answer's."""
+    """Record the settings that no template can say: the choice of a tool, the answer's schema."""
     choice, output = request.prompt.tool_choice, request.prompt.output
     if choice not in (None, "auto"):
         why = "a template cannot say it: the program that runs the model may"
         request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
     if output is not None:
-        why = "a template cannot say it: the program that runs the model may hold it to a grammar"
+        why = "a template cannot say it: the program that runs the model may enforce it"
         request.lose(output, "content", "output schema", why)
 
 
 def read_tool(data: object) -> ToolDefinition:
-    """Return the definition of a tool, bare or under ``function``."""
+    """Return the definition of a tool, with its keys at the top or under ``function``."""
     entries = mapping(data)
-    bare = "function" not in entries
-    function = entries if bare else mapping(entry(entries, "function"))
+    is_bare = "function" not in entries
+    function = entries if is_bare else mapping(entry(entries, "function"))
     name = entry(function, "name", str)
-    schema: Mapping[str, Any] = mapping(function.get("parameters") or {})
-    extra = {key: value for key, value in function.items() if key not in _FUNCTION}
-    if bare:
+    schema = mapping(function.get("parameters") or {})
+    extra = {key: value for key, value in function.items() if key not in _FUNCTION_KEYS}
+    if is_bare:
         extra.pop("type", None)
     description = optional(function.get("description"), "description")
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)

@@ -1,62 +1,66 @@
-"""What may not stand before reasoning that is bound to the exact bytes before it.
+"""Bound reasoning: nothing before it may change from one request to the next.
 
-Anthropic's documentation of preserved thinking: a request whose earlier bytes changed is refused.
+Some models refuse a request in which any byte before their earlier reasoning has changed.
+Source: Anthropic's documentation of preserved thinking.
 """
-
-from collections.abc import Iterator
-from typing import Any
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree.group_nodes import Lazy
+from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
-from promptdsl.tree.part_nodes import Section, Volatile
-from promptdsl.tree.turn_nodes import Recorded, Request, Turn, among_turns
+from promptdsl.tree.part_nodes import SectionNode, VolatileNode
+from promptdsl.tree.turn_nodes import (
+    RecordedNode,
+    RequestOnlyNode,
+    RootNode,
+    TurnNode,
+    among_turns,
+)
 
 
-def check_bound(root: Node, config: Resolved, model: str | None) -> None:
-    """Refuse what changes from one request to the next before the last question or answer.
+def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
+    """Refuse a ``Volatile`` or ``Lazy`` before the last question or answer.
 
-    ``root`` is the tree as it was written for its audience. Raises :class:`PlacementError` with the
-    line of what changes.
+    ``root`` is the tree as it was written for its audience. Raises :class:`PlacementError` with
+    the line of the part that changes.
     """
     turns = [*among_turns(root)]
-    asked = max((n for n, turn in enumerate(turns) if _may_ask(turn)), default=-1)
-    for number, turn in enumerate(turns):
-        if not _precedes(turn, number, asked, config):
-            continue
-        changing = next(_changing(turn), None)
+    last = -1
+    for index, turn in enumerate(turns):
+        speaks = isinstance(turn, TurnNode) and turn.role in ("user", "assistant")
+        if speaks or isinstance(turn, RecordedNode):
+            last = index
+    for index, turn in enumerate(turns):
+        changing = _changing_part(turn) if _precedes(turn, index, last, config) else None
         if changing is not None:
             raise PlacementError(
-                f"{named_label(changing)} changes what stands before the reasoning of {model}, "
-                "which is bound to the exact bytes before it",
-                fix='put it behind the conversation: Ephemeral(..., position="end")',
+                f"{named_label(changing)} comes before the reasoning of {model} and changes from "
+                "one request to the next, but that reasoning is bound to the exact bytes before it",
+                fix='move it to the end of the conversation: Ephemeral(..., position="end")',
                 at=(changing.source,),
             )
 
 
-def _changing(turn: Node) -> Iterator[Volatile | Lazy]:
-    """Yield what of a turn may differ in the next request, the titles of sections included."""
-    for node, _ in walk(turn):
-        if isinstance(node, Volatile | Lazy):
-            yield node
-        elif isinstance(node, Section) and isinstance(node.title, Volatile):
-            yield node.title
+def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
+    """Return whether a turn is sent before bound reasoning, in this request or a later one.
 
-
-def _may_ask(turn: Node) -> bool:
-    """Return whether a turn may be a question, or hold reasoning."""
-    spoken = isinstance(turn, Turn) and turn.role in ("user", "assistant")
-    return isinstance(turn, Recorded) or spoken
-
-
-def _precedes(turn: Any, number: int, asked: int, config: Resolved) -> bool:
-    """Return whether a turn stands before what is bound, or may come to stand there."""
-    if turn.mask & (SYSTEM | SECTION) or isinstance(turn, Lazy):
+    ``last`` is the index of the last turn that may be a question or hold reasoning.
+    """
+    if turn.mask & (SYSTEM | SECTION) or isinstance(turn, LazyNode):
         return True
-    if isinstance(turn, Request):
-        usual = "before_user" if turn.grounding else config.ephemeral_position
-        position = turn.position or usual
-        return position != "end" and (position != "flow" or number < asked)
-    return number <= asked
+    if isinstance(turn, RequestOnlyNode):
+        default = "before_user" if turn.grounding else config.ephemeral_position
+        position = turn.position or default
+        return position != "end" and (position != "flow" or index < last)
+    return index <= last
+
+
+def _changing_part(turn: Node) -> VolatileNode | LazyNode | None:
+    """Return the first part of a turn that may differ in the next request, titles included."""
+    for node, _ in walk(turn):
+        if isinstance(node, VolatileNode | LazyNode):
+            return node
+        if isinstance(node, SectionNode) and isinstance(node.title, VolatileNode):
+            return node.title
+    return None

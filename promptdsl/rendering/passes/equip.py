@@ -1,7 +1,7 @@
-"""Equip: what is sent beside the messages leaves the turns, and cache breakpoints become marks."""
+"""Equip: tools and the output schema leave the turns, and cache breakpoints become marks."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import cast
 
 import attrs
 
@@ -13,126 +13,116 @@ from promptdsl.rendering.text.page import longer, marked
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, mark_of
 from promptdsl.tree.rewrite import replace, says_something, with_content
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Root, Tool
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    OutputNode,
+    RecordedNode,
+    RootNode,
+    ToolNode,
+)
 
-_EQUIPMENT = frozenset({Tool, Output, CacheBreakpoint})
+_EQUIPMENT = frozenset({ToolNode, OutputNode, CacheBreakpointNode})
 
 
-def equip(root: Node) -> Node:
-    """Return the tree with its tools and its output in ``equipment``, not among the turns.
+def equip(root: RootNode) -> RootNode:
+    """Return the tree with its tools and its output schema in ``equipment``, not among the turns.
 
-    A cache breakpoint among the turns becomes a mark of what stands before it; one without anything
-    before it goes to ``equipment``, too. A tool that was written twice counts once. Raises
-    :class:`PlacementError` for two tools of one name, and for two outputs.
+    A cache breakpoint among the turns becomes a mark of the part before it; without a part to mark
+    it goes to ``equipment``. A tool that is written twice counts once. Raises
+    :class:`PlacementError` for two different tools of one name, and for two outputs.
     """
     if _EQUIPMENT.isdisjoint(map(type, root.content)):
         return root
-    content: list[Any] = []
-    equipment: dict[object, Any] = {}
+    turns: list[Node] = []
+    equipment: list[Node] = []
+    # The index of each tool in the equipment, by its name.
+    tools: dict[str, int] = {}
     for child in root.content:
-        if isinstance(child, Tool | Output):
-            _take(child, equipment)
-        elif not isinstance(child, CacheBreakpoint):
-            content.append(child)
-        elif not (_mark_last(content, child) or _mark_tool(equipment, child)):
-            equipment[id(child)] = child
-    return replace(with_content(root, tuple(content)), equipment=tuple(equipment.values()))
+        if isinstance(child, ToolNode):
+            name = child.definition.name
+            if name not in tools:
+                tools[name] = len(equipment)
+                equipment.append(child)
+                continue
+            first = cast("ToolNode", equipment[tools[name]])
+            # A cache breakpoint may have marked the first one already.
+            unmarked = attrs.evolve(first.definition, cache=None)
+            if attrs.evolve(child.definition, cache=None) != unmarked:
+                raise PlacementError(
+                    f"two tools are called {name!r}",
+                    fix='rename one of them: Tool(..., name="...")',
+                    at=(child.source, first.source),
+                )
+        elif isinstance(child, OutputNode):
+            earlier = next((node for node in equipment if isinstance(node, OutputNode)), None)
+            if earlier is not None and earlier is not child:
+                raise PlacementError(
+                    "a prompt has one Output",
+                    fix="write one type that holds both",
+                    at=(child.source, earlier.source),
+                )
+            equipment += [] if earlier is child else [child]
+        elif not isinstance(child, CacheBreakpointNode):
+            turns.append(child)
+        elif not _mark_last_turn(turns, child):
+            if not tools:
+                equipment.append(child)
+                continue
+            index = max(tools.values())
+            last = cast("ToolNode", equipment[index])
+            mark = longer(last.definition.cache, child.ttl or "default")
+            definition = attrs.evolve(last.definition, cache=mark)
+            equipment[index] = replace(last, definition=definition)
+    return replace(with_content(root, tuple(turns)), equipment=tuple(equipment))
 
 
-def equipment_of(root: Root) -> tuple[tuple[ToolDefinition, ...], OutputSchema | None]:
-    """Return the tools of an equipped tree and the form of its answer; both know their lines."""
-    tools = tuple(
-        attrs.evolve(node.definition, at=node.source)
-        for node in root.equipment
-        if isinstance(node, Tool)
-    )
-    outputs = (node for node in root.equipment if isinstance(node, Output))
-    found = next(outputs, None)
-    return tools, None if found is None else attrs.evolve(found.schema, at=found.source)
-
-
-def lost_marks(root: Root) -> Iterator[Loss]:
-    """Yield a loss for every cache breakpoint that found nothing to mark."""
-    for node in root.equipment:
-        if isinstance(node, CacheBreakpoint):
-            why = "nothing that takes one stands before it"
-            yield Loss("hint", "a cache breakpoint", why, source=node.source)
-
-
-def _key(node: Tool | Output) -> object:
-    return node.definition.name if isinstance(node, Tool) else Output
-
-
-def _take(node: Tool | Output, equipment: dict[object, Any]) -> None:
-    """Put a tool or an output beside those there are; an equal tool is there already."""
-    other = equipment.setdefault(_key(node), node)
-    if other is node and isinstance(node, Tool):
-        return
-    if isinstance(node, Tool) and _unmarked(node) != _unmarked(other):
-        what = f"two tools are called {node.definition.name!r}"
-        raise _twice(what, 'call one of them otherwise: Tool(..., name="...")', node, other)
-    if isinstance(node, Output) and other is not node:
-        raise _twice("a prompt has one Output", "write one type that holds both", node, other)
-
-
-def _unmarked(node: Tool) -> ToolDefinition:
-    return attrs.evolve(node.definition, cache=None)
-
-
-def _twice(what: str, fix: str, second: Node, first: Node) -> PlacementError:
-    return PlacementError(what, fix=fix, at=(second.source, first.source))
-
-
-# Cache breakpoints.
-
-
-def _mark_last(content: list[Any], node: CacheBreakpoint) -> bool:
-    """Mark the last of the turns that is sent; return whether there is one."""
-    for index in range(len(content) - 1, -1, -1):
-        child = content[index]
-        if isinstance(child, Recorded):
-            recorded = _marked_recording(child, node)
+def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
+    """Mark the last turn that is sent for caching; return whether there is one that takes it."""
+    for index in range(len(turns) - 1, -1, -1):
+        turn = turns[index]
+        if isinstance(turn, RecordedNode):
+            recorded = _marked_recording(turn, node)
             if recorded is not None:
-                content[index] = recorded
+                turns[index] = recorded
             return recorded is not None
-        if _is_sent(child):
-            content[index] = _marked_turn(child, node)
+        if turn.mask & RESULT << SHIFT or says_something(turn):
+            mark = longer(mark_of(turn.options), node.ttl or "default")
+            options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
+            # A turn with options of its own is not plain speech any more.
+            turns[index] = replace(turn, options=options, mask=turn.mask & ~SPOKEN | CACHE)
             return True
     return False
 
 
-def _is_sent(turn: Node) -> bool:
-    return bool(turn.mask & RESULT << SHIFT) or says_something(turn)
-
-
-def _marked_turn(turn: Node, node: CacheBreakpoint) -> Node:
-    mark = longer(mark_of(turn.options), node.ttl or "default")
-    options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
-    # What has options of its own is not plain speech any more.
-    return replace(turn, options=options, mask=turn.mask & ~SPOKEN | CACHE)
-
-
-def _marked_recording(recording: Recorded, node: CacheBreakpoint) -> Recorded | None:
-    items: tuple[Message, ...] = recording.items
-    for index in range(len(items) - 1, -1, -1):
-        content = items[index].content
-        if content:
-            break
-    else:
+def _marked_recording(recording: RecordedNode, node: CacheBreakpointNode) -> RecordedNode | None:
+    """Return a recording with its last block marked, ``None`` when that block takes no mark."""
+    messages: tuple[Message, ...] = recording.items
+    index = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].content), None)
+    if index is None:
         return None
+    content = messages[index].content
     last = marked(content[-1], node.ttl or "default")
     if last is content[-1]:
         return None
-    said = items[index].replace(content=(*content[:-1], last))
-    return replace(recording, items=(*items[:index], said, *items[index + 1 :]))
+    message = messages[index].replace(content=(*content[:-1], last))
+    return replace(recording, items=(*messages[:index], message, *messages[index + 1 :]))
 
 
-def _mark_tool(equipment: dict[object, Any], node: CacheBreakpoint) -> bool:
-    """Mark the last of the tools; return whether there is one."""
-    last = next((one for one in reversed(equipment.values()) if isinstance(one, Tool)), None)
-    if last is None:
-        return False
-    definition = last.definition
-    mark = longer(definition.cache, node.ttl or "default")
-    equipment[_key(last)] = replace(last, definition=attrs.evolve(definition, cache=mark))
-    return True
+def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSchema | None]:
+    """Return the tools and the output schema of an equipped tree, each with its line."""
+    tools: list[ToolDefinition] = []
+    output = None
+    for node in root.equipment:
+        if isinstance(node, ToolNode):
+            tools.append(attrs.evolve(node.definition, at=node.source))
+        elif isinstance(node, OutputNode):
+            output = attrs.evolve(node.schema, at=node.source)
+    return tuple(tools), output
+
+
+def lost_marks(root: RootNode) -> Iterator[Loss]:
+    """Yield a loss for every cache breakpoint that has no part to mark."""
+    for node in root.equipment:
+        if isinstance(node, CacheBreakpointNode):
+            reason = "there is no part before it that takes one"
+            yield Loss("hint", "a cache breakpoint", reason, source=node.source)

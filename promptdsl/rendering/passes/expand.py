@@ -1,10 +1,10 @@
-"""Expand: what only holds others, fragments and groups among the turns, gives way to its parts."""
+"""Expand: fragments and groups are replaced by their parts, and empty turns are left out."""
 
 from typing import NamedTuple
 
 import attrs
 
-from promptdsl.tree.group_nodes import Component, Format, Fragment, Note
+from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
@@ -16,63 +16,61 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, make, walk
-from promptdsl.tree.part_nodes import Happening, Media, Section
+from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
 from promptdsl.tree.rewrite import replace, says_something, with_content
-from promptdsl.tree.turn_nodes import CacheBreakpoint, Output, Recorded, Tool, Turn
+from promptdsl.tree.turn_nodes import (
+    CacheBreakpointNode,
+    OutputNode,
+    RecordedNode,
+    RootNode,
+    ToolNode,
+    TurnNode,
+)
 
 
-def expand(root: Node) -> Node:
-    """Return the tree with fragments dissolved, and without turns that say nothing."""
-    content: list[Child] = []
+def expand(root: RootNode) -> RootNode:
+    """Return the tree with fragments dissolved, and without turns that are empty.
+
+    An empty turn with a title or a cache breakpoint stays, so that a loss reports it.
+    """
+    content: list[Node] = []
     for child in dissolved(root.content):
-        if isinstance(child, Note):
-            content.append(_spoken(child))
-        elif child.mask & HOLLOW and not isinstance(child, Recorded):
-            content += _emptied(child)
-        else:
+        if isinstance(child, NoteNode):
+            # Its kind is not ``written``: between a call and its result ``place`` refuses a
+            # ``Developer`` turn that was written there, and moves a note.
+            content.append(
+                make(
+                    TurnNode,
+                    child.content,
+                    mask=bits(TURN | DEVELOPER, child.mask),
+                    at=child,
+                    options=child.options,
+                    role="developer",
+                    kind="recorded",
+                )
+            )
+        elif not child.mask & HOLLOW or isinstance(child, RecordedNode):
             content.append(child)
+        else:
+            turn = with_content(child, dissolved_in_turn(child))
+            is_dropped = (
+                isinstance(turn, TurnNode)
+                and turn.role != "system"
+                and not turn.mask & RESULT << SHIFT
+                and not says_something(turn)
+                and not any(
+                    isinstance(part, CacheBreakpointNode)
+                    or getattr(part, "title", None) is not None
+                    for part, _ in walk(turn)
+                )
+            )
+            if not is_dropped:
+                content.append(turn)
     return with_content(root, tuple(content))
 
 
-def _emptied(turn: Node) -> list[Node]:
-    """Return a turn without the fragments directly in it, or nothing when it says nothing.
-
-    What is empty but has a title or a cache breakpoint stays, so that it is noticed.
-    """
-    turn = with_content(turn, dissolved_in_turn(turn))
-    silent = isinstance(turn, Turn) and turn.role != "system"
-    if not silent or turn.mask & RESULT << SHIFT or says_something(turn):
-        return [turn]
-    return [turn] if any(_is_noticed(part) for part, _ in walk(turn)) else []
-
-
-def _is_noticed(part: Node) -> bool:
-    return isinstance(part, CacheBreakpoint) or getattr(part, "title", None) is not None
-
-
-def _spoken(note: Note) -> Turn:
-    """Return the turn of a note that stands among turns.
-
-    Its kind is not ``written``: between a call and its result ``place`` refuses a ``Developer``
-    turn that was written there, and moves a note.
-    """
-    mask = bits(TURN | DEVELOPER, note.mask)
-    return make(
-        Turn,
-        note.content,
-        mask=mask,
-        at=note,
-        options=note.options,
-        role="developer",
-        kind="recorded",
-    )
-
-
-# Dissolving.
-
-
 class _Around(NamedTuple):
-    """What stood around a part: components, the outermost first, and a format."""
+    """The fragments around a part: names of components, the outermost first, and a format."""
 
     names: tuple[str, ...] = ()
     format: str | None = None
@@ -81,77 +79,70 @@ class _Around(NamedTuple):
 _NOTHING = _Around()
 
 
-def dissolved(content: tuple[Child, ...]) -> list[Child]:
+def dissolved(content: tuple[Node, ...]) -> list[Node]:
     """Return the children of a timeline, with the parts of fragments, groups and components.
 
-    They know the components they were written by, and are in the format that was set for them.
+    Each keeps the names of the components it was written by, and the format that was set for it.
     """
-    found: list[Child] = []
-    waiting = [(child, _NOTHING) for child in reversed(content)]
+    children: list[Node] = []
+    waiting: list[tuple[Node, _Around]] = [(child, _NOTHING) for child in reversed(content)]
     while waiting:
         child, around = waiting.pop()
-        if isinstance(child, Fragment):
+        if isinstance(child, FragmentNode):
             inside = _inside(child, around)
-            waiting += [(part, inside) for part in reversed(child.content)]
-        else:
-            found.append(child if around is _NOTHING else _as_written(child, around))
-    return found
+            waiting += [
+                (part, inside) for part in reversed(child.content) if not isinstance(part, str)
+            ]
+            continue
+        if around.names:
+            options = attrs.evolve(child.options, within=around.names)
+            child = replace(child, options=options, mask=child.mask & ~SPOKEN)
+        if around.format is not None and not isinstance(child, _UNFORMATTED):
+            if isinstance(child, SectionNode):
+                child = _formatted((child,), child, around.format)
+            else:
+                turn = with_content(child, (_formatted(child.content, child, around.format),))
+                child = replace(turn, mask=turn.mask & ~SPOKEN)
+        children.append(child)
+    return children
+
+
+_UNFORMATTED = (RecordedNode, ToolNode, OutputNode, CacheBreakpointNode)
+"""Children of a timeline that have no text to format."""
 
 
 def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     """Return the content of a turn without the fragments, groups and notes directly in it.
 
-    The blocks of an event stand in nothing else: there components and formats go, too.
+    Event blocks are direct children of their turn, so in an event components and formats go, too.
     """
     everything = bool(turn.mask & EVENT)
-    found: list[Child] = []
-    waiting = [(child, _NOTHING) for child in reversed(turn.content)]
+    content: list[Child] = []
+    waiting: list[tuple[Child, _Around]] = [(child, _NOTHING) for child in reversed(turn.content)]
     while waiting:
         child, around = waiting.pop()
-        dissolves = isinstance(child, Fragment | Note) and (
-            everything or not isinstance(child, Component | Format)
-        )
-        if dissolves:
+        if isinstance(child, FragmentNode | NoteNode) and (
+            everything or not isinstance(child, ComponentNode | FormatNode)
+        ):
             inside = _inside(child, around)
             waiting += [(part, inside) for part in reversed(child.content)]
+        elif around.format is None or isinstance(child, EventBlockNode | MediaNode):
+            content.append(child)
         else:
-            found.append(_formatted(child, around.format))
-    return tuple(found)
+            content.append(_formatted((child,), child, around.format))
+    return tuple(content)
 
 
 def _inside(node: Node, around: _Around) -> _Around:
-    if isinstance(node, Component):
+    if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
         return _Around((*around.names, name), around.format)
-    if isinstance(node, Format):
+    if isinstance(node, FormatNode):
         return _Around(around.names, node.format)
     return around
 
 
-def _as_written(child: Child, around: _Around) -> Child:
-    """Return a turn or section that knows what stood around it."""
-    if around.names:
-        options = attrs.evolve(child.options, within=around.names)
-        child = replace(child, options=options, mask=child.mask & ~SPOKEN)
-    if around.format is None or isinstance(child, _UNFORMATTED):
-        return child
-    if isinstance(child, Section):
-        return _formatted(child, around.format)
-    turn = with_content(child, (_grouped(child.content, child, around.format),))
-    return replace(turn, mask=turn.mask & ~SPOKEN)
-
-
-_UNFORMATTED = (Recorded, Tool, Output, CacheBreakpoint)
-"""What stands among turns and has no text that is written."""
-
-
-def _formatted(child: Child, format: str | None) -> Child:
-    if format is None or isinstance(child, Happening | Media):
-        return child
-    return _grouped((child,), child, format)
-
-
-def _grouped(content: tuple[Child, ...], child: Child, format: str) -> Format:
+def _formatted(content: tuple[Child, ...], child: Child, format: str) -> FormatNode:
+    """Return a content in a format of its own, with the line of a child."""
     at = None if isinstance(child, str) else child.at
-    empty = make(Format, mask=HOLLOW, at=at, format=format)
-    return with_content(empty, content)
+    return with_content(make(FormatNode, mask=HOLLOW, at=at, format=format), content)

@@ -1,46 +1,57 @@
-"""Fill: put in place what functions write when the prompt is rendered."""
+"""Fill: every lazy is replaced by the part that its function returns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.tree.group_nodes import Fragment, Lazy, Limit
+from promptdsl.tree.group_nodes import FragmentNode, LazyNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, NAMED
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite, unique_ids
+from promptdsl.tree.turn_nodes import RootNode
 
 WITHIN = HOLLOW
 DEEPEST = 100
-"""How often what a lazy returned may hold a lazy again."""
+"""How many times the part that a lazy returned may hold a lazy again."""
 
 
 class Waiting(NamedTuple):
-    """A lazy and the parts of the tree around it, the innermost first, one of each kind.
+    """A lazy and the parts of the tree around it, the innermost first, one of each class.
 
-    Fragments are left out: they take what the part around them takes.
+    Fragments are left out: they may hold whatever the part around them may hold.
     """
 
-    lazy: Lazy
+    lazy: LazyNode
     holders: tuple[Node, ...]
 
 
 Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
-"""Returns what lazies come to, in their order."""
+"""Returns the parts that the functions of lazies return, in the same order."""
 
 
-def fill(root: Node, *, ask: Ask) -> Node:
-    """Return the tree with what ``ask`` says in the place of every lazy.
+def fill(root: RootNode, *, ask: Ask) -> RootNode:
+    """Return the tree with every lazy replaced by its part from ``ask``.
 
-    ``ask`` is called with the lazies in document order, and again with those that were in what it
-    returned. Raises :class:`ContentError` when that does not end, :class:`PlacementError` when ids
-    are not unique any more.
+    ``ask`` is called with the lazies in document order, and again with the lazies in the parts it
+    returned. Raises :class:`ContentError` when that does not end, :class:`PlacementError` when two
+    siblings have one id afterwards.
     """
-    waiting = _waiting(root)
+    waiting = _waiting_lazies(root)
     for _ in range(DEEPEST):
         if not waiting:
             return root
-        root = _filled(root, ask(waiting))
-        waiting = _waiting(root)
+        parts = iter(ask(waiting))
+
+        def change(node: Node, parts: Iterator[Node | None] = parts) -> Node | None:
+            if isinstance(node, LazyNode):
+                return next(parts)
+            named = (isinstance(part, Node) and part.mask & NAMED for part in node.content)
+            if not isinstance(node, FragmentNode) and any(named):
+                unique_ids(node, node.content)
+            return node
+
+        root = rewrite(root, change, within=WITHIN)
+        waiting = _waiting_lazies(root)
     if waiting:
         raise ContentError(
             f"lazies return lazies, {DEEPEST} times over",
@@ -50,42 +61,20 @@ def fill(root: Node, *, ask: Ask) -> Node:
     return root
 
 
-def _waiting(root: Node) -> list[Waiting]:
-    """Return the lazies of a tree in document order."""
-    found: list[Waiting] = []
+def _waiting_lazies(root: Node) -> list[Waiting]:
+    """Return the lazies of a tree in document order, each with the parts around it."""
+    lazies: list[Waiting] = []
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
         node, holders = stack.pop()
-        if isinstance(node, Lazy):
-            found.append(Waiting(node, holders))
+        if isinstance(node, LazyNode):
+            lazies.append(Waiting(node, holders))
             continue
-        if not isinstance(node, Fragment) or isinstance(node, Limit):
-            holders = _within(node, holders)
+        if not isinstance(node, FragmentNode) or isinstance(node, LimitNode):
+            holders = (node, *(part for part in holders if type(part) is not type(node)))
         stack.extend(
             (child, holders)
             for child in reversed(node.content)
             if not isinstance(child, str) and child.mask & WITHIN
         )
-    return found
-
-
-def _within(node: Node, holders: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the holders inside a node; of its own kind it is the innermost one."""
-    return (node, *(one for one in holders if type(one) is not type(node)))
-
-
-def _filled(root: Node, parts: Sequence[Node | None]) -> Node:
-    rest = iter(parts)
-
-    def change(node: Node) -> Node | None:
-        if isinstance(node, Lazy):
-            return next(rest)
-        if not isinstance(node, Fragment) and any(_is_named(child) for child in node.content):
-            unique_ids(node, node.content)
-        return node
-
-    return rewrite(root, change, within=WITHIN)
-
-
-def _is_named(child: object) -> bool:
-    return isinstance(child, Node) and bool(child.mask & NAMED)
+    return lazies

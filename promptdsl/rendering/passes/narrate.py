@@ -1,10 +1,11 @@
-"""Narrate: events become fenced text in a turn of the role the configuration maps them to."""
+"""Narrate: an event becomes fenced text, in a turn of the role that the configuration gives."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Collection, Mapping
+from typing import cast
 
 import attrs
 
+from promptdsl.config.delimiters import Delimiter
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
@@ -14,37 +15,43 @@ from promptdsl.rendering.text.data import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.part_nodes import Fence, Happening, Verbatim
+from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import covering, with_content
-from promptdsl.tree.turn_nodes import Turn
+from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
-Narrator = Callable[[str, Mapping[str, Any]], str]
+Narrator = Callable[[str, Mapping[str, object]], str]
 """Returns the text of an event: its type, and its fields, encoded, one line each."""
 
 
-def narrate(root: Node, *, config: Resolved, event_text: Narrator) -> Node:
+def narrate(root: RootNode, *, config: Resolved, event_text: Narrator) -> RootNode:
     """Return the tree with every event turn mapped to its role, one fence per event block."""
-    content = tuple(
-        _narrated(child, config, event_text) if child.mask & EVENT else child
-        for child in root.content
-    )
-    return with_content(root, content)
+    content: list[Node] = []
+    for child in root.content:
+        narrates = isinstance(child, TurnNode) and child.mask & EVENT
+        content.append(_narrated(child, config, event_text) if narrates else child)
+    return with_content(root, tuple(content))
 
 
-def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
+def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
+    """Return an event turn in its mapped role; text beside its blocks has a fence of its own."""
     content: list[Child] = []
+    # What the author wrote since the last block.
     texts: list[Child] = []
-    for child in turn.content:
-        if type(child) is str or not (isinstance(child, Happening) or child.mask & MEDIA):
+    for child in (*turn.content, None):
+        if child is not None and (
+            isinstance(child, str) or not (isinstance(child, EventBlockNode) or child.mask & MEDIA)
+        ):
             texts.append(child)
             continue
-        _fence_texts(content, texts, config, turn)
-        content.append(
-            _happening(child, config, event_text) if isinstance(child, Happening) else child
-        )
-    _fence_texts(content, texts, config, turn)
+        if texts:
+            content.append(fence(config.delimiters.text, tuple(texts), at=turn))
+            texts = []
+        if isinstance(child, EventBlockNode):
+            content.append(_event_fence(child, config, event_text))
+        elif child is not None:
+            content.append(child)
     return make(
-        Turn,
+        TurnNode,
         tuple(content),
         mask=_EVENT_TURN | covering(content),
         at=turn,
@@ -57,64 +64,49 @@ def _narrated(turn: Any, config: Resolved, event_text: Narrator) -> Turn:
 _EVENT_TURN = bits(TURN | EVENT)
 
 
-def _fence_texts(content: list[Child], texts: list[Child], config: Resolved, turn: Node) -> None:
-    """Move what an author wrote in the event beside its blocks into a fence of its own."""
-    if texts:
-        content.append(fence(config.delimiters.text, tuple(texts), at=turn))
-        texts.clear()
-
-
-def _happening(node: Happening, config: Resolved, event_text: Narrator) -> Fence:
+def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -> FenceNode:
+    """Return the fence of one event block: the author's own text for it, or its template's."""
     block = node.block
-    delimiter = getattr(config.delimiters, block.type)
-    attributes = f' type="{block.type}"'
-    text = None
+    delimiter: Delimiter = getattr(config.delimiters, block.type)
+    inside: Child | None = None
     if config.format_block is not None:
-        text = formatted(block, config.format_block, node.source)
-    said: Child = text
-    if text is None:
+        inside = formatted(block, config.format_block, node.source)
+    if inside is None:
         encode = field if delimiter.close else inline_line
         try:
             text = event_text(block.type, fields(block, encode, node.trusted))
         except PromptError as error:
             raise error.located(node.source) from None
-        raw = tuple(_values(block))
-        said = make(Verbatim, mask=TEXT, at=node, text=text, cache=None, said=raw)
-    return fence(delimiter, (said,), attributes=attributes, at=node)
+        raw: list[str] = []
+        for attribute in attrs.fields(type(block)):
+            value = getattr(block, attribute.name)
+            if isinstance(value, Mapping):
+                details = cast("Mapping[str, object]", value).items()
+                raw += [f"{key}{_field_text(detail)}" for key, detail in details]
+            elif value is not ABSENT:
+                raw.append(_field_text(value))
+        inside = make(VerbatimNode, mask=TEXT, at=node, text=text, cache=None, said=tuple(raw))
+    return fence(delimiter, (inside,), attributes=f' type="{block.type}"', at=node)
 
 
-def _values(block: EventBlock) -> Iterator[str]:
-    """Yield every value of an event as it is before it is encoded."""
-    for attribute in attrs.fields(type(block)):
-        value = getattr(block, attribute.name)
-        if isinstance(value, Mapping):
-            for key, detail in cast("Mapping[str, object]", value).items():
-                yield f"{key}{_text(detail)}"
-        elif value is not ABSENT:
-            yield _text(value)
-
-
-def _text(value: Any) -> str:
+def _field_text(value: object) -> str:
     """Return the text of a field; recorded data may be nested, and is JSON then."""
-    if type(value) is str:
+    if isinstance(value, str):
         return value
-    return json_text(value) if isinstance(value, _NESTED) else data_text(value)
-
-
-_NESTED: Any = (Mapping, list)
+    return json_text(value) if isinstance(value, Mapping | list) else data_text(value)
 
 
 def fields(
     block: EventBlock, line: Callable[[str], str] = field, trusted: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return the fields of an event as text of one line each; ``None`` for what is absent.
+) -> dict[str, object]:
+    """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its place; what stands in a field that is ``trusted`` (by name, as
-    ``target`` or ``details.page``) is kept as written.
+    ``line`` encodes a value for its place. A field in ``trusted`` (a name such as ``target`` or
+    ``details.page``) is author text, and is not encoded.
     """
 
     def encode(name: str, value: object) -> str:
-        return (title if name in trusted else line)(_text(value))
+        return (title if name in trusted else line)(_field_text(value))
 
     match block:
         case UserActionBlock():
@@ -136,9 +128,9 @@ Encode = Callable[[str, object], str]
 """Returns the text of a field: its name, and its value."""
 
 
-def _lines(values: Mapping[str, Any], encode: Encode) -> dict[str, str | None]:
+def _lines(values: Mapping[str, object], encode: Encode) -> dict[str, str | None]:
     return {name: None if v is None else encode(name, v) for name, v in values.items()}
 
 
-def _pairs(name: str, values: Mapping[str, Any], encode: Encode) -> tuple[tuple[str, str], ...]:
+def _pairs(name: str, values: Mapping[str, object], encode: Encode) -> tuple[tuple[str, str], ...]:
     return tuple((encode("", key), encode(f"{name}.{key}", v)) for key, v in values.items())

@@ -1,8 +1,8 @@
 """Pair: every tool call is answered by exactly one result before the next assistant turn."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
@@ -13,276 +13,256 @@ from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.part_nodes import Call, Result
+from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.recorded import cut, first_of, recording, remember
 from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
-from promptdsl.tree.turn_nodes import Recorded, ToolTurn, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
 PAIRED = WITHIN | RECORDED
 
 
-class _Unit(NamedTuple):
-    """A turn as pairing sees it: the calls it makes, the calls it answers, whether it says more."""
+class _Step(NamedTuple):
+    """A turn in pairing: ids of the calls it makes and answers, and whether it has other content.
 
-    node: Any
+    Such content, of an assistant or a user, ends the time in which calls may be answered.
+    """
+
+    node: Node
     calls: tuple[str, ...]
     answers: tuple[str, ...]
     speaks: bool
 
 
-class _Fault(NamedTuple):
-    what: str
-    fix: str
-    at: tuple[object, ...]
+OpenCalls: TypeAlias = dict[str, Node]
+"""The ids of calls without a result so far, each with the turn that made it."""
 
 
-def pair(root: Node, *, mode: Literal["error", "fill", "prune"]) -> Node:
+def pair(root: RootNode, *, mode: Literal["error", "fill", "prune"]) -> RootNode:
     """Return the tree with its tool calls and results in pairs.
 
-    The last calls of a conversation may be open. ``mode`` says what is done about a call without a
-    result and a result without a call: ``error`` raises :class:`PairingError` with the line,
-    ``fill`` answers the call with an error of type ``interrupted``, ``prune`` removes it; both
-    remove a result that answers nothing.
+    The last calls of a conversation may be open. ``mode`` is for calls without a result and results
+    without a call: ``error`` raises :class:`PairingError` with the line, ``fill`` adds a result, an
+    error of type ``interrupted``, ``prune`` removes the call; both remove a result without a call.
     """
-    waiting: dict[str, Any] = {}
-    fault = _first_fault(root, waiting)
-    if fault is None and (mode == "error" or not waiting):
+    open_calls: OpenCalls = {}
+    fault = _first_fault(root, open_calls)
+    if fault is None and (mode == "error" or not open_calls):
         return root
     if mode == "error" and fault is not None:
-        raise PairingError(fault.what, fix=fault.fix, at=fault.at)
+        raise fault
     return with_content(root, tuple(_repaired(root, fill=mode == "fill")))
 
 
-# Looking for a fault: one scan, most turns passed over by their mask.
+# Looking for a fault: one scan, in which the mask of most turns tells that they can be skipped.
 
 
-def _first_fault(root: Node, waiting: dict[str, Any]) -> _Fault | None:
-    """Return what is wrong first; without a fault ``waiting`` holds the last calls, if open."""
+def _first_fault(root: RootNode, open_calls: OpenCalls) -> PairingError | None:
+    """Return the first fault; without one ``open_calls`` holds the last calls, if open."""
     for child in root.content:
-        mask = child.mask
-        if not mask & PAIRED and not waiting:
+        if not child.mask & PAIRED and not open_calls:
             continue
-        if mask & RECORDED:
-            fault = _scan(child, waiting)
-        elif type(child) is ToolTurn and child.tool_use_id in waiting:
-            # A call and its answer, as nearly all are.
-            del waiting[child.tool_use_id]
+        if isinstance(child, RecordedNode):
+            fault = _scan(child, open_calls)
+        elif type(child) is ToolTurnNode and child.tool_use_id in open_calls:
+            # A call and its answer, like nearly all.
+            del open_calls[child.tool_use_id]
             continue
-        elif len(child.content) == 1 and type(child.content[0]) is Call and not waiting:
-            waiting[child.content[0].block.id] = child
+        elif not open_calls and len(child.content) == 1 and type(child.content[0]) is ToolUseNode:
+            open_calls[child.content[0].block.id] = child
             continue
         else:
-            fault = _step(_unit(child), waiting)
+            fault = _take(_written_step(child), open_calls)
         if fault is not None:
             return fault
     return None
 
 
-def _scan(node: Any, waiting: dict[str, Any]) -> _Fault | None:
-    """Move past a recording; what was found of its beginning the last time is not looked at."""
-    if waiting or len(node.items) < conversation_cache.SHORTEST:
-        return _scan_from(node, 0, waiting)
+def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
+    """Add the calls of a recording; its beginning is not scanned again in the next request."""
+    if open_calls or len(node.items) < conversation_cache.SHORTEST:
+        return _scan_from(node, 0, open_calls)
     start, whole = first_of(node), recording(node).items
     end = start + len(node.items)
-    faults: list[_Fault] = []
+    faults: list[PairingError] = []
 
     def scan(_: object, before: _Scanned | None) -> _Scanned | None:
-        first, count, open_calls = before or (start, start, ())
-        # Where a user asks no call is open: that was a fault.
+        first, count, last_calls = before or (start, start, ())
+        # A user message with an open call before it was a fault, so there is no open call here.
         clean = start == first or (start > first and node.items[0].role == "user")
         if clean and count > end and whole[end].plain and whole[end].role == "user":
             return before
         if not clean or not start <= count <= end:
-            first, count, open_calls = start, start, ()
-        waiting.update(dict.fromkeys(open_calls, node))
-        fault = _scan_from(node, count - start, waiting)
+            first, count, last_calls = start, start, ()
+        open_calls.update(dict.fromkeys(last_calls, node))
+        fault = _scan_from(node, count - start, open_calls)
         if fault is not None:
             faults.append(fault)
-        return before if fault is not None or count == end else (first, end, tuple(waiting))
+        return before if fault is not None or count == end else (first, end, tuple(open_calls))
 
     remember(node, _scan, scan)
     return faults[0] if faults else None
 
 
-_Scanned = tuple[int, int, tuple[str, ...]]
-"""From which message to which one a recording pairs, and the calls that are open there."""
+_Scanned: TypeAlias = tuple[int, int, tuple[str, ...]]
+"""The first and last index of recorded messages that are in pairs, and the open calls there."""
 
 
-def _scan_from(node: Any, start: int, waiting: dict[str, Any]) -> _Fault | None:
-    for message in node.items[start:] if start else node.items:
-        if message.plain is not None and not waiting:
+def _scan_from(node: RecordedNode, start: int, open_calls: OpenCalls) -> PairingError | None:
+    messages: tuple[Message, ...] = node.items
+    for message in messages[start:] if start else messages:
+        if message.plain is not None and not open_calls:
             continue
         content = message.content
         if len(content) == 1:
             block = content[0]
-            kind = type(block)  # pyright: ignore[reportUnknownVariableType]
-            if kind is ToolUseBlock and not waiting and message.role == "assistant":
-                waiting[block.id] = node
+            if type(block) is ToolUseBlock and not open_calls and message.role == "assistant":
+                open_calls[block.id] = node
                 continue
-            if kind is ToolResultBlock and block.tool_use_id in waiting:
-                del waiting[block.tool_use_id]
+            if type(block) is ToolResultBlock:
+                if block.tool_use_id in open_calls:
+                    del open_calls[block.tool_use_id]
+                    continue
+            elif not open_calls:
                 continue
-            if not waiting and kind is not ToolResultBlock:
-                continue
-        fault = _step(_recorded(message, node), waiting)
+        fault = _take(_recorded_step(message, node), open_calls)
         if fault is not None:
             return fault
     return None
 
 
-def _step(unit: _Unit, waiting: dict[str, Any]) -> _Fault | None:
-    """Move past a turn: ``waiting`` holds the open calls and the turn that made each."""
-    for id in unit.answers:
-        if id not in waiting:
-            return _orphan(unit.node, id)
-        del waiting[id]
-    if waiting and unit.speaks:
-        return _unanswered(waiting, unit.node)
-    for id in unit.calls:
-        if id in waiting:
-            return _Fault(
-                f"the call id {id!r} is used twice in one turn",
-                "give each call of a turn an id of its own",
-                (_place(unit.node),),
+def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
+    """Take the calls that a turn answers out of the open ones, and add those it makes."""
+    for id in step.answers:
+        if id not in open_calls:
+            return PairingError(
+                f"the result {id!r} answers no open call",
+                fix='write it directly after the turn with the call, or set tool_pairing="prune"',
+                at=(step.node.source,),
             )
-        waiting[id] = unit.node
+        del open_calls[id]
+    if open_calls and step.speaks:
+        id, caller = next(iter(open_calls.items()))
+        calls = (part for part, _ in walk(caller) if isinstance(part, ToolUseNode))
+        call = next((call for call in calls if call.block.id == id), caller)
+        return PairingError(
+            f"the call {id!r} has no result before the next turn",
+            fix=f'answer it: ToolMessage({id!r}, ...), or set tool_pairing="fill" or "prune"',
+            at=(call.source, step.node.source),
+        )
+    for id in step.calls:
+        if id in open_calls:
+            return PairingError(
+                f"the call id {id!r} is used twice in one turn",
+                fix="give each call of a turn an id of its own",
+                at=(step.node.source,),
+            )
+        open_calls[id] = step.node
     return None
 
 
-def _orphan(node: Any, id: str) -> _Fault:
-    return _Fault(
-        f"the result {id!r} answers no open call",
-        'write it directly behind the turn that calls, or set tool_pairing="prune"',
-        (_place(node),),
-    )
-
-
-def _unanswered(waiting: dict[str, Any], node: Any) -> _Fault:
-    id, caller = next(iter(waiting.items()))
-    return _Fault(
-        f"the call {id!r} has no result before the next turn",
-        f'answer it: ToolMessage({id!r}, ...), or set tool_pairing="fill" or "prune"',
-        (_place(caller, id), _place(node)),
-    )
-
-
-def _place(node: Any, id: str | None = None) -> object:
-    if id is not None:
-        for part, _ in walk(node):
-            if isinstance(part, Call) and part.block.id == id:
-                return part.source
-    return node.source
-
-
-def _unit(node: Any) -> _Unit:
-    role = node.role if isinstance(node, Turn) and node.kind == "written" else None
+def _written_step(node: Node) -> _Step:
+    role = node.role if isinstance(node, TurnNode) and node.kind == "written" else None
     speaks = role == "assistant" or (role == "user" and says_something(node))
-    return _Unit(node, calls_of(node), answers_of(node), speaks)
+    return _Step(node, calls_of(node), answers_of(node), speaks)
 
 
-def _recorded(message: Message, node: Node) -> _Unit:
-    said = message.kind in CONVERSATION
-    speaks = message.role == "assistant" or (message.role == "user" and said)
-    return _Unit(node, calls_in(message), answers_in(message), speaks)
+def _recorded_step(message: Message, node: RecordedNode) -> _Step:
+    asks = message.role == "user" and message.kind in CONVERSATION
+    return _Step(node, calls_in(message), answers_in(message), asks or message.role == "assistant")
 
 
 # Repairing: turn by turn.
 
 
-def _units(root: Node) -> Iterator[_Unit]:
-    for child in root.content:
-        if not isinstance(child, Recorded):
-            yield _unit(child)
-            continue
-        for index, message in enumerate(child.items):
-            part = cut(child, index, index + 1)
-            yield _recorded(message, part)
-
-
 @attrs.define(eq=False, repr=False)
 class _Batch:
-    """The calls of one turn: where it stands in the output, what is open, where results end."""
+    """The calls of one turn: its index, the ids of its open calls, the index after its results."""
 
     caller: int
     open: list[str]
     end: int
 
 
-def _repaired(root: Node, *, fill: bool) -> list[Node]:
-    out: list[Node] = []
+def _repaired(root: RootNode, *, fill: bool) -> list[Node]:
+    steps: list[_Step] = []
+    for child in root.content:
+        if not isinstance(child, RecordedNode):
+            steps.append(_written_step(child))
+            continue
+        for index, message in enumerate(child.items):
+            steps.append(_recorded_step(message, cut(child, index, index + 1)))
+    turns: list[Node] = []
     batch: _Batch | None = None
-    for unit in _units(root):
-        known = batch.open if batch is not None else []
-        if batch is not None and unit.speaks:
-            batch.open = _rest(known, unit.answers)
-            _close(out, batch, fill=fill)
+    for step in steps:
+        open_calls = batch.open if batch is not None else []
+        if batch is not None and step.speaks:
+            batch.open = _unanswered(open_calls, step.answers)
+            _close(turns, batch, fill=fill)
             batch = None
-        node = _with_results(unit.node, unit.answers, known)
+        node = _with_results(step.node, step.answers, open_calls)
         if node is None:
             continue
-        out.append(node)
-        if batch is not None and unit.answers:
-            batch.open = _rest(batch.open, unit.answers)
-            batch.end = len(out)
-        if unit.calls:
-            batch = _Batch(len(out) - 1, list(unit.calls), len(out))
+        turns.append(node)
+        if batch is not None and step.answers:
+            batch.open = _unanswered(batch.open, step.answers)
+            batch.end = len(turns)
+        if step.calls:
+            batch = _Batch(len(turns) - 1, list(step.calls), len(turns))
     if batch is not None:
-        _close(out, batch, fill=fill)
-    return out
+        _close(turns, batch, fill=fill)
+    return turns
 
 
-def _rest(open_calls: list[str], answers: tuple[str, ...]) -> list[str]:
+def _unanswered(open_calls: list[str], answers: tuple[str, ...]) -> list[str]:
     """Return the open calls without one for each answer."""
     return list((Counter(open_calls) - Counter(answers)).elements())
 
 
-def _close(out: list[Node], batch: _Batch, *, fill: bool) -> None:
+def _close(turns: list[Node], batch: _Batch, *, fill: bool) -> None:
     """Answer the open calls of a batch, or take them out of the turn that made them."""
     if fill:
-        at = out[batch.caller].at
-        out[batch.end : batch.end] = [_interrupted(id, at) for id in batch.open]
+        turns[batch.end : batch.end] = [
+            make(
+                ToolTurnNode,
+                (INTERRUPTED,),
+                mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
+                at=turns[batch.caller].at,
+                role="tool",
+                kind="written",
+                tool_use_id=id,
+                is_error=True,
+                error_type="interrupted",
+            )
+            for id in batch.open
+        ]
     elif batch.open:
-        caller = _without_calls(out[batch.caller], batch.open)
-        out[batch.caller : batch.caller + 1] = [] if caller is None else [caller]
-
-
-def _interrupted(id: str, at: Any) -> ToolTurn:
-    return make(
-        ToolTurn,
-        (INTERRUPTED,),
-        mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
-        at=at,
-        role="tool",
-        kind="written",
-        tool_use_id=id,
-        is_error=True,
-        error_type="interrupted",
-    )
+        caller = _without_calls(turns[batch.caller], batch.open)
+        turns[batch.caller : batch.caller + 1] = [] if caller is None else [caller]
 
 
 def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
     """Return a turn without calls of these ids, the last ones where an id is used several times."""
-    unit = _unit(node) if isinstance(node, Turn) else _recorded(node.items[0], node)  # type: ignore[attr-defined]
-    left = Counter(unit.calls) - Counter(ids)
+    calls = calls_in(node.items[0]) if isinstance(node, RecordedNode) else calls_of(node)
+    left = Counter(calls) - Counter(ids)
 
     def stays(id: str) -> bool:
         kept = left[id] > 0
         left[id] -= 1
         return kept
 
-    if isinstance(node, Recorded):
+    if isinstance(node, RecordedNode):
         return _filtered(node, lambda b: not isinstance(b, ToolUseBlock) or stays(b.id))
-    return _kept(node, lambda n: isinstance(n, Call) and not stays(n.block.id))
+    return _kept(node, lambda n: isinstance(n, ToolUseNode) and not stays(n.block.id))
 
 
-def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Node | None:
+def _with_results(node: Node, answers: tuple[str, ...], open_calls: list[str]) -> Node | None:
     """Return a turn with the first result of each open call, and no other result."""
-    left = Counter(known)
+    left = Counter(open_calls)
     if Counter(answers) <= left:
         return node
-    if isinstance(node, ToolTurn):
+    if isinstance(node, ToolTurnNode):
         return None
 
     def is_first(id: str) -> bool:
@@ -290,14 +270,14 @@ def _with_results(node: Node, answers: tuple[str, ...], known: list[str]) -> Nod
         left[id] -= 1
         return first
 
-    if isinstance(node, Recorded):
+    if isinstance(node, RecordedNode):
         return _filtered(
             node, lambda b: not isinstance(b, ToolResultBlock) or is_first(b.tool_use_id)
         )
-    return _kept(node, lambda n: isinstance(n, Result) and not is_first(n.tool_use_id))
+    return _kept(node, lambda n: isinstance(n, ToolResultNode) and not is_first(n.tool_use_id))
 
 
-def _filtered(node: Recorded, keep: Callable[[Block], bool]) -> Node | None:
+def _filtered(node: RecordedNode, keep: Callable[[Block], bool]) -> Node | None:
     message = node.items[0]
     content = tuple(block for block in message.content if keep(block))
     if not content:

@@ -1,6 +1,8 @@
-"""Place: request-only turns go where they belong, and nothing stands in a batch of tool calls."""
+"""Place: request-only turns move to their position, and other turns out of open tool calls."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
@@ -23,57 +25,61 @@ from promptdsl.tree.masks import (
     TURN,
     bits,
 )
-from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.part_nodes import Verbatim
+from promptdsl.tree.node import Node, make
+from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import says_something, with_content
-from promptdsl.tree.turn_nodes import Recorded, Request, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 
-def place(root: Node, *, config: Resolved) -> Node:
+def place(root: RootNode, *, config: Resolved) -> RootNode:
     """Return the tree with every request-only turn mapped to its role, once, at its position.
 
-    What is not part of the conversation and stands inside an unanswered batch of tool calls moves
-    behind the batch's last result. Raises :class:`PlacementError` for a ``Developer`` turn there.
+    A turn between tool calls and their results that is not part of the conversation moves after
+    the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn there.
     """
-    content: Sequence[Child] = root.content
+    content: Sequence[Node] = root.content
     if root.mask & REQUEST << SHIFT:
         content = _positioned(content, config)
     if root.mask & CALL << SHIFT:
-        content = _behind_batches(content)
+        content = _after_results(content)
     return with_content(root, tuple(content))
 
 
 def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
+    """Return the turns with every request-only turn at its position, as a turn of its role."""
     system: list[Node] = []
     conversation: list[Node] = []
-    waiting: dict[str, list[Request]] = {}
+    waiting: dict[str, list[RequestOnlyNode]] = {}
     for child in content:
-        if isinstance(child, Request):
-            at = child.position or ("before_user" if child.grounding else config.ephemeral_position)
-            if at != "flow":
-                waiting.setdefault(at, []).append(child)
-                continue
-            conversation.append(_turn(child, config))
+        if isinstance(child, RequestOnlyNode):
+            default = "before_user" if child.grounding else config.ephemeral_position
+            position = child.position or default
+            if position == "flow":
+                conversation.append(_turn(child, config))
+            else:
+                waiting.setdefault(position, []).append(child)
         elif child.mask & SYSTEM:
             system.append(child)
         else:
             conversation.append(child)
-    there = {
-        at: [_turn(request, config) for request in sorted(requests, key=lambda one: one.order)]
-        for at, requests in waiting.items()
+    positioned = {
+        position: [_turn(request, config) for request in sorted(requests, key=_order)]
+        for position, requests in waiting.items()
     }
-    anchored = _before_user(conversation, there.get("before_user", []))
     return [
         *system,
-        *there.get("after_system", []),
-        *there.get("start", []),
-        *anchored,
-        *there.get("end", []),
+        *positioned.get("after_system", []),
+        *positioned.get("start", []),
+        *_before_user(conversation, positioned.get("before_user", [])),
+        *positioned.get("end", []),
     ]
 
 
-def _turn(request: Request, config: Resolved) -> Turn:
+_order = attrgetter("order")
+
+
+def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     """Return the turn of a request-only part: its content in a fence, in its mapped role."""
     delimiter = config.delimiters.ephemeral
     content = request.content
@@ -81,7 +87,7 @@ def _turn(request: Request, config: Resolved) -> Turn:
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
-        heading = make(Verbatim, mask=TEXT, at=request, text=title, cache=None, said=())
+        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, cache=None, said=())
         content = (heading, *content)
     fenced = fence(
         delimiter,
@@ -92,7 +98,7 @@ def _turn(request: Request, config: Resolved) -> Turn:
         said=tuple(value for _, value in shown if value),
     )
     return make(
-        Turn,
+        TurnNode,
         (fenced,),
         mask=_REQUEST_TURN | request.mask & DEEP,
         at=request,
@@ -105,29 +111,30 @@ def _turn(request: Request, config: Resolved) -> Turn:
 _REQUEST_TURN = bits(TURN | REQUEST)
 
 
-def _before_user(conversation: list[Node], entries: list[Turn]) -> list[Node]:
+def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:
     """Put entries directly before the last turn a user wrote; at the end when there is none."""
     if not entries:
         return conversation
     for index in range(len(conversation) - 1, -1, -1):
         child = conversation[index]
-        if isinstance(child, Recorded):
+        before, after = conversation[:index], conversation[index + 1 :]
+        if isinstance(child, RecordedNode):
             last = _last_user(child.items)
             if last is not None:
-                parts = _around(child, last, entries)
-                return [*conversation[:index], *parts, *conversation[index + 1 :]]
-        elif _is_written_by_user(child):
-            return [*conversation[:index], *entries, *conversation[index:]]
+                head = [cut(child, 0, last)] if last else []
+                return [*before, *head, *entries, cut(child, last), *after]
+        elif (
+            isinstance(child, TurnNode)
+            and child.role == "user"
+            and child.kind == "written"
+            and says_something(child)
+        ):
+            return [*before, *entries, child, *after]
     return [*conversation, *entries]
 
 
-def _is_written_by_user(node: Node) -> bool:
-    if not isinstance(node, Turn) or node.role != "user" or node.kind != "written":
-        return False
-    return says_something(node)
-
-
 def _last_user(messages: tuple[Message, ...]) -> int | None:
+    """Return the index of the last message that a user wrote, tool results alone left out."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "user" and message.kind in CONVERSATION:
@@ -139,92 +146,68 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
     return None
 
 
-def _around(node: Recorded, index: int, entries: list[Turn]) -> Iterator[Node]:
-    if index:
-        yield cut(node, 0, index)
-    yield from entries
-    yield cut(node, index)
-
-
-# Batches of tool calls.
-
-
-def _behind_batches(content: Iterable[Node]) -> list[Node]:
+def _after_results(content: Iterable[Node]) -> list[Node]:
+    """Move turns that are not part of the conversation after the results of open tool calls."""
     placed: list[Node] = []
-    held: list[Node] = []
-    waiting: set[str] = set()
-    for child, calls, answers in _units(content):
-        if waiting and child.mask & (EVENT | DEVELOPER | REQUEST):
-            held.append(child)
+    delayed: list[Node] = []
+    open_calls: set[str] = set()
+    for child, calls, answers in _with_calls(content):
+        if open_calls and child.mask & (EVENT | DEVELOPER | REQUEST):
+            delayed.append(child)
             continue
-        if answers:
-            # A result that answers no open call is not this pass's to judge.
-            if answers & waiting:
-                _refuse_developer(held, child)
-            waiting = waiting - answers
-        else:
-            waiting = set()
-            placed += held
-            held = []
+        if not answers:
+            open_calls = set()
+            placed += delayed
+            delayed = []
+        elif answers & open_calls:
+            for node in delayed:
+                if isinstance(node, TurnNode) and node.kind == "written":
+                    raise PlacementError(
+                        "a Developer turn is between a tool call and its result",
+                        fix="write it after the last result of these calls",
+                        at=(node.source, child.source),
+                    )
+        # A result that answers no open call is reported by the pass ``pair``.
+        open_calls = open_calls - answers
         placed.append(child)
-        if not waiting:
-            placed += held
-            held = []
-        waiting = waiting | calls
-    return placed + held
+        if not open_calls:
+            placed += delayed
+            delayed = []
+        open_calls = open_calls | calls
+    return placed + delayed
 
 
-def _units(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]:
-    """Yield the turns with the calls they leave open and the ones they answer.
+def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[str]]]:
+    """Yield the turns with the ids of the calls they make and of the calls they answer.
 
-    A recording is taken apart where something could have to move: its head of results, its last
-    turn, and all of it when it holds instructions.
+    A recording is divided where a turn may have to move: into the results at its beginning, its
+    last turn, and the rest; into single messages when it holds instructions.
     """
     for child in content:
-        if not isinstance(child, Recorded):
+        if not isinstance(child, RecordedNode):
             paired = child.mask & (CALL | RESULT) << SHIFT
             calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
             yield child, set(calls), set(answers)
             continue
-        messages = child.items
-        if child.mask & DEVELOPER << SHIFT:
-            head, tail = len(messages), len(messages)
-        else:
+        messages: tuple[Message, ...] = child.items
+        head = tail = len(messages)
+        if not child.mask & DEVELOPER << SHIFT:
             plain = (i for i, m in enumerate(messages) if m.plain is not None or not answers_in(m))
             head = next(plain, len(messages))
-            tail = max(head, _last_assistant(messages))
-        for start, stop in _cuts(head, tail, len(messages)):
-            run = messages[start:stop]
-            alone = stop - start == 1
-            surface = DEVELOPER if alone and run[0].role in ("developer", "system") else 0
-            part = cut(child, start, stop, mask=child.mask | surface)
-            if alone:
-                silent = run[0].plain is not None
-                calls, answers = ((), ()) if silent else (calls_in(run[0]), answers_in(run[0]))
-                yield part, set(calls), set(answers)
-            else:
-                yield part, set(), set()
-
-
-def _cuts(head: int, tail: int, length: int) -> Iterator[tuple[int, int]]:
-    yield from ((index, index + 1) for index in range(head))
-    if head < tail:
-        yield head, tail
-    yield from ((index, index + 1) for index in range(tail, length))
-
-
-def _last_assistant(messages: tuple[Message, ...]) -> int:
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index].role == "assistant":
-            return index
-    return len(messages)
-
-
-def _refuse_developer(held: list[Node], answer: Node) -> None:
-    for node in held:
-        if isinstance(node, Turn) and node.kind == "written":
-            raise PlacementError(
-                "a Developer turn stands between a tool call and its result",
-                fix="write it behind the last result of these calls",
-                at=(node.source, answer.source),
+            assistants = (
+                i for i in reversed(range(len(messages))) if messages[i].role == "assistant"
             )
+            tail = max(head, next(assistants, len(messages)))
+        starts = [*range(head + 1), *range(max(tail, head + 1), len(messages) + 1)]
+        for start, stop in pairwise(starts):
+            message = messages[start]
+            if stop - start > 1:
+                yield cut(child, start, stop), set(), set()
+                continue
+            surface = DEVELOPER if message.role in ("developer", "system") else 0
+            part = cut(child, start, stop, mask=child.mask | surface)
+            # A plain message is text, without calls and results.
+            if message.plain is not None:
+                yield part, set(), set()
+            else:
+                yield part, set(calls_in(message)), set(answers_in(message))

@@ -1,7 +1,7 @@
-"""Read: templates become text, and recorded conversations messages. What holds them stays."""
+"""Read: templates become text, and recorded conversations become messages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
@@ -21,12 +21,12 @@ from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.data import data_node
-from promptdsl.tree.group_nodes import Conversation
+from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
     EVENT,
-    HAPPENING,
+    EVENT_BLOCK,
     HOLLOW,
     MEDIA,
     RECORDED,
@@ -38,24 +38,29 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, make
-from promptdsl.tree.part_nodes import Happening, Media, Template, Text, Value
+from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
 from promptdsl.tree.rewrite import covering, rewrite, with_content
-from promptdsl.tree.turn_nodes import Recorded, Request, Turn
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 FENCED = ("event", "ephemeral")
-"""Roles whose text is a value: it is encoded later, as it came."""
+"""Roles whose text is a value, which is encoded later."""
 
-Reader = Callable[[Any], tuple[Message, ...]]
-Settle = Callable[[Message, Node, int], tuple[Message, bool]]
-"""Makes a message of a recording ready to be sent; the number is which of it.
+Reader: TypeAlias = Callable[[Any], tuple[Message, ...]]  # Any: a provider's dictionaries
+Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
+"""Makes a recorded message ready to be sent, given its node and its index in the history.
 
 Returns it, and whether JSON or code in it has to become text yet."""
-Pieces = Callable[[Any, Mapping[str, Any]], Sequence[str | tuple[str, str | None]]]
-"""Renders a template with its variables: strings, and values each with what it is called."""
+Pieces: TypeAlias = Callable[
+    [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
+    Sequence[str | tuple[str, str | None]],
+]
+"""Renders a template with its variables: strings, and values, each with its label."""
 WITHIN = HOLLOW | RECORDED
 
 
-def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces) -> Node:
+def read(
+    root: RootNode, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces
+) -> RootNode:
     """Return the tree with templates rendered and recorded conversations read.
 
     ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent,
@@ -64,14 +69,26 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
     """
 
     def change(node: Node) -> Node | None:
-        if isinstance(node, Recorded):
+        if isinstance(node, RecordedNode):
             return _conversation(node, readers, settle)
-        return _text_of(node, pieces) if isinstance(node, Template) else node
+        if not isinstance(node, TemplateNode):
+            return node
+        try:
+            rendered = pieces(node.template, node.variables)
+        except PromptError as error:
+            raise error.located(node.source) from None
+        parts = [
+            piece
+            if isinstance(piece, str)
+            else make(ValueNode, mask=TEXT, at=node, text=piece[0], label=piece[1])
+            for piece in rendered
+        ]
+        return make(TextNode, tuple(parts), mask=TEXT, at=node) if parts else None
 
     content: list[Child] = []
     for child in root.content:
-        # Nearly all stand directly in the timeline.
-        if isinstance(child, Recorded):
+        # Nearly all recordings are directly in the timeline.
+        if isinstance(child, RecordedNode):
             content.append(_conversation(child, readers, settle))
         elif child.mask & WITHIN:
             content.append(rewrite(child, change, within=WITHIN))
@@ -80,61 +97,59 @@ def read(root: Node, *, readers: Mapping[str, Reader], settle: Settle, pieces: P
     return with_content(root, tuple(content))
 
 
-def _conversation(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> Conversation:
-    """Return what a History stands for: runs of messages, its events and request-only turns."""
-    empty = make(
-        Conversation,
+def _conversation(
+    node: RecordedNode, readers: Mapping[str, Reader], settle: Settle
+) -> ConversationNode:
+    """Return a History as runs of messages, its events and request-only turns as nodes."""
+    try:
+        if node.form != "messages":
+            parts = _parts(node, readers[node.form](node.items), settle, fresh=True)
+        else:
+            is_long = len(node.items) >= conversation_cache.SHORTEST
+            known = recording_of(node.items) if is_long else None
+            if known is not None:
+                parts = _whole_run(node, known)
+            else:
+                parts = _parts(node, node.items, settle, known=getattr(node, "known", None))
+    except PromptError as error:
+        raise error.located(node.source) from None
+    conversation = make(
+        ConversationNode,
         mask=HOLLOW,
         at=node,
         keep=node.keep,
         step=node.step,
         priority=node.priority,
     )
-    return with_content(empty, tuple(_read(node, readers, settle)))
-
-
-def _text_of(node: Template, pieces: Pieces) -> Node | None:
-    try:
-        made = pieces(node.template, node.variables)
-    except PromptError as error:
-        raise error.located(node.source) from None
-    parts = tuple(piece if isinstance(piece, str) else _inserted(piece, node.at) for piece in made)
-    return make(Text, parts, mask=TEXT, at=node) if parts else None
-
-
-def _inserted(piece: tuple[str, str | None], at: Any) -> Value:
-    return make(Value, mask=TEXT, at=at, text=piece[0], label=piece[1])
-
-
-def _read(node: Recorded, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
-    """Return a recording as runs of messages, its events and request-only turns as nodes."""
-    try:
-        if node.form != "messages":
-            return _parts(node, readers[node.form](node.items), settle, fresh=True)
-        whole = recording_of(node.items) if len(node.items) >= conversation_cache.SHORTEST else None
-        if whole is not None:
-            return _whole_run(node, whole)
-        return _parts(node, node.items, settle, known=getattr(node, "known", None))
-    except PromptError as error:
-        raise error.located(node.source) from None
+    return with_content(conversation, tuple(parts))
 
 
 def _parts(
-    node: Recorded,
-    given: Sequence[Any],
+    node: RecordedNode,
+    items: Sequence[object],
     settle: Settle,
     *,
     fresh: bool = False,
     known: Recording | None = None,
 ) -> list[Node]:
+    """Return the parts of a history; ``known`` is the recording of its beginning, if there is one.
+
+    ``fresh`` says that the messages were just made from a provider's form.
+    """
     parts: list[Node] = []
     run: list[Message] = []
     leading, hollow, same = True, False, not fresh
     start = 0
     if known is not None:
         leading, hollow, start = known.leading, known.hollow, len(known.given)
-    for index, item in enumerate(given[start:] if start else given, start):
-        message = item if type(item) is Message else _message(item, index)
+    for index, item in enumerate(items[start:] if start else items, start):
+        if isinstance(item, Message):
+            message = item
+        else:
+            try:
+                message = Message.from_dict(item)
+            except DataError as error:
+                raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
         plain, role = message.plain, message.role
         if (plain is None or not (plain.isascii() or is_whole(plain))) and role not in FENCED:
             message, waits = settle(message, node, index)
@@ -148,37 +163,43 @@ def _parts(
             run.append(message)
         elif role == "developer" or role == "system":  # noqa: PLR1714
             leading = leading and role == "system" and message.kind in LEADING
-            run.append(message if leading else _instruction(message))
+            if not leading and message.kind in LEADING:
+                # An instruction after the beginning is a developer turn that knows its role.
+                if role == "system":
+                    message = message.replace(role="developer", kind="recorded_system")
+                elif message.kind == "written":
+                    message = message.replace(kind="recorded")
+            run.append(message)
         else:
             leading = False
             parts += _run_before(node, run, index, hollow=hollow, known=known)
             parts.append(_turn(message, node))
             run, hollow, known, same = [], False, None, False
-    if not same or (known is None and len(given) < conversation_cache.SHORTEST):
-        return [*parts, *_run_before(node, run, len(given), hollow=hollow, known=known)]
-    found = _joined(known, tuple(given), run, hollow=hollow)
-    found.leading, found.hollow = leading, hollow
-    return _whole_run(node, found.kept(known))
+    if not same or (known is None and len(items) < conversation_cache.SHORTEST):
+        return [*parts, *_run_before(node, run, len(items), hollow=hollow, known=known)]
+    whole = _joined(known, tuple(items), run, hollow=hollow)
+    whole.leading, whole.hollow = leading, hollow
+    return _whole_run(node, whole.kept(known))
 
 
 def _joined(
     known: Recording | None, given: tuple[Any, ...], run: list[Message], *, hollow: bool
 ) -> Recording:
-    """Return what is known of a run that goes on with messages, which may be all it has."""
+    """Return the recording of a run that continues a known one, if there is one."""
     mask = mask_of(run) | (HOLLOW if hollow else 0)
     if known is None:
         return Recording(given, tuple(run), mask)
-    found = Recording(given, (*known.items, *run), known.mask | mask)
-    found.found = known.found
-    return found
+    joined = Recording(given, (*known.items, *run), known.mask | mask)
+    joined.found = known.found
+    return joined
 
 
 def _run_before(
-    node: Recorded, run: list[Message], stop: int, *, hollow: bool, known: Recording | None
+    node: RecordedNode, run: list[Message], stop: int, *, hollow: bool, known: Recording | None
 ) -> list[Node]:
-    """Return the run of messages that ends before the one of number ``stop``.
+    """Return the run of messages that ends before the message with the index ``stop``.
 
-    It is hollow when something in it has to become text yet.
+    It is hollow when JSON or code in it has to become text yet.
     """
     if known is not None:
         joined = _joined(known, (), run, hollow=hollow)
@@ -187,16 +208,16 @@ def _run_before(
     return [_run(node, tuple(run), mask, stop - len(run))] if run else []
 
 
-def _whole_run(node: Recorded, known: Recording) -> list[Node]:
-    """Return the run that is all of a recording, with what is known of it."""
+def _whole_run(node: RecordedNode, known: Recording) -> list[Node]:
+    """Return a whole recording as one run, with the cache of its history."""
     run = _run(node, known.items, known.mask)
     object.__setattr__(run, "known", known)
     return [run] if known.items else []
 
 
-def _run(node: Recorded, items: tuple[Message, ...], mask: int, start: int = 0) -> Recorded:
+def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int = 0) -> RecordedNode:
     return make(
-        Recorded,
+        RecordedNode,
         at=node,
         mask=mask,
         options=node.options,
@@ -206,28 +227,10 @@ def _run(node: Recorded, items: tuple[Message, ...], mask: int, start: int = 0) 
     )
 
 
-def _message(item: object, index: int) -> Message:
-    try:
-        return Message.from_dict(item)
-    except DataError as error:
-        raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
-
-
-def _instruction(message: Message) -> Message:
-    """Return an instruction recorded in mid-conversation: a developer turn that knows its role."""
-    if message.kind not in LEADING:
-        return message
-    if message.role == "system":
-        return message.replace(role="developer", kind="recorded_system")
-    if message.kind == "written":
-        return message.replace(kind="recorded")
-    return message
-
-
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run of recorded messages: has it calls, results, instructions.
+    """Return the mask of a run: whether it holds calls, results or instructions.
 
-    Recorded messages are of no other role than those of a conversation and of instructions.
+    Its messages have the roles of a conversation and of instructions only.
     """
     surface = 0
     for message in messages:
@@ -237,7 +240,7 @@ def mask_of(messages: list[Message]) -> int:
 
 
 _SPEAKERS = ("user", "assistant")
-"""Who says nothing but text in a message that is plain."""
+"""The roles whose plain messages hold text alone."""
 _ROLE_BITS = {
     "assistant": CALL,
     "tool": RESULT,
@@ -247,16 +250,18 @@ _ROLE_BITS = {
 }
 
 
-def _turn(message: Message, node: Recorded) -> Node:
-    """Return the node of a recorded event or request-only turn; its text is from elsewhere."""
+def _turn(message: Message, node: RecordedNode) -> Node:
+    """Return the node of a recorded event or request-only turn; its text is a value."""
     content = tuple(_node(block, node) for block in message.content)
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
     below = covering(content)
     if message.role == "event":
         mask = bits(TURN | EVENT, below)
-        return make(Turn, content, mask=mask, at=node, options=options, role="event", kind="event")
+        return make(
+            TurnNode, content, mask=mask, at=node, options=options, role="event", kind="event"
+        )
     return make(
-        Request,
+        RequestOnlyNode,
         content,
         mask=bits(REQUEST, below),
         at=node,
@@ -269,15 +274,17 @@ def _turn(message: Message, node: Recorded) -> Node:
     )
 
 
-def _node(block: Block, node: Recorded) -> Node:
+def _node(block: Block, node: RecordedNode) -> Node:
     if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
-        return make(Happening, mask=bits(HAPPENING), at=node, block=block, trusted=frozenset())
+        return make(
+            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset()
+        )
     if isinstance(block, TextBlock):
-        return make(Value, mask=TEXT, at=node, text=block.text, label=None)
+        return make(ValueNode, mask=TEXT, at=node, text=block.text, label=None)
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
-        return make(Media, mask=bits(MEDIA), at=node, block=block)
+        return make(MediaNode, mask=bits(MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
         f"a recorded event or ephemeral message cannot hold a {kind!r} block",

@@ -1,21 +1,22 @@
-"""Select: leave out what is for another audience."""
+"""Select: parts for another audience are left out."""
 
-from promptdsl.tree.group_nodes import Note
+from promptdsl.tree.group_nodes import NoteNode
 from promptdsl.tree.masks import AUDIENCE
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite
+from promptdsl.tree.turn_nodes import RootNode
 
 WITHIN = AUDIENCE
 
 
-def select(root: Node, *, audience: str) -> Node:
-    """Return the tree without the nodes that another audience than ``audience`` reads.
+def select(root: RootNode, *, audience: str) -> RootNode:
+    """Return the tree with the parts for one audience, ``"model"`` or ``"people"``.
 
-    ``audience`` is ``"model"`` or ``"people"``. A note is for people.
+    A note is for people.
     """
 
     def keep(node: Node) -> Node | None:
-        meant = "people" if isinstance(node, Note) else node.options.audience
-        return node if meant in ("all", audience) else None
+        reader = "people" if isinstance(node, NoteNode) else node.options.audience
+        return node if reader in ("all", audience) else None
 
     return rewrite(root, keep, within=WITHIN)

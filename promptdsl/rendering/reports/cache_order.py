@@ -270,7 +270,7 @@ def _piece_key(piece: Piece) -> Any:
 def _key(value: Any) -> tuple[str, tuple[str | bytes, ...]]:
     """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
     bare = pruned(value, MARKS)
-    return compact(bare.value), tuple(bare.held)
+    return compact(bare.value), tuple(bare.encoded)
 
 
 def common(one: str, two: str) -> int:

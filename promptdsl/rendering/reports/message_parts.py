@@ -13,8 +13,8 @@ from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, what_of, within
 from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
-from promptdsl.tree.part_nodes import Section
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.part_nodes import SectionNode
+from promptdsl.tree.turn_nodes import RecordedNode
 
 Key: TypeAlias = tuple[str, str]
 """The name and the address of a part, by which it is found in another prompt."""
@@ -66,7 +66,7 @@ class MessageParts:
     def whole(self) -> MessagePart:
         """The message itself."""
         node, turns = self.node, self.entry.turns
-        if isinstance(node, Recorded):
+        if isinstance(node, RecordedNode):
             path = f"history[{node.start + self.number}]"
             return MessagePart(f"{self.message.role} message", path, node.source)
         return MessagePart(what_of(node), turns[0].address if len(turns) == 1 else "", node.source)
@@ -79,7 +79,7 @@ class MessageParts:
 
     def pieces(self) -> Iterator[TextPiece]:
         """Yield the pieces of the message, a block other than text as one."""
-        if isinstance(self.node, Recorded):
+        if isinstance(self.node, RecordedNode):
             yield from (TextPiece(text, None) for text in _texts(_segments(self.message.content)))
         for turn in self.entry.turns:
             if turn.page is None:
@@ -120,7 +120,7 @@ def _parts(turn: TracedTurn) -> dict[int, MessagePart]:
     parts: dict[int, MessagePart] = {}
     for traced in turn.parts:
         path = top if traced.around is None else parts[id(traced.around)].path
-        if isinstance(traced.node, Section):
+        if isinstance(traced.node, SectionNode):
             path = within(path, str(traced.node.options.id))
         parts[id(traced)] = MessagePart(what_of(traced.node), path, traced.node.source)
     return parts

@@ -15,7 +15,7 @@ from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
-from promptdsl.tree.turn_nodes import Root
+from promptdsl.tree.turn_nodes import RootNode
 
 
 @attrs.frozen(eq=False)
@@ -27,7 +27,7 @@ class Outcome:
     where there is no target.
     """
 
-    tree: Root
+    tree: RootNode
     messages: tuple[Message, ...]
     sent: Prompt
     written_payload: WrittenPayload | None

@@ -9,40 +9,40 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import (
-    Component,
-    Conversation,
-    FirstFit,
-    Format,
-    Group,
-    Limit,
-    Reserve,
+    ComponentNode,
+    ConversationNode,
+    FirstFitNode,
+    FormatNode,
+    GroupNode,
+    LimitNode,
+    ReserveNode,
 )
 from promptdsl.tree.node import Node, label, mark_of
 from promptdsl.tree.part_nodes import (
-    Call,
-    Fence,
-    Json,
-    Media,
-    Result,
-    Section,
-    Side,
-    Table,
-    TrustedText,
-    Untrusted,
-    Value,
-    Verbatim,
-    Volatile,
+    ExampleSideNode,
+    FenceNode,
+    JsonNode,
+    MediaNode,
+    SectionNode,
+    TableNode,
+    ToolResultNode,
+    ToolUseNode,
+    TrustedTextNode,
+    UntrustedNode,
+    ValueNode,
+    VerbatimNode,
+    VolatileNode,
 )
 from promptdsl.tree.turn_nodes import (
-    CacheBreakpoint,
-    Merged,
-    Output,
-    Recorded,
-    Request,
-    Root,
-    Tool,
-    ToolTurn,
-    Turn,
+    CacheBreakpointNode,
+    MergedNode,
+    OutputNode,
+    RecordedNode,
+    RequestOnlyNode,
+    RootNode,
+    ToolNode,
+    ToolTurnNode,
+    TurnNode,
 )
 
 WIDTH = 60
@@ -61,13 +61,13 @@ def _line(depth: int, what: str, where: object) -> str:
 
 
 def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
-    beside = root.equipment if isinstance(root, Root) else ()
+    beside = root.equipment if isinstance(root, RootNode) else ()
     stack: list[tuple[Any, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
             yield depth, _size(node), None
-        elif isinstance(node, Recorded):
+        elif isinstance(node, RecordedNode):
             for below, what in _recorded(node):
                 yield depth + below, what + _by(node), node.source
         else:
@@ -75,7 +75,7 @@ def _entries(root: Node) -> Iterator[tuple[int, str, object]]:
             stack.extend((child, depth + 1) for child in reversed(node.content))
 
 
-def _recorded(node: Recorded) -> Iterator[tuple[int, str]]:
+def _recorded(node: RecordedNode) -> Iterator[tuple[int, str]]:
     """Yield the messages of a recording; one that is not read yet, or has options, says so."""
     form = "" if node.form == "messages" else f" ({node.form})"
     head = f"history{form}{_of_history(node)}"
@@ -86,7 +86,7 @@ def _recorded(node: Recorded) -> Iterator[tuple[int, str]]:
         yield below, _message(item) if isinstance(item, Message) else "message (recorded)"
 
 
-def _of_history(node: Recorded | Conversation) -> str:
+def _of_history(node: RecordedNode | ConversationNode) -> str:
     """Return the options that say what a budget may take of a history."""
     said = [f" keep={node.keep:,}"] if node.keep else []
     said += [] if node.step is None else [f" step={node.step:,}"]
@@ -97,7 +97,7 @@ def _priority(priority: float | None) -> str:
     return "" if priority is None else f" priority={priority:,}"
 
 
-def _limit(node: Limit) -> str:
+def _limit(node: LimitNode) -> str:
     end = "" if node.keep == "head" else f" keep={node.keep}"
     return f"limit {_tokens(node.max_tokens)}{end}"
 
@@ -109,15 +109,15 @@ def _tokens(number: int) -> str:
 def _describe(node: Node) -> str:
     """Return the name of a node and its options, as its author wrote them."""
     match node:
-        case ToolTurn():
+        case ToolTurnNode():
             what = f"tool {node.tool_use_id}"
-        case Turn():
+        case TurnNode():
             what = f"{node.role}{_kind(node)}"
-        case Section():
-            title = node.title.text if isinstance(node.title, Value) else node.title
+        case SectionNode():
+            title = node.title.text if isinstance(node.title, ValueNode) else node.title
             what = f"section {node.options.id}" + (f" {title!r}" if title is not None else "")
             return _with_options(what, node)
-        case Request():
+        case RequestOnlyNode():
             what = "grounding" if node.grounding else "ephemeral"
         case _:
             what = _describe_part(node)
@@ -134,21 +134,21 @@ def _sized(node: Any) -> str:
     return f"{label(node).lower()}, {_size(node.text)}"
 
 
-def _value(node: Value) -> str:
+def _value(node: ValueNode) -> str:
     named = f" {node.label}" if node.label else ""
     return f"{label(node).lower()}{named}, {_size(node.text)}"
 
 
-def _untrusted(node: Untrusted) -> str:
+def _untrusted(node: UntrustedNode) -> str:
     origin = "" if node.origin is None else f" from {node.origin!r}"
     return f"untrusted{origin}, {_size(node.text)}"
 
 
-def _component(node: Component) -> str:
+def _component(node: ComponentNode) -> str:
     return f"{node.name} (overridden by {node.by})" if node.by else node.name
 
 
-def _tool(node: Tool) -> str:
+def _tool(node: ToolNode) -> str:
     mark = node.definition.cache
     return f"tool definition {node.definition.name}" + (f" {_cached(mark)}" if mark else "")
 
@@ -157,43 +157,45 @@ def _cached(mark: Cache) -> str:
     return "cached" if mark == "default" else f"cached for {mark}"
 
 
-def _breakpoint(node: CacheBreakpoint) -> str:
+def _breakpoint(node: CacheBreakpointNode) -> str:
     return f"cache breakpoint {node.ttl}" if node.ttl else "cache breakpoint"
 
 
-def _media(node: Media) -> str:
+def _media(node: MediaNode) -> str:
     source = getattr(node.block, "source", None)
     return node.block.type if source is None else f"{node.block.type} {described(source)}"
 
 
 _PARTS: Mapping[type[Node], Callable[[Any], str]] = {
-    Fence: lambda node: node.open.strip() or "unfenced",
-    Component: _component,
-    Format: lambda node: f"format {node.format}",
-    Group: lambda node: f"group{_priority(node.priority)}",
-    FirstFit: lambda node: f"first fit{_priority(node.priority)}",
-    Limit: _limit,
-    Reserve: lambda node: f"reserve {_tokens(node.tokens)}",
-    Conversation: lambda node: f"history{_of_history(node)}",
-    Value: _value,
-    Volatile: _value,
-    TrustedText: _sized,
-    Json: _sized,
-    Untrusted: _untrusted,
-    Verbatim: lambda node: _size(node.text),
-    Table: lambda node: f"table of {len(node.rows):,} rows",
-    Side: lambda node: node.name,
-    Call: lambda node: f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}",
-    Result: lambda node: f"result {node.tool_use_id}",
-    Media: _media,
-    Tool: _tool,
-    Output: lambda node: f"output {node.schema.name}",
-    CacheBreakpoint: _breakpoint,
+    FenceNode: lambda node: node.open.strip() or "unfenced",
+    ComponentNode: _component,
+    FormatNode: lambda node: f"format {node.format}",
+    GroupNode: lambda node: f"group{_priority(node.priority)}",
+    FirstFitNode: lambda node: f"first fit{_priority(node.priority)}",
+    LimitNode: _limit,
+    ReserveNode: lambda node: f"reserve {_tokens(node.tokens)}",
+    ConversationNode: lambda node: f"history{_of_history(node)}",
+    ValueNode: _value,
+    VolatileNode: _value,
+    TrustedTextNode: _sized,
+    JsonNode: _sized,
+    UntrustedNode: _untrusted,
+    VerbatimNode: lambda node: _size(node.text),
+    TableNode: lambda node: f"table of {len(node.rows):,} rows",
+    ExampleSideNode: lambda node: node.name,
+    ToolUseNode: lambda node: (
+        f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
+    ),
+    ToolResultNode: lambda node: f"result {node.tool_use_id}",
+    MediaNode: _media,
+    ToolNode: _tool,
+    OutputNode: lambda node: f"output {node.schema.name}",
+    CacheBreakpointNode: _breakpoint,
 }
 
 
-def _kind(turn: Turn) -> str:
-    merged = " (merged)" if isinstance(turn, Merged) else ""
+def _kind(turn: TurnNode) -> str:
+    merged = " (merged)" if isinstance(turn, MergedNode) else ""
     return merged if turn.kind == "written" else f" ({turn.kind.replace('_', ' ')}){merged}"
 
 

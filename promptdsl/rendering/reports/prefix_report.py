@@ -83,7 +83,7 @@ def _payload(outcome: Outcome) -> Mapping[str, Any]:
     if outcome.payload is not None:
         return outcome.payload
     written: Mapping[str, Any] = TARGETS["openai"].adapter.write(
-        outcome.sent, facts_for(None, "openai")
+        outcome.sent, facts_for(None, "openai"), None
     )[0]
     return written
 

@@ -18,30 +18,30 @@ from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.text.traced import TracedEntry, TracedPage, TracedPart, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
-from promptdsl.tree.group_nodes import Component, Fragment
+from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.node import Node, label, mark_of
 from promptdsl.tree.part_nodes import (
-    Call,
-    Fence,
-    Media,
-    Result,
-    Section,
-    Text,
-    TrustedText,
-    Value,
-    Verbatim,
-    Volatile,
+    FenceNode,
+    MediaNode,
+    SectionNode,
+    TextNode,
+    ToolResultNode,
+    ToolUseNode,
+    TrustedTextNode,
+    ValueNode,
+    VerbatimNode,
+    VolatileNode,
 )
 from promptdsl.tree.turn_nodes import (
-    CacheBreakpoint,
-    Consolidated,
-    Merged,
-    Recorded,
-    ToolTurn,
-    Turn,
+    CacheBreakpointNode,
+    ConsolidatedNode,
+    MergedNode,
+    RecordedNode,
+    ToolTurnNode,
+    TurnNode,
 )
 
-INLINE = (Text, Value, Volatile, TrustedText, Verbatim)
+INLINE = (TextNode, ValueNode, VolatileNode, TrustedTextNode, VerbatimNode)
 """Nodes that are text, and hold no other part."""
 
 
@@ -51,28 +51,28 @@ def what_of(node: Any) -> str:
     return described(node) if say is None else say(node)
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: TurnNode) -> str:
     kind = _KINDS.get(turn.kind)
     return f"{turn.role} turn" if kind is None else f"{kind} ({turn.role} turn)"
 
 
 _KINDS = {"event": "event", "request": "request-only content"}
 _WORDS: Mapping[type[Node], Callable[[Any], str]] = {
-    Turn: _turn,
-    Merged: lambda node: f"{node.role} turn (merged)",
-    Consolidated: lambda _: "system text",
-    **dict.fromkeys((ToolTurn, Result), lambda _: "tool result"),
-    Recorded: lambda node: f"{node.items[0].role} message",
-    Call: lambda node: f"call {node.block.name!r}",
-    Media: lambda node: str(node.block.type),
-    CacheBreakpoint: lambda _: "cache breakpoint",
+    TurnNode: _turn,
+    MergedNode: lambda node: f"{node.role} turn (merged)",
+    ConsolidatedNode: lambda _: "system text",
+    **dict.fromkeys((ToolTurnNode, ToolResultNode), lambda _: "tool result"),
+    RecordedNode: lambda node: f"{node.items[0].role} message",
+    ToolUseNode: lambda node: f"call {node.block.name!r}",
+    MediaNode: lambda node: str(node.block.type),
+    CacheBreakpointNode: lambda _: "cache breakpoint",
     **dict.fromkeys(INLINE, lambda node: label(node).lower()),
 }
 
 
 def mark_on(node: Any) -> Cache | None:
     """Return the cache mark after a node."""
-    if isinstance(node, CacheBreakpoint):
+    if isinstance(node, CacheBreakpointNode):
         return node.ttl or "default"
     return mark_of(node.options)
 
@@ -124,9 +124,9 @@ class Ledger:
         first = 0
         before: Any = None
         for node, entry in zip(outcome.tree.content, outcome.traced(), strict=True):
-            if isinstance(node, Recorded):
+            if isinstance(node, RecordedNode):
                 # A line that is run again writes another history, which begins anew.
-                continues = isinstance(before, Recorded) and before.at == node.at
+                continues = isinstance(before, RecordedNode) and before.at == node.at
                 continues = continues and node.start >= before.start + len(before.items)
                 self._add_history(node, first, continues=continues)
             elif entry.messages > first:
@@ -140,7 +140,7 @@ class Ledger:
 
     # A recorded conversation.
 
-    def _add_history(self, node: Recorded, first: int, *, continues: bool) -> None:
+    def _add_history(self, node: RecordedNode, first: int, *, continues: bool) -> None:
         """Add a history, or more messages of the one that was added last."""
         source, end = self._source(node), first + len(node.items)
         total = sum(self.messages[first:end])
@@ -169,7 +169,7 @@ class Ledger:
             sent, lowered = self.outcome.sent.messages, self.outcome.messages
             placed = (n for n in range(first, entry.messages) if sent[n] is not lowered[n])
             mark = next((mark_in(sent[number]) for number in placed), None)
-        merged = isinstance(node, Merged)
+        merged = isinstance(node, MergedNode)
         path = "" if merged else entry.turns[0].address
         self.parts.append(TokenPart(0, what_of(node), path, total, source, mark))
         for turn in entry.turns:
@@ -191,7 +191,7 @@ class Ledger:
 
     def _add_nodes(self, turn: TracedTurn, source: Source | None, *, depth: int) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
-        system = isinstance(turn.node, Turn) and turn.node.role == "system"
+        system = isinstance(turn.node, TurnNode) and turn.node.role == "system"
         seen: dict[int, _Seen] = {}
         top = _Seen(depth - 1, "" if system else turn.address, source, 0)
         hidden = _hidden(turn.parts)
@@ -205,7 +205,7 @@ class Ledger:
             tokens = max(before[end] - before[min(node.start, end)], 0)
             around.inside += tokens
             path = around.path
-            if isinstance(node.node, Section):
+            if isinstance(node.node, SectionNode):
                 path = within(path, str(node.node.options.id))
                 self.sections[path] = self.sections.get(path, 0) + tokens
             line = self._source(node.node) or around.source
@@ -260,10 +260,10 @@ def _hidden(nodes: Sequence[TracedPart]) -> set[int]:
         count[key] = count.get(key, 0) + 1
     hidden: set[int] = set()
     for node in nodes:
-        is_component = isinstance(node.node, Component)
+        is_component = isinstance(node.node, ComponentNode)
         if (
-            isinstance(node.node, Fence)
-            or (isinstance(node.node, Fragment) and not is_component)
+            isinstance(node.node, FenceNode)
+            or (isinstance(node.node, FragmentNode) and not is_component)
             or (isinstance(node.node, INLINE) and count[id(node.around)] == 1)
         ):
             hidden.add(id(node))

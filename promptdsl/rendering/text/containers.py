@@ -19,25 +19,25 @@ from promptdsl.rendering.text.page import (
     deeper,
 )
 from promptdsl.rendering.text.strings import guarded, notice, value, written
-from promptdsl.tree.group_nodes import Format, Fragment, Note, Reserve
+from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.node import Child, Node, make, mark_of
 from promptdsl.tree.part_nodes import (
-    Checklist,
-    Example,
-    Fence,
-    Item,
-    Json,
-    List,
-    Paragraph,
-    Quote,
-    Section,
-    Side,
-    Text,
-    TrustedText,
-    Value,
+    ChecklistNode,
+    ExampleNode,
+    ExampleSideNode,
+    FenceNode,
+    ItemNode,
+    JsonNode,
+    ListNode,
+    ParagraphNode,
+    QuoteNode,
+    SectionNode,
+    TextNode,
+    TrustedTextNode,
+    ValueNode,
 )
 from promptdsl.tree.rewrite import any_said
-from promptdsl.tree.turn_nodes import Request, Turn
+from promptdsl.tree.turn_nodes import RequestOnlyNode, TurnNode
 
 
 def open_part(
@@ -62,14 +62,14 @@ def open_part(
         if not isinstance(node, _HOLDERS):
             name = node._node.__name__
             raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
-        if isinstance(node, Format):
+        if isinstance(node, FormatNode):
             part.form = state.setting.forms[node.format]
         state.open.append(part)
         return part
     part.continues = continues
     frame = part.frame = make_frame(state, node, part)
-    part.listing = part if isinstance(node, List | Checklist) else None
-    part.tight = isinstance(node, Item | Side)
+    part.listing = part if isinstance(node, ListNode | ChecklistNode) else None
+    part.tight = isinstance(node, ItemNode | ExampleSideNode)
     if frame.prefix or frame.between != BETWEEN or around.margin is not PLAIN:
         part.margin = deeper(around.margin, frame.prefix, frame.between)
     part.start = state.page.open(frame.open, around.margin)
@@ -85,17 +85,17 @@ def open_part(
 
 def open_item(state: TextState, child: Child, around: OpenPart) -> bool:
     """Open an item for a child of a list that is no item yet; return whether that was done."""
-    in_other_format = isinstance(child, Format) and (
+    in_other_format = isinstance(child, FormatNode) and (
         state.setting.forms[child.format] is not around.form
     )
-    if isinstance(child, Fragment | Item | Note) and not in_other_format:
+    if isinstance(child, FragmentNode | ItemNode | NoteNode) and not in_other_format:
         return False
     listing = around.listing
-    is_list = isinstance(child, List | Checklist)
+    is_list = isinstance(child, ListNode | ChecklistNode)
     continues = is_list and listing is not None and listing.items > 0
     if continues and around.form.tagged:
         return False
-    item = make(Item, (child,), at=around.node, done=None)
+    item = make(ItemNode, (child,), at=around.node, done=None)
     open_part(state, item, around, continues=continues)
     return True
 
@@ -113,12 +113,12 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
             _note_empty(state, part)
         else:
             page.close(part.frame.close, outside)
-            if isinstance(node, List | Checklist):
-                ordered = isinstance(node, List) and node.ordered
+            if isinstance(node, ListNode | ChecklistNode):
+                ordered = isinstance(node, ListNode) and node.ordered
                 page.tail = None if part.form.tagged else Listed(ordered, part.second)
-            elif part.frame.prefix and (page.tail == "prose" or not isinstance(node, Item)):
+            elif part.frame.prefix and (page.tail == "prose" or not isinstance(node, ItemNode)):
                 page.tail = None
-    if node.options.cache and (isinstance(node, Section) or _is_system(node)):
+    if node.options.cache and (isinstance(node, SectionNode) or _is_system(node)):
         mark = mark_of(node.options)
         if mark:
             page.cache(mark)
@@ -127,11 +127,11 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
 def _note_empty(state: TextState, part: OpenPart) -> None:
     """Report the title of a container without content; an item of that kind is not counted."""
     node = part.node
-    if isinstance(node, Item) and state.open and state.open[-1].listing:
+    if isinstance(node, ItemNode) and state.open and state.open[-1].listing:
         state.open[-1].listing.items -= not part.continues
-    if isinstance(node, Section) and node.title is not None:
+    if isinstance(node, SectionNode) and node.title is not None:
         what = f"section {node.options.id!r}"
-    elif isinstance(node, Fence) and node.said:
+    elif isinstance(node, FenceNode) and node.said:
         what = "a request-only turn"
     else:
         return
@@ -139,20 +139,20 @@ def _note_empty(state: TextState, part: OpenPart) -> None:
 
 
 def _is_system(node: Node) -> bool:
-    return isinstance(node, Turn) and node.role == "system"
+    return isinstance(node, TurnNode) and node.role == "system"
 
 
 # The frames, and the rules that hold for the strings inside.
 
 
-def _section(state: TextState, node: Section, part: OpenPart) -> Frame:
+def _section(state: TextState, node: SectionNode, part: OpenPart) -> Frame:
     form, rules, id, title = part.form, part.rules, str(node.options.id), node.title
-    text = title.text if isinstance(title, Value) else title
+    text = title.text if isinstance(title, ValueNode) else title
     if text is not None:
         note = partial(state.note, node)
         if form.tagged:
             text = value(text, attribute, note)
-        elif isinstance(title, Value) or rules.values:
+        elif isinstance(title, ValueNode) or rules.values:
             text = value(text, field, note)
         else:
             text = one_line(guarded(written(text, note), rules, state.tags))
@@ -175,28 +175,28 @@ def _section(state: TextState, node: Section, part: OpenPart) -> Frame:
     return frame
 
 
-def _fence(state: TextState, node: Fence, part: OpenPart) -> Frame:
+def _fence(state: TextState, node: FenceNode, part: OpenPart) -> Frame:
     part.rules = part.rules.in_fence(node)
     if node.said:
         notice(node.said, partial(state.note, node))
     return Frame(node.open, node.close, node.names)
 
 
-def _list(state: TextState, node: List | Checklist, part: OpenPart) -> Frame:
+def _list(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> Frame:
     form = part.form
     part.rules = part.rules.in_text(tagged=form.tagged)
-    ordered = isinstance(node, List) and node.ordered
+    ordered = isinstance(node, ListNode) and node.ordered
     part.second = state.page.tail == Listed(ordered, other=False)
-    return form.list(ordered=ordered) if isinstance(node, List) else form.checklist()
+    return form.list(ordered=ordered) if isinstance(node, ListNode) else form.checklist()
 
 
-def _item(_state: TextState, node: Item, part: OpenPart) -> Frame:
+def _item(_state: TextState, node: ItemNode, part: OpenPart) -> Frame:
     part.rules = part.rules.in_text(tagged=part.form.tagged)
     listing = part.listing
     if listing is None:
         return part.form.item(None, done=None, other=False)
     listing.items += not part.continues
-    ticked = isinstance(listing.node, Checklist)
+    ticked = isinstance(listing.node, ChecklistNode)
     frame = part.form.item(
         None if ticked or not listing.node.ordered else listing.items,
         done=bool(node.done) if ticked else None,
@@ -206,15 +206,17 @@ def _item(_state: TextState, node: Item, part: OpenPart) -> Frame:
     return frame._replace(open=frame.prefix) if part.continues else frame
 
 
-def _quote_or_example(_state: TextState, node: Quote | Example | Side, part: OpenPart) -> Frame:
+def _quote_or_example(
+    _state: TextState, node: QuoteNode | ExampleNode | ExampleSideNode, part: OpenPart
+) -> Frame:
     form = part.form
     part.rules = part.rules.in_text(tagged=form.tagged)
     match node:
-        case Quote():
+        case QuoteNode():
             return form.quote()
-        case Side():
+        case ExampleSideNode():
             return form.side(node.name, plain=_is_plain(node))
-        case Example():
+        case ExampleNode():
             return form.example(plain=all(map(_is_plain, node.content)))
 
 
@@ -223,7 +225,7 @@ def _is_plain(side: Node) -> bool:
     waiting = [*side.content]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Fragment):
+        if isinstance(part, FragmentNode):
             waiting += part.content
         elif not isinstance(part, str | _PROSE):
             return False
@@ -235,7 +237,7 @@ def _begins_plain(item: Node) -> bool:
     waiting = [*reversed(item.content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Fragment | Note):
+        if isinstance(part, FragmentNode | NoteNode):
             waiting += reversed(part.content)
         elif isinstance(part, str | _PROSE):
             if any_said((part,)):
@@ -245,17 +247,17 @@ def _begins_plain(item: Node) -> bool:
     return True
 
 
-_HOLDERS = Fragment | Note | Turn | Request | Reserve
+_HOLDERS = FragmentNode | NoteNode | TurnNode | RequestOnlyNode | ReserveNode
 """The nodes without a frame, which write nothing but their children."""
-_PROSE = Text | Value | TrustedText | Paragraph | Json
+_PROSE = TextNode | ValueNode | TrustedTextNode | ParagraphNode | JsonNode
 
 _FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], Frame]] = {
-    Section: _section,
-    Fence: _fence,
-    List: _list,
-    Checklist: _list,
-    Item: _item,
-    Quote: _quote_or_example,
-    Example: _quote_or_example,
-    Side: _quote_or_example,
+    SectionNode: _section,
+    FenceNode: _fence,
+    ListNode: _list,
+    ChecklistNode: _list,
+    ItemNode: _item,
+    QuoteNode: _quote_or_example,
+    ExampleNode: _quote_or_example,
+    ExampleSideNode: _quote_or_example,
 }

@@ -15,7 +15,7 @@ from promptdsl.messages.unchecked import text_block
 from promptdsl.rendering.text.markdown import MARKDOWN
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import make
-from promptdsl.tree.part_nodes import Code, Json, Value
+from promptdsl.tree.part_nodes import CodeNode, JsonNode, ValueNode
 
 DataBlock: TypeAlias = JsonBlock | CodeBlock
 
@@ -23,23 +23,23 @@ Rewording = Callable[[Block], str | None]
 """Returns what an author wants a block to say, ``None`` for the usual text."""
 
 
-def data_node(block: DataBlock, at: Any, *, is_value: bool) -> Json | Code:
+def data_node(block: DataBlock, at: Any, *, is_value: bool) -> JsonNode | CodeNode:
     """Return the node of a recorded block; ``is_value`` is whether code is encoded as a value."""
     mask = TEXT
     if isinstance(block, JsonBlock):
-        return make(Json, mask=mask, at=at, text=json_text(block.value))
+        return make(JsonNode, mask=mask, at=at, text=json_text(block.value))
     code: Any = block.text
     if is_value:
-        code = make(Value, mask=mask, at=at, text=block.text, label=None)
-    return make(Code, (code,), mask=mask, at=at, language=block.language)
+        code = make(ValueNode, mask=mask, at=at, text=block.text, label=None)
+    return make(CodeNode, (code,), mask=mask, at=at, language=block.language)
 
 
-def data_block(node: Json | Code) -> DataBlock:
+def data_block(node: JsonNode | CodeNode) -> DataBlock:
     """Return the block of a node, for a function that asks for it.
 
     Raises :class:`ContentError` for JSON that is nested too deep to be read back.
     """
-    if isinstance(node, Code):
+    if isinstance(node, CodeNode):
         return CodeBlock(code_of(node), node.language)
     value = read_json(node.text)
     if value is ABSENT:
@@ -51,7 +51,7 @@ def data_block(node: Json | Code) -> DataBlock:
     return JsonBlock(value)
 
 
-def code_of(node: Code) -> str:
+def code_of(node: CodeNode) -> str:
     """Return source code as it was written, nothing in it encoded."""
     return "".join([part if isinstance(part, str) else part.text for part in node.content])
 

@@ -20,8 +20,8 @@ from promptdsl.rendering.text.format import Form
 from promptdsl.rendering.text.markdown import title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child
-from promptdsl.tree.part_nodes import Call, Media, Section, Text, Value
-from promptdsl.tree.turn_nodes import Turn
+from promptdsl.tree.part_nodes import MediaNode, SectionNode, TextNode, ToolUseNode, ValueNode
+from promptdsl.tree.turn_nodes import TurnNode
 
 
 def lower_plain(
@@ -48,7 +48,7 @@ def lower_plain(
             content = turn.content
             child = content[0] if len(content) == 1 else None
             kind = type(child)
-            if kind is Text and len(child.content) == 1:
+            if kind is TextNode and len(child.content) == 1:
                 child = child.content[0]
         kind = type(child)
         if kind is str and child and role != "tool":
@@ -62,7 +62,7 @@ def lower_plain(
             counts[role] = number + 1
             messages.append(spoken(role, child, turn, number))
             continue
-        blocks = (child.block,) if kind is Call else _plain_blocks(turn)
+        blocks = (child.block,) if kind is ToolUseNode else _plain_blocks(turn)
         if blocks is None:
             return index
         number = counts[role]
@@ -74,7 +74,7 @@ def lower_plain(
 
 def _plain_system(turn: Any, form: Form) -> str | None:
     """Return the text of a system turn without options, ``None`` where there is more to do."""
-    if not turn.mask & SYSTEM or type(turn) is not Turn or turn.options is not DEFAULTS:
+    if not turn.mask & SYSTEM or type(turn) is not TurnNode or turn.options is not DEFAULTS:
         return None
     return plain_instructions(turn.content, form)
 
@@ -84,7 +84,7 @@ def _plain_blocks(turn: Any) -> tuple[Block, ...] | None:
     blocks: list[Block] = []
     for child in turn.content:
         kind = type(child)
-        if kind is Text:
+        if kind is TextNode:
             parts = child.content
             if len(parts) > 1:
                 return None
@@ -95,7 +95,7 @@ def _plain_blocks(turn: Any) -> tuple[Block, ...] | None:
                 return None
             if child:
                 blocks.append(text_block(child))
-        elif kind is Call or (kind is Media and child.block.source.kind != "path"):
+        elif kind is ToolUseNode or (kind is MediaNode and child.block.source.kind != "path"):
             blocks.append(child.block)
         else:
             return None
@@ -120,16 +120,16 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
     items: list[str] = []
     for child in content:
         text, head = child, ""
-        if type(child) is Section:
+        if type(child) is SectionNode:
             title = child.title
-            if len(child.content) != 1 or child.mask & CACHE or isinstance(title, Value):
+            if len(child.content) != 1 or child.mask & CACHE or isinstance(title, ValueNode):
                 return None
             text = child.content[0]
             if title is not None:
                 if not title.isascii() and not is_whole(title):
                     return None
                 head = title_line(one_line(title), 2)
-        if type(text) is Text and len(text.content) == 1:
+        if type(text) is TextNode and len(text.content) == 1:
             text = text.content[0]
         if type(text) is not str or not text or text[0] in "\r\n":
             return None

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 from promptdsl.config.delimiters import Delimiter
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, make
-from promptdsl.tree.part_nodes import Fence
+from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.rewrite import covering
 
 
@@ -97,7 +97,7 @@ def fence(
     at: Any = None,
     values: bool = False,
     said: tuple[str, ...] = (),
-) -> Fence:
+) -> FenceNode:
     """Return content between the two ends of a delimiter; only the default tag has attributes."""
     opening = delimiter.open
     if delimiter.kind == "default":
@@ -107,7 +107,7 @@ def fence(
     is_tag = delimiter.kind == "default" or delimiter.is_tag
     name = delimiter.tag_name if is_tag else None
     return make(
-        Fence,
+        FenceNode,
         content,
         mask=TEXT | covering(content),
         at=at,

@@ -27,22 +27,22 @@ from promptdsl.rendering.text.strings import (
 )
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
-    Call,
-    Code,
-    Heading,
-    Json,
-    Media,
-    Paragraph,
-    Reasoning,
-    Table,
-    Text,
-    TrustedText,
-    Untrusted,
-    Value,
-    Verbatim,
-    Volatile,
+    CodeNode,
+    HeadingNode,
+    JsonNode,
+    MediaNode,
+    ParagraphNode,
+    ReasoningNode,
+    TableNode,
+    TextNode,
+    ToolUseNode,
+    TrustedTextNode,
+    UntrustedNode,
+    ValueNode,
+    VerbatimNode,
+    VolatileNode,
 )
-from promptdsl.tree.turn_nodes import CacheBreakpoint
+from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
 StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], NoteLoss], str]
 """Returns strings and values as one text: ``text_in``, ``line_in`` or ``code_in``."""
@@ -58,15 +58,15 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
         state.page.tail = "prose"
 
 
-def _write_text(state: TextState, node: Text, around: OpenPart) -> None:
+def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
     write_strings(state, node.content, node, around)
 
 
-def _write_value(state: TextState, node: Value | TrustedText, around: OpenPart) -> None:
+def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: OpenPart) -> None:
     write_strings(state, (node,), node, around)
 
 
-def _write_verbatim(state: TextState, node: Verbatim, around: OpenPart) -> None:
+def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     text = verbatim_in(
         node.text, node.said, around.rules, state.tags, note=partial(state.note, node)
     )
@@ -75,7 +75,7 @@ def _write_verbatim(state: TextState, node: Verbatim, around: OpenPart) -> None:
         state.page.cache(node.cache)
 
 
-def _write_untrusted(state: TextState, node: Untrusted, around: OpenPart) -> None:
+def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) -> None:
     if node.text:
         text = untrusted_in(node.text, node.origin, around.rules, partial(state.note, node))
         state.page.put(text, around.margin)
@@ -84,15 +84,15 @@ def _write_untrusted(state: TextState, node: Untrusted, around: OpenPart) -> Non
 # Text in a frame.
 
 
-def _write_heading(state: TextState, node: Heading, around: OpenPart) -> None:
+def _write_heading(state: TextState, node: HeadingNode, around: OpenPart) -> None:
     _write_framed(state, node, around, line_in, frame=around.form.heading(node.level))
 
 
-def _write_paragraph(state: TextState, node: Paragraph, around: OpenPart) -> None:
+def _write_paragraph(state: TextState, node: ParagraphNode, around: OpenPart) -> None:
     _write_framed(state, node, around, text_in, frame=around.form.paragraph())
 
 
-def _write_code(state: TextState, node: Code, around: OpenPart) -> None:
+def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
     if _write_formatted(state, node, around):
         return
     frame = around.form.code(code_of(node), node.language)
@@ -102,13 +102,13 @@ def _write_code(state: TextState, node: Code, around: OpenPart) -> None:
     _write_framed(state, node, around, code_in, frame=frame)
 
 
-def _write_json(state: TextState, node: Json, around: OpenPart) -> None:
+def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     if not _write_formatted(state, node, around):
         # No tag can stand in the text of a Json: only other delimiters are kept out of it.
         _enclose(state, guarded(node.text, around.rules, ()), around.form.json(), around)
 
 
-def _write_formatted(state: TextState, node: Code | Json, around: OpenPart) -> bool:
+def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
     """Write what an author's function makes of JSON or code; return whether it made anything."""
     format_block = state.setting.format_block
     if format_block is None:
@@ -150,7 +150,7 @@ def _enclose(state: TextState, text: str, frame: Frame, around: OpenPart) -> Non
 # Tables.
 
 
-def _write_table(state: TextState, node: Table, around: OpenPart) -> None:
+def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     if not node.rows:
         return
     note = partial(state.note, node)
@@ -175,7 +175,7 @@ def _cell(state: TextState, cell: Any, rules: StringRules, note: NoteLoss) -> An
 # Blocks.
 
 
-def _write_media(state: TextState, node: Media, _around: OpenPart) -> None:
+def _write_media(state: TextState, node: MediaNode, _around: OpenPart) -> None:
     try:
         block = settle_block(node.block, media_roots=state.setting.media_roots, replaced=_nothing)
     except MediaError as error:
@@ -187,14 +187,14 @@ def _nothing() -> None:
     pass
 
 
-def _write_block(state: TextState, node: Call | Reasoning, _around: OpenPart) -> None:
+def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: OpenPart) -> None:
     state.page.block(node.block)
 
 
 # Cache marks.
 
 
-def _write_breakpoint(state: TextState, node: CacheBreakpoint, _around: OpenPart) -> None:
+def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
     """Put a mark after everything that is written, and before the containers still empty."""
     page = state.page
     if not page.written:
@@ -220,19 +220,19 @@ def _empty_parts(state: TextState) -> Iterator[tuple[OpenPart, Checkpoint]]:
 
 
 LEAVES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], None]] = {
-    Text: _write_text,
-    Value: _write_value,
-    Volatile: _write_value,
-    TrustedText: _write_value,
-    Verbatim: _write_verbatim,
-    Untrusted: _write_untrusted,
-    Heading: _write_heading,
-    Paragraph: _write_paragraph,
-    Code: _write_code,
-    Json: _write_json,
-    Table: _write_table,
-    Media: _write_media,
-    Call: _write_block,
-    Reasoning: _write_block,
-    CacheBreakpoint: _write_breakpoint,
+    TextNode: _write_text,
+    ValueNode: _write_value,
+    VolatileNode: _write_value,
+    TrustedTextNode: _write_value,
+    VerbatimNode: _write_verbatim,
+    UntrustedNode: _write_untrusted,
+    HeadingNode: _write_heading,
+    ParagraphNode: _write_paragraph,
+    CodeNode: _write_code,
+    JsonNode: _write_json,
+    TableNode: _write_table,
+    MediaNode: _write_media,
+    ToolUseNode: _write_block,
+    ReasoningNode: _write_block,
+    CacheBreakpointNode: _write_breakpoint,
 }

@@ -25,10 +25,16 @@ from promptdsl.rendering.text.page import OnLoss, Setting, marked
 from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, written
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.rendering.text.xml import XML
-from promptdsl.tree.group_nodes import Fragment
+from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, mark_of
-from promptdsl.tree.turn_nodes import Consolidated, Merged, Recorded, ToolTurn, Turn
+from promptdsl.tree.turn_nodes import (
+    ConsolidatedNode,
+    MergedNode,
+    RecordedNode,
+    ToolTurnNode,
+    TurnNode,
+)
 
 FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
@@ -73,9 +79,9 @@ class Lowering:
 
     def lower(self, turn: Any) -> None:
         """Append the messages of one turn, merged turn or recording."""
-        if isinstance(turn, Merged):
+        if isinstance(turn, MergedNode):
             self._lower_merged(turn)
-        elif isinstance(turn, Recorded):
+        elif isinstance(turn, RecordedNode):
             items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
             self.messages += map(self._guarded, items) if self.guarded_tags else items
         else:
@@ -83,14 +89,14 @@ class Lowering:
             options = turn.options
             self._append(turn, blocks, origins, (options.id, options.name, options.metadata))
 
-    def _lower_merged(self, turn: Merged) -> None:
+    def _lower_merged(self, turn: MergedNode) -> None:
         """Append the message of neighbouring turns of one role; the first id and metadata hold."""
         blocks: list[Block] = []
         origins: list[RawOrigin] = []
         ids: list[str | None] = []
         name: str | None = None
         for part in turn.content:
-            if isinstance(part, Recorded):
+            if isinstance(part, RecordedNode):
                 recorded = self.recorded(part)
                 said: tuple[Block, ...] = recorded.content
                 unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata, ())
@@ -145,12 +151,12 @@ class Lowering:
         address = head if number < 0 else f"{head}[{number}]"
         report = partial(self._report, address)
         blocks = self.written(turn, address, report)
-        if isinstance(turn, ToolTurn):
+        if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
         mark = mark_of(options) if options.cache else None
         if mark and blocks and turn.role != "system":
             blocks = (*blocks[:-1], _marked(blocks[-1], mark, turn, report))
-        if isinstance(turn, Consolidated):
+        if isinstance(turn, ConsolidatedNode):
             return blocks, tuple(_origins_within(turn))
         return blocks, ((head, number, turn.at, options.id, options.metadata, options.within),)
 
@@ -181,22 +187,22 @@ class Lowering:
 
     # Recorded messages.
 
-    def recorded(self, node: Recorded) -> Message:
+    def recorded(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
         return self._guarded(*self._as_text(node))
 
-    def _as_text(self, node: Recorded) -> list[Message]:
+    def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
         reword = partial(self._reworded, node)
         return [as_text(message, reword) for message in node.items]
 
-    def _reworded(self, node: Recorded, block: Block) -> str | None:
+    def _reworded(self, node: RecordedNode, block: Block) -> str | None:
         """Return what an author's function makes of a recorded block."""
         format_block = self.setting.format_block
         text = None if format_block is None else formatted(block, format_block, node.source)
         return None if text is None else written(text, partial(self._note_recorded, node))
 
-    def _note_recorded(self, node: Recorded, kind: LossKind, what: str, why: str) -> None:
+    def _note_recorded(self, node: RecordedNode, kind: LossKind, what: str, why: str) -> None:
         self.losses.append(Loss(kind, what, why, "history", node.source))
 
     def _guarded(self, recorded: Message) -> Message:
@@ -228,15 +234,15 @@ def _marked(block: Block, mark: Cache, turn: Node, report: OnLoss) -> Block:
     return marked(block, mark)
 
 
-def _origins_within(system: Consolidated) -> Iterable[RawOrigin]:
+def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
     """Yield where the parts of the system message were written: turns, and loose sections."""
     number = 0
     for part in system.content:
         inner: Any = part
-        while isinstance(inner, Fragment):  # a format of its own around a section
+        while isinstance(inner, FragmentNode):  # a format of its own around a section
             inner = inner.content[0]
         options = inner.options
-        if isinstance(inner, Turn):
+        if isinstance(inner, TurnNode):
             head, index = (options.id, -1) if options.id else ("system", number)
             yield head, index, inner.at, options.id, options.metadata, options.within
             number += 1

@@ -16,7 +16,7 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, Frame
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Child, Node
-from promptdsl.tree.part_nodes import Section
+from promptdsl.tree.part_nodes import SectionNode
 
 WIDEST = 80
 """Deeper than this many characters nothing is indented: it would grow with the square of depth."""
@@ -240,8 +240,8 @@ class TextState:
 
     def note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
         """Report a loss of a node, with the path of the sections it is in."""
-        around = [part.node for part in self.open if isinstance(part.node, Section)]
-        if isinstance(node, Section) and not any(part is node for part in around):
+        around = [part.node for part in self.open if isinstance(part.node, SectionNode)]
+        if isinstance(node, SectionNode) and not any(part is node for part in around):
             around.append(node)
         path = "/".join([str(part.options.id) for part in around])
         self.report(Loss(kind, what, why, path, node.source))

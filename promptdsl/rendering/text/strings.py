@@ -19,7 +19,7 @@ from promptdsl.foundation.guards import guard, guard_end, guard_folded, guard_pr
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import Fence, TrustedText
+from promptdsl.tree.part_nodes import FenceNode, TrustedTextNode
 
 NoteLoss = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, what, and why."""
@@ -58,7 +58,7 @@ class StringRules:
             return self
         return attrs.evolve(self, joined=True, encoding="body" if tagged else self.encoding)
 
-    def in_fence(self, fence: Fence) -> "StringRules":
+    def in_fence(self, fence: FenceNode) -> "StringRules":
         """Return the rules inside a fence."""
         return attrs.evolve(
             self,
@@ -120,7 +120,7 @@ def _texts(parts: tuple[Child, ...], rules: StringRules) -> Iterator[tuple[str, 
         if isinstance(part, str):
             yield part, encodes and rules.values
         else:
-            yield part.text, encodes and not isinstance(part, TrustedText)
+            yield part.text, encodes and not isinstance(part, TrustedTextNode)
 
 
 def verbatim_in(

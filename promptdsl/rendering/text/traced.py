@@ -22,7 +22,7 @@ from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Settin
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import Recorded
+from promptdsl.tree.turn_nodes import RecordedNode
 
 Segment: TypeAlias = "list[str] | Block"
 """The pieces of a block of text, or a block other than text."""
@@ -182,7 +182,7 @@ class TracedLowering(Lowering):
         self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page))
         return blocks
 
-    def recorded(self, node: Recorded) -> Message:
+    def recorded(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
         message = super().recorded(node)
         address = f"history[{node.start}]"

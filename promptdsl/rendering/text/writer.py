@@ -10,9 +10,9 @@ from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import PLAIN, Margin, OpenPart, Setting, TextState
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.tree.node import Node
-from promptdsl.tree.part_nodes import Checklist, Code, List, Result
+from promptdsl.tree.part_nodes import ChecklistNode, CodeNode, ListNode, ToolResultNode
 
-TIGHT = (List, Checklist, Code)
+TIGHT = (ListNode, ChecklistNode, CodeNode)
 """Parts that follow the plain text of an item without a blank line."""
 
 
@@ -48,7 +48,7 @@ class TextWriter(TextState):
         if write is not None:
             write(self, node, around)
             return False
-        if isinstance(node, Result):
+        if isinstance(node, ToolResultNode):
             self._write_result(node, around)
             return False
         open_part(self, node, around)
@@ -59,7 +59,7 @@ class TextWriter(TextState):
         if part.frame is not None or part.node.options.cache:
             close_part(self, part, outside)
 
-    def _write_result(self, node: Result, around: OpenPart) -> None:
+    def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
         setting = self.setting._replace(form=around.form)
         content = self.inside(setting, node, around.rules).write()
         error = (node.is_error, node.error_type)

@@ -1,0 +1,219 @@
+"""The sandbox that templates run in: Jinja's own, with limits."""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache, partial
+from typing import Any, cast  # Any: Jinja passes through what a template works with
+
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined
+from jinja2.environment import TemplateModule
+from jinja2.exceptions import TemplateNotFound, UndefinedError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
+
+from promptdsl.foundation.errors import PromptError, TemplateError
+from promptdsl.foundation.trusted import Trusted
+from promptdsl.templates.compiler import PieceCode, advice, checked_tree
+from promptdsl.templates.filters import FILTERS, TESTS
+from promptdsl.templates.folders import TemplateFile, find, read_template
+from promptdsl.templates.limits import RUN, bounded, check_count
+from promptdsl.templates.operators import check_power, check_product, joined, percent, text
+from promptdsl.templates.pieces import Inserted, Output, Rope, collect
+from promptdsl.templates.source import check_name, label
+
+
+class UndefinedName(UndefinedError):
+    """A template asks for a variable it is not given, or for something ``holder`` does not have."""
+
+    def __init__(self, holder: object, name: object, message: str | None) -> None:
+        super().__init__(message)
+        self.holder = None if holder is missing else holder
+        self.name = name
+
+
+class _Undefined(StrictUndefined):
+    __slots__ = ()
+
+    def __init__(
+        self,
+        hint: str | None = None,
+        obj: object = missing,
+        name: str | None = None,
+        exc: object = None,
+    ) -> None:
+        # A hint is the whole message, and no other name is suggested.
+        error = partial(UndefinedName, obj, name if hint is None else None)
+        if hint is None and obj is not missing:
+            holder = type(obj).__name__
+            match obj:
+                case str():
+                    holder = "a string"
+                case list() | tuple():
+                    holder = "a list"
+                case Mapping():
+                    holder = "a mapping"
+                case _:
+                    pass
+            hint = f"{holder} has no {name!r}"
+        super().__init__(hint, obj, name, cast("type[UndefinedName]", error))
+
+
+class _Template(Template):
+    """A template that is imported as a module once in a rendering, and not kept after it."""
+
+    def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
+        modules = RUN.get().modules
+        if self not in modules:
+            modules[self] = self.make_module()
+        return modules[self]
+
+
+def _range(*ends: int) -> range:
+    numbers = range(*ends)
+    # Python itself has no length for a range of more numbers than a machine counts.
+    check_count((numbers.stop - numbers.start) // numbers.step)
+    return numbers
+
+
+_GLOBALS: Mapping[str, Any] = {"range": _range}  # Any: Jinja infers the type from its defaults
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox; it counts what a template makes, and knows which of its output is a value.
+
+    Only ``+``, ``*``, ``**`` and ``%`` are checked: other operators make nothing large.
+    """
+
+    code_generator_class = PieceCode
+    template_class = _Template
+    concat = staticmethod(collect)
+    intercepted_binops = frozenset(("+", "*", "**", "%"))
+
+    def __init__(self) -> None:
+        super().__init__(
+            undefined=_Undefined,
+            # Without this, constant expressions are worked out as they are compiled, unbounded.
+            optimized=False,
+            cache_size=0,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.filters = dict(FILTERS)
+        self.tests = dict(TESTS)
+        self.globals.update(_GLOBALS)
+        del self.globals["lipsum"]
+        self.compiled = lru_cache(maxsize=256)(self._compiled)
+
+    def _compiled(self, source: TemplateFile | str) -> Template:
+        """Return a template, compiled once for as long as its file has the same stamp."""
+        name = None if isinstance(source, str) else source.name
+        content = source if isinstance(source, str) else read_template(source)
+        try:
+            code = self.compile(checked_tree(self, content, name), name, name or "<template>")
+        except (TemplateSyntaxError, PromptError):
+            raise
+        except RecursionError:
+            raise TemplateError(
+                f"{label(name)} is nested too deep", fix="move parts of it into macros"
+            ) from None
+        except Exception as error:
+            reason = error.msg if isinstance(error, SyntaxError) else str(error)[:200]
+            raise TemplateError(
+                f"{label(name)} cannot be compiled: {reason}", fix="look for what is unusual in it"
+            ) from None
+        return self.template_class.from_code(self, code, self.make_globals(None))
+
+    def run(self, template: Template, variables: Mapping[str, object]) -> Rope:
+        """Return the output of a compiled template."""
+        known = {**self.globals, **variables}
+        context = Context(self, known, template.name, template.blocks)
+        return collect(template.root_render_func(context))
+
+    def _load_template(self, name: object, globals: object) -> Template:  # noqa: A002
+        """Return the template that another one includes, imports or extends."""
+        run = RUN.get()
+        run.step()
+        if isinstance(name, Undefined):
+            str(name)
+        file = find(name, run.folders)
+        if file is None:
+            raise TemplateNotFound(check_name(name))
+        return self.compiled(file)
+
+    # What compiled code calls.
+
+    def step(self) -> bool:
+        """Count a turn of a loop."""
+        return RUN.get().step()
+
+    def put(self, value: object, name: str | None = None) -> Output:
+        """Return the output of ``{{ value }}``: a value, unless it is marked and unchanged."""
+        if type(value) is str:
+            return Inserted(value, name)
+        if isinstance(value, Rope):
+            return value
+        if isinstance(value, Trusted):
+            return (str.__str__(value),)
+        return Inserted(text(value, name), name)
+
+    joined = staticmethod(joined)
+
+    def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
+        """Return the result of an operator, refused before it is made if it would be too large."""
+        if operator == "%" and isinstance(left, str):
+            return bounded(percent(text(left), right))
+        if operator == "*":
+            check_product(left, right)
+        elif operator == "**":
+            check_power(left, right)
+        result: object = super().call_binop(context, operator, left, right)
+        return bounded(result)
+
+    def getattr(self, obj: object, attribute: str) -> object:
+        """Return the item of a mapping, or an attribute of another value.
+
+        So ``data.copy`` is the item of that name: a mapping shows only its methods for reading.
+        """
+        if isinstance(obj, dict) and attribute not in ("get", "items", "keys", "values"):
+            items = cast("dict[str, object]", obj)
+            if attribute in items:
+                return items[attribute]
+            return self.unsafe_undefined(items, attribute)
+        return super().getattr(obj, attribute)
+
+    def unsafe_undefined(self, obj: object, attribute: str) -> Undefined:
+        """Return the value of an attribute that templates may not read: undefined."""
+        return self.undefined(obj=obj, name=attribute)
+
+    def wrap_str_format(self, value: object) -> None:
+        """Leave ``str.format`` out: its result would be of the type, and so the trust, of text."""
+
+    def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
+        """Return whether a template may read an attribute."""
+        is_format = isinstance(obj, str) and attr in ("format", "format_map")
+        return not is_format and super().is_safe_attribute(obj, attr, value)
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+        """Return the result of a call, which is a step."""
+        RUN.get().step()
+        return bounded(super().call(__context, __obj, *args, **kwargs))
+
+    def call_filter(self, name: str, *args: Any, **kwargs: Any) -> object:
+        """Return the result of a filter that is named by a text, as in ``map("upper")``."""
+        self._check_name("filter", name, self.filters)
+        return super().call_filter(name, *args, **kwargs)
+
+    def call_test(self, name: str, *args: Any, **kwargs: Any) -> object:
+        """Return the result of a test that is named by a text, as in ``select("odd")``."""
+        self._check_name("test", name, self.tests)
+        return super().call_test(name, *args, **kwargs)
+
+    def _check_name(self, kind: str, name: str, known: Mapping[str, object]) -> None:
+        if name not in known:
+            raise TemplateError(f"there is no {kind} {name!r}", fix=advice(str(name), known))
+
+
+@cache
+def sandbox() -> Sandbox:
+    """Return the sandbox of all templates, with those it has compiled."""
+    return Sandbox()
