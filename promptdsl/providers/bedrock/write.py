@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import JsonValue, read_json
+from promptdsl.foundation.json import read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import decoded, media_param
@@ -221,7 +221,7 @@ def _finished(
 def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | None:
     in_result = place.role in ("result", "error result")
     if in_result and block.extra.get("json") is True:
-        value: JsonValue = read_json(block.text)
+        value = read_json(block.text)
         if isinstance(value, dict):
             return _finished(request, place, {"json": json_copy(value)}, block, used=("json",))
     texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
