@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
@@ -23,11 +22,10 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
-from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param, Place, loss_about
+from promptdsl.providers.shared.request import Carrier, Param, Place, loss_about
 from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
@@ -303,10 +301,7 @@ def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonV
     data = read_json(texts[0]["text"])
     if data is ABSENT or isinstance(data, str) or (is_error and not data):
         return None
-    try:
-        value: JsonValue = json_copy(data)
-    except DataError:
-        return None
+    value = json_copy(data)
     # An object is a response itself where it tells as much about an error.
     if isinstance(value, dict) and value and bool(value.get("error")) == is_error:
         return value
