@@ -13,7 +13,7 @@ from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.media import FORMATS, encoded, read_source
+from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
 from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
@@ -161,7 +161,7 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
     if kind == "reasoningContent":
         reasoning = mapping(value)
         if "redactedContent" in reasoning:
-            encrypted = encoded(reasoning["redactedContent"], "redactedContent")
+            encrypted = base64_text(reasoning["redactedContent"], "redactedContent")
             return b.ReasoningBlock("", encrypted=encrypted, origin="bedrock")
         thought = mapping(entry(reasoning, "reasoningText"))
         signature = optional(thought.get("signature"), "signature")
@@ -202,5 +202,5 @@ def _without_bytes(data: object) -> JsonObject:
 
 def _text_leaf(item: object, around: Around, key: object) -> object:
     if isinstance(item, bytes | bytearray):
-        return encoded(item, "bytes")
+        return base64_text(item, "bytes")
     return json_leaf(item, around, key)

@@ -11,7 +11,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.media import decoded, media_param
+from promptdsl.providers.bedrock.media import base64_bytes, media_param
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
 from promptdsl.providers.bedrock.request import (
     POINT,
@@ -100,9 +100,9 @@ def write(
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for place in unwritten(request, start, stop):
             add(request, place, _message_params(request, place))
-        _settle(request, request.lasting())
+        _settle_turns(request, request.lasting())
     finish(request)
-    _settle(request, len(request.entries))
+    _settle_turns(request, len(request.entries))
     request.losses += request.late
     needed = tools or request.calls_tools or prompt.tool_choice or prompt.output
     settings = settings_of(request, tools) if needed else {}
@@ -113,7 +113,7 @@ def write(
     return cast("BedrockPayload", payload), request.final_losses()
 
 
-def _settle(request: Converse, stop: int) -> None:
+def _settle_turns(request: Converse, stop: int) -> None:
     """Note the blocks beside results that the model may refuse there (pydantic-ai, issue 6081).
 
     ``stop`` is the index up to which nothing more is added to the turns.
@@ -193,7 +193,7 @@ def _read_unknown(block: b.UnknownBlock) -> b.Block:
     return read_block(block.data) if len(block.data) == 1 else block
 
 
-def _finished(
+def _with_extra(
     request: Converse,
     place: Place,
     param: Param,
@@ -222,7 +222,7 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
     if in_result and block.extra.get("json") is True:
         value = read_json(block.text)
         if isinstance(value, dict):
-            return _finished(request, place, {"json": json_copy(value)}, block, used=("json",))
+            return _with_extra(request, place, {"json": json_copy(value)}, block, used=("json",))
     texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
     if block.text and not texts:
         _lose_blank(request, place)
@@ -232,8 +232,8 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
     if citations or (texts and citations is not None):
         content = {"content": texts} if texts else {}
         param = {"citationsContent": {**content, "citations": json_copy(citations)}}
-        return _finished(request, place, param, block, used=("citationsContent",))
-    return _finished(request, place, texts[0], block) if texts else None
+        return _with_extra(request, place, param, block, used=("citationsContent",))
+    return _with_extra(request, place, texts[0], block) if texts else None
 
 
 def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
@@ -249,7 +249,7 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
     if block.detail:
         request.lose(place, "hint", "detail", f"a {block.type} block has none")
     used = (*_SOURCE_KEYS, "text", "content") if block.is_document else _SOURCE_KEYS
-    return _finished(request, place, {block.type: value}, block, used=used)
+    return _with_extra(request, place, {block.type: value}, block, used=used)
 
 
 def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
@@ -257,7 +257,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
     value: Param = {}
     own = place.message.role == "assistant" and block.origin == "bedrock"
     if own and place.number >= request.stale:
-        redacted = decoded(block.encrypted) if block.encrypted else None
+        redacted = base64_bytes(block.encrypted) if block.encrypted else None
         if redacted:
             value = {"redactedContent": redacted}
         elif block.signature and not block.encrypted:
@@ -277,7 +277,7 @@ def _tool_call_param(request: Converse, place: Place, block: b.ToolUseBlock) -> 
     id = call_id(request, block.id, name)
     request.calls_tools = True
     call = {"toolUseId": id, "name": name, "input": arguments_of(request, place, block)}
-    return _finished(request, place, {"toolUse": call}, block)
+    return _with_extra(request, place, {"toolUse": call}, block)
 
 
 def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock) -> Param:
@@ -295,7 +295,7 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
     inner = [mark.cache for mark in request.marks[marks_before:]]
     del request.marks[marks_before:]
     cache: str | None = "1h" if "1h" in inner else block.cache or next(iter(inner), None)
-    return _finished(request, place, param, block, cache=cache)
+    return _with_extra(request, place, param, block, cache=cache)
 
 
 def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Param | None:
@@ -326,7 +326,7 @@ def _put_bytes(param: Param) -> None:
         if isinstance(value, dict):
             source = value.get("source")
             if isinstance(source, dict) and isinstance(text := source.get("bytes"), str):
-                source["bytes"] = decoded(text) or text
+                source["bytes"] = base64_bytes(text) or text
             waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
         elif isinstance(value, list):
             waiting += value

@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.read_parts import PARTS, read_part, read_parts
-from promptdsl.providers.gemini.spelling import entries_of, several
+from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
 from promptdsl.providers.shared.read_turns import user_messages
@@ -111,7 +111,9 @@ def _read_contents(data: object) -> Iterator[Message]:
     Raises :class:`DataError` that names the index and the key of a value that cannot be read.
     """
     joined: list[tuple[str, bool, list[b.Block]]] = []
-    for role, blocks, loose in located_items("contents", _read_content, several(data, "contents")):
+    for role, blocks, loose in located_items(
+        "contents", _read_content, items_or_one(data, "contents")
+    ):
         if loose and joined and joined[-1][:2] == (role, True):
             joined[-1][2].extend(blocks)
         else:

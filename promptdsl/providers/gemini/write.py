@@ -90,9 +90,9 @@ def write(
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for place in unwritten(request, start, stop):
             add(request, place, _message_parts(request, place))
-        _settle(request, request.lasting())
+        _settle_turns(request, request.lasting())
     finish(request)
-    _settle(request, len(request.entries))
+    _settle_turns(request, len(request.entries))
     request.losses += request.late
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
     settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
@@ -101,7 +101,7 @@ def write(
     return cast("GeminiPayload", payload), request.final_losses()
 
 
-def _settle(request: Turns, stop: int) -> None:
+def _settle_turns(request: Turns, stop: int) -> None:
     """Make contents of turns: calls are signed, and results in the order of their calls.
 
     ``stop`` is the index up to which nothing more is added to the turns.
@@ -178,7 +178,7 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
                 # An empty text is taken only to carry a signature.
                 signed = SIGNATURE in keys["text"] and _kept_signature(block.extra.get(SIGNATURE))
                 if block.text or signed:
-                    param = _finished(request, place, {"text": block.text}, block)
+                    param = _with_extra(request, place, {"text": block.text}, block)
             case b.ToolUseBlock():
                 param = _tool_call_part(request, place, block)
             case b.ToolResultBlock():
@@ -198,7 +198,7 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
     return params
 
 
-def _finished(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
+def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
     """Return a part with the further keys of its block that it may have; a mark is lost."""
     known = _KEYS[place.role][block.type]
     for key, extra in block.extra.items():
@@ -252,7 +252,7 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
         request.lose(place, "hint", "title", f"there is none in {block.type} parts")
     if block.detail:
         request.lose(place, "hint", "detail", f"there is none in {block.type} parts")
-    return _finished(request, place, param, block)
+    return _with_extra(request, place, param, block)
 
 
 def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
@@ -261,7 +261,7 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
         name = sent_name(request, place, name)
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
-    param = _finished(request, place, {"function_call": call}, block)
+    param = _with_extra(request, place, {"function_call": call}, block)
     # Until the whole step is written, its message takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:
         param[SIGNATURE] = place.message
@@ -289,7 +289,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
         response = {"error" if block.is_error else "output": text}
     result: Param = {"id": id, "name": name, "response": response}
     result |= {"parts": media} if media else {}
-    param = _finished(request, place, {"function_response": result}, block)
+    param = _with_extra(request, place, {"function_response": result}, block)
     result |= {key: param.pop(key) for key in _RESULT if key in param}
     return param
 
