@@ -158,11 +158,11 @@ def _block_params(request: Converse, place: Place, blocks: Iterable[b.Block]) ->
     """Return the blocks that may be sent in a place; each other one is a loss."""
     params: list[Param] = []
     kinds = _TYPES[place.role]
-    for given in blocks:
-        block: b.Block | None = given
-        if given.type == "unknown" or given.type not in kinds:
+    for written in blocks:
+        block: b.Block | None = written
+        if written.type == "unknown" or written.type not in kinds:
             block = block_to_write(
-                request, place, given, kinds=kinds, origin="bedrock", read=_read_unknown
+                request, place, written, kinds=kinds, origin="bedrock", read=_read_unknown
             )
         param: Param | None = None
         match block:

@@ -159,13 +159,13 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
     """Return the blocks that may be sent in a place as parts; each other one is a loss."""
     params: list[Param] = []
     keys = _KEYS[place.role]
-    for given in blocks:
-        block: b.Block | None = given
-        if given.type == "unknown" or given.type not in keys:
+    for written in blocks:
+        block: b.Block | None = written
+        if written.type == "unknown" or written.type not in keys:
             block = block_to_write(
                 request,
                 place,
-                given,
+                written,
                 kinds=keys,
                 origin="gemini",
                 read=lambda it: read_part(it.data),
