@@ -1,8 +1,7 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
-from typing import cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain
@@ -10,7 +9,7 @@ from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import mapping
+from promptdsl.providers.shared.checks import is_list, mapping
 
 _GEMINI_KEYS = (
     *("candidates", "prompt_feedback", "promptFeedback"),
@@ -94,6 +93,4 @@ def _as_data(value: object) -> object:
         return dump(mode="json")
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, list | tuple):
-        return [_as_data(item) for item in cast("Sequence[object]", value)]
-    return value
+    return [_as_data(item) for item in value] if is_list(value) else value

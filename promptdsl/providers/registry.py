@@ -20,7 +20,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
@@ -31,18 +31,11 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param
 
+Write: TypeAlias = Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
+"""Returns the payload of a prompt and its losses.
 
-class Write(Protocol):
-    """The writing side of an adapter."""
-
-    def __call__(
-        self, prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
-    ) -> tuple[Param, tuple[Loss, ...]]:
-        """Return the payload of a prompt, and its losses.
-
-        With a ``recall`` parts of the payload are shared, and must not be changed.
-        """
-        ...
+With a :class:`Recall` parts of the payload are shared, and must not be changed.
+"""
 
 
 class Adapter:

@@ -43,7 +43,7 @@ class WrittenPayload:
         # A copy, since another thread may take the payload away between a check and a look.
         for ready in [*self._ready]:
             return ready
-        return self._write(self.prompt, self.facts)[0]
+        return self._write(self.prompt, self.facts, None)[0]
 
     def payload(self) -> Param:
         """Return the payload, to be given away."""

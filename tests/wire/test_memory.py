@@ -45,7 +45,7 @@ some_remembered = pytest.mark.parametrize(
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, newest=1, behind=1)
+    return Memory(least=0, newest=1, growth=1)
 
 
 class Letters:
@@ -259,7 +259,7 @@ def test_what_a_budget_took() -> None:
 def test_in_threads(target: str) -> None:
     """Two threads may write one conversation."""
     prompts = [Prompt(tuple(conversation(100)[:stop])) for stop in range(2, 100, 7)] * 8
-    memory = Memory(least=2, newest=1, behind=4, most=2)
+    memory = Memory(least=2, newest=1, growth=4, most=2)
     expected = [anew(prompt, target) for prompt in prompts]
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(remembered, one, target, memory, Letters()) for one in prompts]
@@ -307,8 +307,8 @@ def test_only_what_is_new_is_written(target: str, monkeypatch: pytest.MonkeyPatc
         Written(prompt, FACTS[target], memory).tally(letters)
         counts.append((Counting.written, letters.asked))
     assert counts[0][0] >= 3_000 < counts[0][1]
-    assert max(written for written, _ in counts[1:]) <= memory.newest + memory.behind + 20
-    assert max(asked for _, asked in counts[1:]) <= 10 * (memory.newest + memory.behind + 20)
+    assert max(written for written, _ in counts[1:]) <= memory.newest + memory.growth + 20
+    assert max(asked for _, asked in counts[1:]) <= 10 * (memory.newest + memory.growth + 20)
 
 
 def written_of(monkeypatch: pytest.MonkeyPatch, one: Prompt, *others: Prompt) -> list[int]:

@@ -1,6 +1,6 @@
 """Reading: a recorded conversation or a response becomes messages."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import attrs
@@ -14,9 +14,17 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.tools import read_mark, read_settings
-from promptdsl.providers.shared.checks import entry, located, located_items, mapping, total, usage
+from promptdsl.providers.shared.checks import (
+    entry,
+    is_list,
+    located,
+    located_items,
+    mapping,
+    total,
+    usage,
+)
 from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
-from promptdsl.providers.shared.read_turns import read_turn
+from promptdsl.providers.shared.read_turns import payload_of, read_turn
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -50,10 +58,7 @@ def read_content(
     value: object, *, reader: Callable[[object], b.Block] = read_block
 ) -> tuple[b.Block, ...]:
     """Return the blocks of a content: a string, or a list of blocks."""
-    if not isinstance(value, list | tuple):
-        return contents(value)
-    items = enumerate(cast("Sequence[object]", value))
-    return tuple(located(f"content[{index}]", reader, item) for index, item in items)
+    return tuple(located_items("content", reader, value)) if is_list(value) else contents(value)
 
 
 def _read_within(data: object) -> b.Block:
@@ -88,9 +93,7 @@ def read(data: object) -> Prompt:
 
     Raises :class:`DataError` with the index and the key that cannot be read.
     """
-    payload: Mapping[str, object] = {"messages": data}
-    if isinstance(data, Mapping):
-        payload = cast("Mapping[str, object]", data)
+    payload = payload_of(data)
     system = located("system", read_content, payload.get("system"))
     messages = [message("system", system, kind="recorded")] if system else []
     for turn in located_items("messages", _read_turn, entry(payload, "messages")):

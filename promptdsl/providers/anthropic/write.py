@@ -39,13 +39,9 @@ def _params(request: Turns, place: Place) -> list[Param]:
     name, text = message.details.name, message.plain
     if name is not None and message.role != "tool":
         request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
-    if text is None:
-        return _block_params(request, place, message.content)
     if text and not text.isspace():
         return [{"type": "text", "text": text}]
-    if text:
-        _lose_blank(request, place)
-    return []
+    return _block_params(request, place, message.content)
 
 
 def _block_params(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
@@ -90,12 +86,9 @@ def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
         param = {"type": "text", "text": block.text}
         return _finished(request, place, param, extra=block.extra, cache=block.cache)
     if block.text or block.cache:
-        _lose_blank(request, place)
+        why = "only white space, or empty under a cache mark"
+        request.lose(place, "hint", "text block", why)
     return None
-
-
-def _lose_blank(request: Turns, place: Place) -> None:
-    request.lose(place, "hint", "text block", "only white space, or empty under a cache mark")
 
 
 def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:

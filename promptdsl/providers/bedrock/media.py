@@ -1,13 +1,14 @@
 """Attachments, both ways: their formats, where their bytes are, and their limits."""
 
+import base64
 import re
 from collections.abc import Mapping
 
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonValue
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.source import MediaSource
-from promptdsl.providers.bedrock.binary import decoded, encoded
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.clean import json_copy, utf8, with_bytes
 from promptdsl.providers.shared.request import Param
@@ -70,6 +71,23 @@ _S3 = re.compile(r"s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?", re.DOTALL)
 _ENDING = re.compile(r"\.([A-Za-z0-9]{2,4})\Z")
 
 
+def base64_text(data: object, key: str) -> str:
+    """Return bytes as base64 text, and text as it is; :class:`DataError` for any other value."""
+    if isinstance(data, bytes | bytearray):
+        return base64.b64encode(data).decode("ascii")
+    if not isinstance(data, str):
+        raise DataError(f"{key!r} is bytes or their base64 text, not {type(data).__name__}")
+    return data
+
+
+def base64_bytes(text: str) -> bytes | None:
+    """Return the bytes of a base64 text, ``None`` for any other text."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
 def media_param(request: Converse, block: MediaBlock) -> Param | str:
     """Return the format and the source of an attachment, or the reason why it is not sent."""
     kind, source = block.type, with_bytes(block.source)
@@ -88,7 +106,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
         owned = {"bucketOwner": owner} if isinstance(owner, str) else {}
         location: Param = {"s3Location": {"uri": source.value, **owned}}
     else:
-        data = decoded(source.value)
+        data = base64_bytes(source.value)
         reason = _refusal_of(kind, data)
         if data is None or reason:
             return reason
@@ -168,7 +186,7 @@ def read_source(kind: str, form: object, source: JsonValue) -> tuple[MediaSource
     text_type = media_type if is_text else "text/plain"
     match source:
         case {"bytes": data}:
-            return MediaSource("base64", encoded(data, "bytes"), media_type), further
+            return MediaSource("base64", base64_text(data, "bytes"), media_type), further
         case {"s3Location": {"uri": str(uri), **rest}}:
             owner = {str(key): value for key, value in rest.items()}
             return MediaSource("s3", uri, media_type), further | owner
@@ -178,5 +196,5 @@ def read_source(kind: str, form: object, source: JsonValue) -> tuple[MediaSource
             text, recorded = _joined_texts(parts) or "", {"content": parts}
         case _:
             return None
-    data = encoded(utf8(text).encode(), "text")
+    data = base64_text(utf8(text).encode(), "text")
     return MediaSource("base64", data, text_type), recorded

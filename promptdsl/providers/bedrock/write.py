@@ -8,39 +8,38 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import read_json
+from promptdsl.foundation.json import JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.binary import decoded, put_bytes
-from promptdsl.providers.bedrock.marks import POINT, read_mark, write_marks
-from promptdsl.providers.bedrock.media import media_param
+from promptdsl.providers.bedrock.media import base64_bytes, media_param
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
-from promptdsl.providers.bedrock.request import Converse, document_name
+from promptdsl.providers.bedrock.request import (
+    POINT,
+    Converse,
+    document_name,
+    read_mark,
+    write_marks,
+)
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.reasoning import is_sendable, stale_before
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Carrier, Param, Place
 from promptdsl.providers.shared.two_sided import OPENING, Dialect, add, finish, unwritten
 
 if TYPE_CHECKING:
-    from types_boto3_bedrock_runtime.type_defs import (
-        MessageUnionTypeDef,
-        OutputConfigTypeDef,
-        SystemContentBlockTypeDef,
-        ToolConfigurationTypeDef,
-    )
+    from types_boto3_bedrock_runtime import type_defs as t
 
 
 class BedrockPayload(TypedDict):
     """The arguments of ``client.converse`` that a prompt gives; only ``messages`` is always set."""
 
-    system: "NotRequired[list[SystemContentBlockTypeDef]]"
-    messages: "list[MessageUnionTypeDef]"
-    toolConfig: "NotRequired[ToolConfigurationTypeDef]"
-    outputConfig: "NotRequired[OutputConfigTypeDef]"
+    system: "NotRequired[list[t.SystemContentBlockTypeDef]]"
+    messages: "list[t.MessageUnionTypeDef]"
+    toolConfig: "NotRequired[t.ToolConfigurationTypeDef]"
+    outputConfig: "NotRequired[t.OutputConfigTypeDef]"
 
 
 _DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
@@ -91,8 +90,7 @@ def write(
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
@@ -102,9 +100,9 @@ def write(
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for place in unwritten(request, start, stop):
             add(request, place, _message_params(request, place))
-        _settle(request, request.lasting())
+        _settle_turns(request, request.lasting())
     finish(request)
-    _settle(request, len(request.entries))
+    _settle_turns(request, len(request.entries))
     request.losses += request.late
     needed = tools or request.calls_tools or prompt.tool_choice or prompt.output
     settings = settings_of(request, tools) if needed else {}
@@ -115,7 +113,7 @@ def write(
     return cast("BedrockPayload", payload), request.final_losses()
 
 
-def _settle(request: Converse, stop: int) -> None:
+def _settle_turns(request: Converse, stop: int) -> None:
     """Note the blocks beside results that the model may refuse there (pydantic-ai, issue 6081).
 
     ``stop`` is the index up to which nothing more is added to the turns.
@@ -160,16 +158,16 @@ def _block_params(request: Converse, place: Place, blocks: Iterable[b.Block]) ->
     """Return the blocks that may be sent in a place; each other one is a loss."""
     params: list[Param] = []
     kinds = _TYPES[place.role]
-    for given in blocks:
-        block: b.Block | None = given
-        if given.type == "unknown" or given.type not in kinds:
+    for written in blocks:
+        block: b.Block | None = written
+        if written.type == "unknown" or written.type not in kinds:
             block = block_to_write(
-                request, place, given, kinds=kinds, origin="bedrock", read=_read_unknown
+                request, place, written, kinds=kinds, origin="bedrock", read=_read_unknown
             )
-        if block is None:
-            continue
         param: Param | None = None
         match block:
+            case None:
+                continue
             case b.TextBlock():
                 param = _text_param(request, place, block)
             case b.ToolUseBlock():
@@ -195,11 +193,11 @@ def _read_unknown(block: b.UnknownBlock) -> b.Block:
     return read_block(block.data) if len(block.data) == 1 else block
 
 
-def _finished(
+def _with_extra(
     request: Converse,
     place: Place,
     param: Param,
-    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
+    block: Carrier,
     *,
     used: Collection[str] = (),
     cache: str | None = None,
@@ -224,7 +222,7 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
     if in_result and block.extra.get("json") is True:
         value = read_json(block.text)
         if isinstance(value, dict):
-            return _finished(request, place, {"json": json_copy(value)}, block, used=("json",))
+            return _with_extra(request, place, {"json": json_copy(value)}, block, used=("json",))
     texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
     if block.text and not texts:
         _lose_blank(request, place)
@@ -234,8 +232,8 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
     if citations or (texts and citations is not None):
         content = {"content": texts} if texts else {}
         param = {"citationsContent": {**content, "citations": json_copy(citations)}}
-        return _finished(request, place, param, block, used=("citationsContent",))
-    return _finished(request, place, texts[0], block) if texts else None
+        return _with_extra(request, place, param, block, used=("citationsContent",))
+    return _with_extra(request, place, texts[0], block) if texts else None
 
 
 def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
@@ -251,7 +249,7 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
     if block.detail:
         request.lose(place, "hint", "detail", f"a {block.type} block has none")
     used = (*_SOURCE_KEYS, "text", "content") if block.is_document else _SOURCE_KEYS
-    return _finished(request, place, {block.type: value}, block, used=used)
+    return _with_extra(request, place, {block.type: value}, block, used=used)
 
 
 def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
@@ -259,7 +257,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
     value: Param = {}
     own = place.message.role == "assistant" and block.origin == "bedrock"
     if own and place.number >= request.stale:
-        redacted = decoded(block.encrypted) if block.encrypted else None
+        redacted = base64_bytes(block.encrypted) if block.encrypted else None
         if redacted:
             value = {"redactedContent": redacted}
         elif block.signature and not block.encrypted:
@@ -279,7 +277,7 @@ def _tool_call_param(request: Converse, place: Place, block: b.ToolUseBlock) -> 
     id = call_id(request, block.id, name)
     request.calls_tools = True
     call = {"toolUseId": id, "name": name, "input": arguments_of(request, place, block)}
-    return _finished(request, place, {"toolUse": call}, block)
+    return _with_extra(request, place, {"toolUse": call}, block)
 
 
 def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock) -> Param:
@@ -297,7 +295,7 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
     inner = [mark.cache for mark in request.marks[marks_before:]]
     del request.marks[marks_before:]
     cache: str | None = "1h" if "1h" in inner else block.cache or next(iter(inner), None)
-    return _finished(request, place, param, block, cache=cache)
+    return _with_extra(request, place, param, block, cache=cache)
 
 
 def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Param | None:
@@ -310,7 +308,25 @@ def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Pa
         request.lose(place, "content", "unknown block", reason)
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
-    put_bytes(param)
+    _put_bytes(param)
     if point:
         request.mark(place, param, read_mark(point))
     return param
+
+
+_ANY_JSON = ("input", "json")
+"""The keys whose value is any JSON data, in which ``bytes`` is a key like others."""
+
+
+def _put_bytes(param: Param) -> None:
+    """Replace the base64 text of every source in a block by its bytes, at any depth."""
+    waiting: list[JsonValue] = [param]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            source = value.get("source")
+            if isinstance(source, dict) and isinstance(text := source.get("bytes"), str):
+                source["bytes"] = base64_bytes(text) or text
+            waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
+        elif isinstance(value, list):
+            waiting += value

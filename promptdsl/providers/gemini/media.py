@@ -7,7 +7,7 @@ from promptdsl import messages as b
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional, string
 from promptdsl.messages.media.source import MediaSource, SourceKind
-from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard
+from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard_base64
 from promptdsl.providers.shared.clean import utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
@@ -62,7 +62,7 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
     if source.kind == "base64":
         if not (media_type and value and is_base64(value)):
             return None
-        return {"inline_data": {"mime_type": media_type, "data": standard(value)}}
+        return {"inline_data": {"mime_type": media_type, "data": standard_base64(value)}}
     if media_type is None or not value.lower().startswith(_ADDRESSES.get(source.kind, ("\0",))):
         return None
     typed = {"mime_type": media_type} if media_type else {}
@@ -90,14 +90,14 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
     address = value.lower()
     kind: SourceKind = "file_id"
     if key == "inline_data":
-        kind, value, address = "base64", standard(value), ""
+        kind, value, address = "base64", standard_base64(value), ""
     elif address.startswith("gs://"):
         kind = "gcs"
     elif address.startswith(("https://", "http://")) and not address.startswith(_UPLOADED):
         kind = "url"
     # The class of the block, from its media type or else from its address.
-    told = media_type or _media_type_of("video" if _YOUTUBE.match(address) else "", address) or ""
-    block_class = _CLASSES.get(told.partition("/")[0].lower(), b.DocumentBlock)
+    family = media_type or _media_type_of("video" if _YOUTUBE.match(address) else "", address)
+    block_class = _CLASSES.get((family or "").partition("/")[0].lower(), b.DocumentBlock)
     # ``video/*`` says no more than the class of the block.
     exact_type = None if (media_type or "").endswith("/*") else media_type
     source = MediaSource(kind, value, exact_type, from_data=True)

@@ -7,7 +7,7 @@ from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
-from promptdsl.providers.gemini.spelling import base64_text, entries_of, several
+from promptdsl.providers.gemini.spelling import base64_text, entries_of, items_or_one
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 
 SIGNATURE = "thought_signature"
@@ -36,7 +36,7 @@ def read_parts(value: object) -> tuple[b.Block, ...]:
     """Return the blocks of the parts of a content; a string is one text, a part a list of one."""
     if value is None or isinstance(value, str):
         return contents(value)
-    return tuple(located_items("parts", read_part, several(value, "parts")))
+    return tuple(located_items("parts", read_part, items_or_one(value, "parts")))
 
 
 def read_part(data: object) -> b.Block:

@@ -26,7 +26,7 @@ def entries_of(data: object) -> dict[str, JsonValue]:
     return entries
 
 
-def several(data: object, path: str) -> Sequence[object]:
+def items_or_one(data: object, path: str) -> Sequence[object]:
     """Return the items of a list; a single item, which the SDK takes too, is a list of one."""
     if isinstance(data, str | Mapping) or callable(getattr(data, "model_dump", None)):
         return [data]  # pyright: ignore[reportUnknownVariableType]
@@ -38,14 +38,14 @@ def base64_text(value: JsonValue) -> JsonValue:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def standard(text: str) -> str:
+def standard_base64(text: str) -> str:
     """Return base64 in its standard alphabet: the SDK's objects are dumped in the other one."""
     return text.translate(_STANDARD)
 
 
 def is_base64(text: str) -> bool:
     """Whether the SDK takes a text for bytes: base64 to the letter, in either of its alphabets."""
-    text = standard(text)
+    text = standard_base64(text)
     try:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode() == text
     except ValueError:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
@@ -26,7 +25,7 @@ from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param, Place, loss_about
+from promptdsl.providers.shared.request import Carrier, Param, Place, loss_about
 from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
@@ -84,17 +83,16 @@ def write(
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be read, or written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for place in unwritten(request, start, stop):
             add(request, place, _message_parts(request, place))
-        _settle(request, request.lasting())
+        _settle_turns(request, request.lasting())
     finish(request)
-    _settle(request, len(request.entries))
+    _settle_turns(request, len(request.entries))
     request.losses += request.late
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
     settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
@@ -103,7 +101,7 @@ def write(
     return cast("GeminiPayload", payload), request.final_losses()
 
 
-def _settle(request: Turns, stop: int) -> None:
+def _settle_turns(request: Turns, stop: int) -> None:
     """Make contents of turns: calls are signed, and results in the order of their calls.
 
     ``stop`` is the index up to which nothing more is added to the turns.
@@ -161,21 +159,26 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
     """Return the blocks that may be sent in a place as parts; each other one is a loss."""
     params: list[Param] = []
     keys = _KEYS[place.role]
-    for given in blocks:
-        block: b.Block | None = given
-        if given.type == "unknown" or given.type not in keys:
+    for written in blocks:
+        block: b.Block | None = written
+        if written.type == "unknown" or written.type not in keys:
             block = block_to_write(
-                request, place, given, kinds=keys, origin="gemini", read=_read_unknown
+                request,
+                place,
+                written,
+                kinds=keys,
+                origin="gemini",
+                read=lambda it: read_part(it.data),
             )
-        if block is None:
-            continue
         param: Param | None = None
         match block:
+            case None:
+                continue
             case b.TextBlock():
                 # An empty text is taken only to carry a signature.
                 signed = SIGNATURE in keys["text"] and _kept_signature(block.extra.get(SIGNATURE))
                 if block.text or signed:
-                    param = _finished(request, place, {"text": block.text}, block)
+                    param = _with_extra(request, place, {"text": block.text}, block)
             case b.ToolUseBlock():
                 param = _tool_call_part(request, place, block)
             case b.ToolResultBlock():
@@ -195,16 +198,7 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
     return params
 
 
-def _read_unknown(block: b.UnknownBlock) -> b.Block:
-    return read_part(block.data)
-
-
-def _finished(
-    request: Turns,
-    place: Place,
-    param: Param,
-    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
-) -> Param:
+def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
     """Return a part with the further keys of its block that it may have; a mark is lost."""
     known = _KEYS[place.role][block.type]
     for key, extra in block.extra.items():
@@ -258,7 +252,7 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
         request.lose(place, "hint", "title", f"there is none in {block.type} parts")
     if block.detail:
         request.lose(place, "hint", "detail", f"there is none in {block.type} parts")
-    return _finished(request, place, param, block)
+    return _with_extra(request, place, param, block)
 
 
 def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
@@ -267,7 +261,7 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
         name = sent_name(request, place, name)
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
-    param = _finished(request, place, {"function_call": call}, block)
+    param = _with_extra(request, place, {"function_call": call}, block)
     # Until the whole step is written, its message takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:
         param[SIGNATURE] = place.message
@@ -295,7 +289,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
         response = {"error" if block.is_error else "output": text}
     result: Param = {"id": id, "name": name, "response": response}
     result |= {"parts": media} if media else {}
-    param = _finished(request, place, {"function_response": result}, block)
+    param = _with_extra(request, place, {"function_response": result}, block)
     result |= {key: param.pop(key) for key in _RESULT if key in param}
     return param
 
@@ -307,10 +301,7 @@ def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonV
     data = read_json(texts[0]["text"])
     if data is ABSENT or isinstance(data, str) or (is_error and not data):
         return None
-    try:
-        value: JsonValue = json_copy(data)
-    except DataError:
-        return None
+    value = json_copy(data)
     # An object is a response itself where it tells as much about an error.
     if isinstance(value, dict) and value and bool(value.get("error")) == is_error:
         return value

@@ -25,6 +25,7 @@ from promptdsl.providers.openai_chat.parts import (
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.checks import is_mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import digested, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -92,7 +93,7 @@ def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param 
     facts = request.facts
     compatible = facts.provider == "openai_compatible"
     able = "audio" in facts.media and not compatible and place.role == "assistant"
-    id = cast("Mapping[str, object]", audio).get("id") if isinstance(audio, Mapping) else None
+    id = audio.get("id") if is_mapping(audio) else None
     if not able or not isinstance(id, str) or request.spoken == place.number:
         return None
     request.spoken = place.number

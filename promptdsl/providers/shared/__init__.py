@@ -1,1 +1,1 @@
-"""What the adapters share: a request while it is being written, and checks of what is read."""
+"""The parts that adapters share: the state of a request while it is written, and reading checks."""

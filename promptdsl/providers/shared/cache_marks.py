@@ -1,23 +1,19 @@
 """Cache marks: where they are placed for an author, and which of them a request may carry."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
-from promptdsl.providers.shared.request import Mark, Param, Request
+from promptdsl.providers.shared.request import Carrier, Mark, Param, Request
 
 MOST = 4
 """How many marks a request may carry, at every provider that has them."""
-
-Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
-"""The blocks that have a cache mark after them."""
 
 _LEADING = ("written", "recorded", "recorded_system")
 """The kinds of messages that may be part of the system text."""
@@ -31,7 +27,8 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     none.
     """
     messages, tools = list(prompt.messages), list(prompt.tools)
-    placed = [(index, cache) for index, m in enumerate(messages) for cache in _caches(m)]
+    with_blocks = [(index, m) for index, m in enumerate(messages) if m.plain is None]
+    placed = [(index, cache) for index, message in with_blocks for cache in _caches(message)]
     tool_caches = [tool.cache for tool in tools if tool.cache is not None]
     free = MOST - len(placed) - len(tool_caches)
     if not facts.cache_marks or free <= 0:
@@ -66,7 +63,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
 
 def _caches(message: Message) -> Iterator[Cache]:
     """Yield the marks in a message, those in results included."""
-    for block in message.content if message.plain is None else ():
+    for block in message.content:
         inner = block.content if isinstance(block, ToolResultBlock) else ()
         for carrier in (block, *inner):
             if isinstance(carrier, Carrier) and carrier.cache is not None:

@@ -1,13 +1,23 @@
 """Checks of recorded data: each error names the key that is wrong, and its place."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeGuard, TypeVar, overload
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.providers.shared.request import Param
 
 D = TypeVar("D")
 R = TypeVar("R")
+
+
+def is_mapping(data: object) -> TypeGuard[Mapping[str, object]]:
+    """Return whether data is a mapping: of JSON, so its keys are strings."""
+    return isinstance(data, Mapping)
+
+
+def is_list(data: object) -> TypeGuard[Sequence[Any]]:  # Any: items that the caller checks
+    """Return whether data is a list or a tuple."""
+    return isinstance(data, list | tuple)
 
 
 def located(place: str, reader: Callable[[D], R], data: D) -> R:
@@ -24,11 +34,11 @@ def located_items(place: str, reader: Callable[[object], R], data: object) -> It
         yield located(f"{place}[{index}]", reader, item)
 
 
-def items(data: object, place: str) -> Sequence[object]:
+def items(data: object, place: str) -> Sequence[Any]:  # Any: as above
     """Return the items of a list; :class:`DataError` for any other value."""
-    if not isinstance(data, list | tuple):
-        raise DataError(f"{place!r} is a list, not {type(data).__name__}")
-    return cast("Sequence[object]", data)
+    if is_list(data):
+        return data
+    raise DataError(f"{place!r} is a list, not {type(data).__name__}")
 
 
 def mapping(data: object) -> Param:
@@ -36,8 +46,8 @@ def mapping(data: object) -> Param:
 
     The response objects of SDKs, which are often among recorded messages, are dumped.
     """
-    if isinstance(data, Mapping):
-        return dict(cast("Mapping[str, object]", data))
+    if is_mapping(data):
+        return dict(data)
     # A value that the SDK parsed to a type of the user's own has no place in the SDK's type, which
     # would warn of it.
     options = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
@@ -47,8 +57,8 @@ def mapping(data: object) -> Param:
             dumped: object = dump(**keywords) if callable(dump) else None
         except Exception as error:
             raise DataError(f"{type(data).__name__} cannot be read: {error}") from None
-        if isinstance(dumped, Mapping):
-            return dict(cast("Mapping[str, object]", dumped))
+        if is_mapping(dumped):
+            return dict(dumped)
     raise DataError(f"a dictionary is needed, not {type(data).__name__}")
 
 

@@ -25,10 +25,8 @@ def fresh(payload: Param) -> Param:
 
 def _copied(value: Any) -> Any:  # Any: a value of JSON, told by its exact type
     """Return a copy of a dictionary or a list, anything else as it is."""
-    if type(value) is list:
-        return _copied_items(value)
     if type(value) is not dict:
-        return value
+        return _copied_items(value) if type(value) is list else value
     copied = value.copy()
     # The keys of a copy stay the same, so values may be replaced during the loop.
     for key in copied:

@@ -9,22 +9,19 @@ The message after a passage, which is not part of it, has the only link to it. T
 with that message, and when the conversation has two longer passages.
 """
 
-# Blocks are compared by their exact type, which tells a checker less than isinstance.
-# pyright: reportUnknownVariableType=false
-
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import attrgetter, is_not
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 from weakref import ref
 
 import attrs
 
-from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import FLEETING
-from promptdsl.providers.shared.request import Mark, Param, Request
+from promptdsl.providers.shared.request import Carrier, Mark, Param, Request
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
@@ -68,13 +65,13 @@ class Memory:
     """The passages of the conversations that were written last.
 
     A conversation of ``least`` messages or more has a passage, without its ``newest`` messages,
-    which may be gone in the next request. When it has grown by ``behind`` messages it gets another
+    which may be gone in the next request. When it has grown by ``growth`` messages it gets another
     one and keeps both, as an author may go back. At ``most`` so many are kept of all conversations.
     """
 
     least: int = 200
     newest: int = 4
-    behind: int = 32
+    growth: int = 32
     most: int = 32
     # Changed by single operations on a dictionary only, which no other thread can interrupt.
     passages: dict[int, Passage] = attrs.field(factory=dict[int, Passage], init=False)
@@ -132,7 +129,7 @@ class Memory:
         kinds = map(_kind, reversed(messages[max(start, length // 2) :]))
         fleeting = compress(count(1), map(_FLEETING.__contains__, kinds))
         stop = length - next(fleeting, 0) - self.newest
-        if stop - start < self.behind:
+        if stop - start < self.growth:
             return 0
         indices = range(stop, max(stop - _REACH, start), -1)
         lasting = [index for index in indices if not messages[index].origins] or [stop]
@@ -151,33 +148,31 @@ def _is_equal(known: Message, message: Message) -> bool:
     return _are_same(known.content, message.content)
 
 
-def _are_same(known: Sequence[Any], blocks: Sequence[Any]) -> bool:  # Any: blocks of one exact type
-    """Return whether blocks are surely sent as the same bytes."""
+def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
+    """Return whether blocks are surely sent as the same bytes.
+
+    Equal blocks are, when they are made of strings alone. An equal message with another block costs
+    the memory: all from that message on is written anew.
+    """
     if len(known) != len(blocks):
         return False
     for one, other in zip(known, blocks, strict=True):
-        kind = type(one)
         if one is other:
             continue
-        # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-        if kind is not type(other) or kind not in _COMPARABLE or one.extra is not other.extra:
+        if not (isinstance(one, Carrier) and isinstance(other, Carrier)):
             return False
-        if kind is not ToolResultBlock:
-            same = one == other
-        else:
-            same = all(getattr(one, key) == getattr(other, key) for key in _RESULT_KEYS)
+        # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
+        if type(one) is not type(other) or one.extra is not other.extra:
+            return False
+        if isinstance(one, ToolResultBlock) and isinstance(other, ToolResultBlock):
+            keys = ("tool_use_id", "name", "is_error", "error_type", "cache")
+            same = all(getattr(one, key) == getattr(other, key) for key in keys)
             same = same and _are_same(one.content, other.content)
+        else:
+            same = one == other
         if not same:
             return False
     return True
-
-
-_COMPARABLE = frozenset({TextBlock, ToolUseBlock, ToolResultBlock, *get_args(MediaBlock)})
-"""The blocks that are made of strings alone, and so are the same bytes when they are equal.
-
-An equal message with another block costs the memory: all from that message on is written anew.
-"""
-_RESULT_KEYS = ("tool_use_id", "name", "is_error", "error_type", "cache")
 
 
 @attrs.define(eq=False)
@@ -195,10 +190,9 @@ class Recall:
         """
         opening = request.state()
         losses, marks = len(request.losses), len(request.marks)
-        found = self.memory.find(request, opening)
         start = 0
-        if found is not None:
-            known, request.equal = found
+        if match := self.memory.find(request, opening):
+            known, request.equal = match
             self.passage = known
             start = len(known.messages)
             # The request takes over the state of the passage, then makes it a copy of its own.
@@ -213,28 +207,22 @@ class Recall:
         stop = self.memory.end(request.messages, start)
         if stop:
             yield start, stop
-            self._keep(request, stop, opening, (losses, marks))
+            before, lasting = self.passage, request.lasting()
+            # Losses and marks are of the messages that were written, not of those equal to them.
+            written = before.messages if before else ()
+            self.passage = Passage(
+                messages=(*written, *request.messages[len(written) : stop]),
+                anchor=ref(request.messages[stop], self.memory.forget),
+                depends=request.depends(stop),
+                opening=opening,
+                state=request.state(),
+                entries=request.entries.copy(),
+                settled=lasting,
+                losses=tuple(request.losses[losses:]),
+                marks=tuple(request.marks[marks:]),
+                counted=[*before.counted] if before else [],
+                before=ref(before) if before else None,
+            )
+            request.part(lasting)
+            self.memory.keep(self.passage)
         yield max(start, stop), len(request.messages)
-
-    def _keep(
-        self, request: Request, stop: int, opening: dict[str, object], before: tuple[int, int]
-    ) -> None:
-        known, lasting = self.passage, request.lasting()
-        # Losses and marks are of the messages that were written, not of those equal to them.
-        written = known.messages if known else ()
-        passage = Passage(
-            messages=(*written, *request.messages[len(written) : stop]),
-            anchor=ref(request.messages[stop], self.memory.forget),
-            depends=request.depends(stop),
-            opening=opening,
-            state=request.state(),
-            entries=request.entries.copy(),
-            settled=lasting,
-            losses=tuple(request.losses[before[0] :]),
-            marks=tuple(request.marks[before[1] :]),
-            counted=[*known.counted] if known else [],
-            before=ref(known) if known else None,
-        )
-        request.part(lasting)
-        self.memory.keep(passage)
-        self.passage = passage

@@ -6,10 +6,11 @@ changes no token.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TypeGuard, cast
+from typing import TypeGuard
 
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
+from promptdsl.providers.shared.checks import is_list, is_mapping
 from promptdsl.providers.shared.request import Mark, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
@@ -100,7 +101,7 @@ def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
 
 def is_marked(parts: object) -> bool:
     """Return whether there are marks among parts, which are not :func:`joined` yet."""
-    return isinstance(parts, list) and any(MARK in part for part in cast("list[Param]", parts))
+    return is_list(parts) and any(is_mapping(part) and MARK in part for part in parts)
 
 
 def settled(parts: list[Param], kept: list[Mark]) -> str | list[Param]:

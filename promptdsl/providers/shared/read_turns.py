@@ -1,13 +1,18 @@
-"""Reading turns: results at the beginning of a user's turn become messages of their own."""
+"""Reading payloads and their turns: results that begin a user's turn become messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
-from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.checks import entry, is_mapping, mapping
 from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
+
+
+def payload_of(data: object, key: str = "messages") -> Mapping[str, object]:
+    """Return a payload as it is, and a list of messages as a payload."""
+    return data if is_mapping(data) else {key: data}
 
 
 def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:

@@ -8,12 +8,17 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.unicode import whole
+from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, LossKind, loss_of
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 
 Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
 """A dictionary as a provider takes it: a block, part, item, call or tool."""
+
+
+Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
+"""The blocks that may have a cache mark after them; they are made of strings alone."""
 
 
 class Place(NamedTuple):

@@ -94,5 +94,7 @@ def _payload(outcome: Outcome) -> Payload:
     """Return the payload; for no target, that for OpenAI."""
     if outcome.payload is not None:
         return outcome.payload
-    payload: Payload = TARGETS["openai"].adapter.write(outcome.sent, facts_for(None, "openai"))[0]
+    payload: Payload = TARGETS["openai"].adapter.write(
+        outcome.sent, facts_for(None, "openai"), None
+    )[0]
     return payload
