@@ -1,13 +1,14 @@
 """Attachments, both ways: their formats, where their bytes are, and their limits."""
 
+import base64
 import re
 from collections.abc import Mapping
 
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonValue
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.source import MediaSource
-from promptdsl.providers.bedrock.binary import decoded, encoded
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.clean import json_copy, utf8, with_bytes
 from promptdsl.providers.shared.request import Param
@@ -68,6 +69,23 @@ WIDEST = 8_000
 
 _S3 = re.compile(r"s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?", re.DOTALL)
 _ENDING = re.compile(r"\.([A-Za-z0-9]{2,4})\Z")
+
+
+def encoded(data: object, key: str) -> str:
+    """Return bytes as base64 text, and text as it is; :class:`DataError` for any other value."""
+    if isinstance(data, bytes | bytearray):
+        return base64.b64encode(data).decode("ascii")
+    if not isinstance(data, str):
+        raise DataError(f"{key!r} is bytes or their base64 text, not {type(data).__name__}")
+    return data
+
+
+def decoded(text: str) -> bytes | None:
+    """Return the bytes of a base64 text, ``None`` for any other text."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
 
 
 def media_param(request: Converse, block: MediaBlock) -> Param | str:

@@ -7,15 +7,16 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import Around, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.binary import encoded, without_bytes
-from promptdsl.providers.bedrock.marks import POINT, marked_items
-from promptdsl.providers.bedrock.media import FORMATS, read_source
+from promptdsl.providers.bedrock.media import FORMATS, encoded, read_source
+from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
+from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.read_turns import read_turn
 
@@ -109,16 +110,12 @@ def read_content(content: object, *, read: BlockReader = read_block) -> tuple[b.
 
 def _with_mark(path: str, block: b.Block, cache: Cache) -> b.Block:
     """Return a block with a cache mark; :class:`DataError` for reasoning, which has none."""
-    match block:
-        case b.UnknownBlock():
-            ttl = {} if cache == "default" else {"ttl": cache}
-            return b.UnknownBlock({**block.data, POINT: {"type": "default", **ttl}}, "bedrock")
-        case b.TextBlock() | b.ToolUseBlock() | b.ToolResultBlock():
-            return attrs.evolve(block, cache=cache)
-        case b.ImageBlock() | b.DocumentBlock() | b.VideoBlock() | b.AudioBlock():
-            return attrs.evolve(block, cache=cache)
-        case _:
-            raise DataError(f"{path}: no {POINT!r} may follow reasoning")
+    if isinstance(block, b.UnknownBlock):
+        ttl = {} if cache == "default" else {"ttl": cache}
+        return b.UnknownBlock({**block.data, POINT: {"type": "default", **ttl}}, "bedrock")
+    if not isinstance(block, Carrier):
+        raise DataError(f"{path}: no {POINT!r} may follow reasoning")
+    return attrs.evolve(block, cache=cache)
 
 
 def _kind_and_value(data: object) -> tuple[str, object]:
@@ -179,16 +176,31 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         if text and all(isinstance(text, str) for text in texts):
             citations: JsonValue = cited.get("citations") or ()
             return b.TextBlock(text, extra={"citationsContent": citations})
-    return b.UnknownBlock(without_bytes({kind: value}), "bedrock")
+    return b.UnknownBlock(_without_bytes({kind: value}), "bedrock")
 
 
 def _read_attachment(kind: str, value: object) -> b.Block:
     entries = mapping(value)
-    found = read_source(kind, entries.get("format"), entries.get("source"))
-    if found is None:
-        return b.UnknownBlock(without_bytes({kind: entries}), "bedrock")
-    source, extra = found
+    source_and_extra = read_source(kind, entries.get("format"), entries.get("source"))
+    if source_and_extra is None:
+        return b.UnknownBlock(_without_bytes({kind: entries}), "bedrock")
+    source, extra = source_and_extra
     title = optional(entries.get("name"), "name")
     known = ("name", "format", "source")
     extra |= {key: value for key, value in entries.items() if key not in known}
     return _MEDIA_CLASSES[kind](source, title, extra=extra)
+
+
+def _without_bytes(data: object) -> JsonObject:
+    """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it.
+
+    Raises :class:`DataError` for any other value that is not JSON.
+    """
+    entries: JsonObject = plain(data, "data", _text_leaf)
+    return entries
+
+
+def _text_leaf(item: object, around: Around, key: object) -> object:
+    if isinstance(item, bytes | bytearray):
+        return encoded(item, "bytes")
+    return json_leaf(item, around, key)

@@ -9,8 +9,7 @@ from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.messages.schemas import is_closed
-from promptdsl.providers.bedrock.marks import marked_items
-from promptdsl.providers.bedrock.request import Converse
+from promptdsl.providers.bedrock.request import Converse, marked_items
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.ids import tool_name

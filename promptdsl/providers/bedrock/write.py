@@ -8,16 +8,21 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import JsonValue, read_json
+from promptdsl.foundation.json import read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.binary import decoded, put_bytes
-from promptdsl.providers.bedrock.marks import POINT, read_mark, write_marks
-from promptdsl.providers.bedrock.media import media_param
+from promptdsl.providers.bedrock.media import decoded, media_param
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
-from promptdsl.providers.bedrock.request import Converse, document_name
+from promptdsl.providers.bedrock.request import (
+    POINT,
+    Converse,
+    document_name,
+    read_mark,
+    write_marks,
+)
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -26,21 +31,16 @@ from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.two_sided import OPENING, Dialect, add, finish, unwritten
 
 if TYPE_CHECKING:
-    from types_boto3_bedrock_runtime.type_defs import (
-        MessageUnionTypeDef,
-        OutputConfigTypeDef,
-        SystemContentBlockTypeDef,
-        ToolConfigurationTypeDef,
-    )
+    from types_boto3_bedrock_runtime import type_defs as t
 
 
 class BedrockPayload(TypedDict):
     """The arguments of ``client.converse`` that a prompt gives; only ``messages`` is always set."""
 
-    system: "NotRequired[list[SystemContentBlockTypeDef]]"
-    messages: "list[MessageUnionTypeDef]"
-    toolConfig: "NotRequired[ToolConfigurationTypeDef]"
-    outputConfig: "NotRequired[OutputConfigTypeDef]"
+    system: "NotRequired[list[t.SystemContentBlockTypeDef]]"
+    messages: "list[t.MessageUnionTypeDef]"
+    toolConfig: "NotRequired[t.ToolConfigurationTypeDef]"
+    outputConfig: "NotRequired[t.OutputConfigTypeDef]"
 
 
 _DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
@@ -91,8 +91,7 @@ def write(
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
@@ -166,10 +165,10 @@ def _block_params(request: Converse, place: Place, blocks: Iterable[b.Block]) ->
             block = block_to_write(
                 request, place, given, kinds=kinds, origin="bedrock", read=_read_unknown
             )
-        if block is None:
-            continue
         param: Param | None = None
         match block:
+            case None:
+                continue
             case b.TextBlock():
                 param = _text_param(request, place, block)
             case b.ToolUseBlock():
@@ -199,7 +198,7 @@ def _finished(
     request: Converse,
     place: Place,
     param: Param,
-    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
+    block: Carrier,
     *,
     used: Collection[str] = (),
     cache: str | None = None,
@@ -222,7 +221,7 @@ def _finished(
 def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | None:
     in_result = place.role in ("result", "error result")
     if in_result and block.extra.get("json") is True:
-        value: JsonValue = read_json(block.text)
+        value = read_json(block.text)
         if isinstance(value, dict):
             return _finished(request, place, {"json": json_copy(value)}, block, used=("json",))
     texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
@@ -310,7 +309,25 @@ def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Pa
         request.lose(place, "content", "unknown block", reason)
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
-    put_bytes(param)
+    _put_bytes(param)
     if point:
         request.mark(place, param, read_mark(point))
     return param
+
+
+_ANY_JSON = ("input", "json")
+"""The keys whose value is any JSON data, in which ``bytes`` is a key like others."""
+
+
+def _put_bytes(param: Param) -> None:
+    """Replace the base64 text of every source in a block by its bytes, at any depth."""
+    waiting: list[JsonValue] = [param]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            source = value.get("source")
+            if isinstance(source, dict) and isinstance(text := source.get("bytes"), str):
+                source["bytes"] = decoded(text) or text
+            waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
+        elif isinstance(value, list):
+            waiting += value

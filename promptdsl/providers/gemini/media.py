@@ -96,8 +96,8 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
     elif address.startswith(("https://", "http://")) and not address.startswith(_UPLOADED):
         kind = "url"
     # The class of the block, from its media type or else from its address.
-    told = media_type or _media_type_of("video" if _YOUTUBE.match(address) else "", address) or ""
-    block_class = _CLASSES.get(told.partition("/")[0].lower(), b.DocumentBlock)
+    family = media_type or _media_type_of("video" if _YOUTUBE.match(address) else "", address)
+    block_class = _CLASSES.get((family or "").partition("/")[0].lower(), b.DocumentBlock)
     # ``video/*`` says no more than the class of the block.
     exact_type = None if (media_type or "").endswith("/*") else media_type
     source = MediaSource(kind, value, exact_type, from_data=True)

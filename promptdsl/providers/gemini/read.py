@@ -1,7 +1,7 @@
 """Read recorded Gemini contents, a payload or a response, as messages."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, count, takewhile
+from itertools import count
 from typing import NamedTuple, cast
 
 import attrs
@@ -94,7 +94,7 @@ _LOOKS = {
     **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
     "type": "it looks like a block or an item of another provider: History.from_openai_responses",
 }
-"""By a key that no content has, what the data looks like."""
+"""The advice for data that has a key of something other than a content, by this key."""
 
 
 class _Content(NamedTuple):
@@ -164,25 +164,33 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
 
     A result without an id answers the first open call of its name.
     """
+    # The messages of a model that directly follow its calls are one turn with them.
+    turns: list[Message] = []
+    is_calling = False
+    for turn in messages:
+        if is_calling and turn.role == "assistant":
+            blocks = turns[-1].content + turn.content
+            turns[-1] = message("assistant", blocks, kind="recorded")
+        else:
+            turns.append(turn)
+            is_calling = turn.role == "assistant" and bool(turn.calls)
     open_calls: list[b.ToolUseBlock] = []
-    answered: set[str] = set()
-    turns = [*_whole_turns(messages)]
+    named_ids: set[str] = set()
     for index, turn in enumerate(turns):
         if turn.role == "assistant":
             blocks = _with_ids(turn.content)
             calls = [block for block in blocks if isinstance(block, b.ToolUseBlock)]
             open_calls = calls or open_calls
             # The ids that the results up to the next answer name themselves.
-            later = map(turns.__getitem__, range(index + 1, len(turns)))
-            results = chain.from_iterable(turn.content for turn in takewhile(_is_no_answer, later))
-            answered = {it.tool_use_id for it in results if isinstance(it, b.ToolResultBlock)}
+            named_ids = set()
+            for later in map(turns.__getitem__, range(index + 1, len(turns))):
+                if later.role == "assistant":
+                    break
+                results = (it for it in later.content if isinstance(it, b.ToolResultBlock))
+                named_ids |= {result.tool_use_id for result in results}
         else:
-            blocks = tuple(_with_call_id(open_calls, block, answered) for block in turn.content)
+            blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
         yield turn if blocks == turn.content else message(turn.role, blocks, kind="recorded")
-
-
-def _is_no_answer(turn: Message) -> bool:
-    return turn.role != "assistant"
 
 
 def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
@@ -197,30 +205,15 @@ def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
     )
 
 
-def _whole_turns(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages; those of a model that directly follow its calls are one turn with them."""
-    calling: list[b.Block] = []
-    for said in messages:
-        if calling and said.role != "assistant":
-            yield message("assistant", tuple(calling), kind="recorded")
-            calling = []
-        if calling or (said.role == "assistant" and said.calls):
-            calling += said.content
-        else:
-            yield said
-    if calling:
-        yield message("assistant", tuple(calling), kind="recorded")
-
-
-def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, answered: set[str]) -> b.Block:
+def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: set[str]) -> b.Block:
     """Return a result with the id of its call, which is no longer open; other blocks as they are.
 
-    A call that another result names (``answered``) is not answered by its tool's name.
+    A result without an id does not answer a call that another result names (``named_ids``).
     """
     if not isinstance(block, b.ToolResultBlock):
         return block
     for index, call in enumerate(open_calls):
-        by_name = not block.tool_use_id and block.name == call.name and call.id not in answered
+        by_name = not block.tool_use_id and block.name == call.name and call.id not in named_ids
         if by_name or block.tool_use_id == call.id:
             del open_calls[index]
             return attrs.evolve(block, tool_use_id=call.id)

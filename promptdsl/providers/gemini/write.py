@@ -23,6 +23,7 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
@@ -84,8 +85,7 @@ def write(
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be read, or written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
@@ -165,12 +165,17 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
         block: b.Block | None = given
         if given.type == "unknown" or given.type not in keys:
             block = block_to_write(
-                request, place, given, kinds=keys, origin="gemini", read=_read_unknown
+                request,
+                place,
+                given,
+                kinds=keys,
+                origin="gemini",
+                read=lambda it: read_part(it.data),
             )
-        if block is None:
-            continue
         param: Param | None = None
         match block:
+            case None:
+                continue
             case b.TextBlock():
                 # An empty text is taken only to carry a signature.
                 signed = SIGNATURE in keys["text"] and _kept_signature(block.extra.get(SIGNATURE))
@@ -195,16 +200,7 @@ def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> lis
     return params
 
 
-def _read_unknown(block: b.UnknownBlock) -> b.Block:
-    return read_part(block.data)
-
-
-def _finished(
-    request: Turns,
-    place: Place,
-    param: Param,
-    block: b.TextBlock | b.MediaBlock | b.ToolUseBlock | b.ToolResultBlock,
-) -> Param:
+def _finished(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
     """Return a part with the further keys of its block that it may have; a mark is lost."""
     known = _KEYS[place.role][block.type]
     for key, extra in block.extra.items():

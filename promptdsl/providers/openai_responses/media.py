@@ -14,36 +14,28 @@ _IMAGE_DETAILS = ("auto", "low", "high", "original")
 _FILE_DETAILS = ("low", "high")
 
 
-def media_part(block: b.MediaBlock) -> Param | None:
+def media_part(block: b.ImageBlock | b.DocumentBlock) -> Param | None:
     """Return an attachment as a part, ``None`` for a source or a media type that is not taken."""
-    source = with_bytes(block.source)
+    source, is_image = with_bytes(block.source), block.is_image
     media_type = plain_type(source.media_type)
-    data = f"data:{media_type or 'application/pdf'};base64,{source.value}"
-    is_fetched = source.value[:8].lower().startswith(("http://", "https://"))
-    if block.is_image:
-        part: Param = {"type": "input_image"}
-        if source.kind == "file_id":
-            part["file_id"] = source.value
-        elif source.kind == "base64" and media_type in _IMAGE_TYPES:
-            part["image_url"] = data
-        elif source.kind == "url" and is_fetched:
-            part["image_url"] = source.value
-        else:
-            return None
-        return {**part, "detail": block.detail if block.detail in _IMAGE_DETAILS else "auto"}
-    if block.is_document:
-        part = {"type": "input_file"}
-        if source.kind == "file_id":
-            part["file_id"] = source.value
-        elif source.kind == "url" and is_fetched:
-            part["file_url"] = source.value
-        elif source.kind == "base64" and "," not in (media_type or ""):
-            part["file_data"] = data
-            part["filename"] = file_name(block.title, media_type or "application/pdf")
-        else:
-            return None
-        return {**part, "detail": block.detail} if block.detail in _FILE_DETAILS else part
-    return None
+    part: Param = {"type": "input_image" if is_image else "input_file"}
+    if source.kind == "file_id":
+        part["file_id"] = source.value
+    elif source.kind == "url" and source.value[:8].lower().startswith(("http://", "https://")):
+        part["image_url" if is_image else "file_url"] = source.value
+    elif source.kind == "base64" and is_image and media_type in _IMAGE_TYPES:
+        part["image_url"] = f"data:{media_type};base64,{source.value}"
+    elif source.kind == "base64" and not is_image and "," not in (media_type or ""):
+        media_type = media_type or "application/pdf"
+        part["file_data"] = f"data:{media_type};base64,{source.value}"
+        part["filename"] = file_name(block.title, media_type)
+    else:
+        return None
+    if is_image:
+        part["detail"] = block.detail if block.detail in _IMAGE_DETAILS else "auto"
+    elif block.detail in _FILE_DETAILS:
+        part["detail"] = block.detail
+    return part
 
 
 def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:

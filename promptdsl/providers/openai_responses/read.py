@@ -22,13 +22,14 @@ from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.messages.unchecked import text_block
-from promptdsl.providers.openai_responses.media import read_file, read_image
-from promptdsl.providers.openai_responses.request import origin_of, read_origin
-from promptdsl.providers.openai_responses.rules import (
+from promptdsl.providers.openai_responses.items import (
     ORIGIN,
     REASONING_KEYS,
+    origin_of,
+    read_origin,
     refuse_part,
 )
+from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
@@ -48,13 +49,13 @@ def read(data: object) -> Prompt:
         if key in payload and "input" not in payload:
             raise DataError("'input' is needed", fix=looks_like(owner))
     instructions = payload.get("instructions")
-    found: list[Message] = []
+    turns: list[Message] = []
     if instructions is not None:
-        found += _read_items("instructions", "system", instructions)
-    found += _read_items("input", "user", entry(payload, "input"))
+        turns += _read_items("instructions", "system", instructions)
+    turns += _read_items("input", "user", entry(payload, "input"))
     messages: list[Message] = []
     is_leading = True
-    for turn in _joined_turns(found):
+    for turn in _joined_turns(turns):
         # A system message after the leading ones is a developer's that keeps its kind.
         is_leading = is_leading and turn.role == "system"
         if turn.role == "system" and not is_leading:
@@ -105,15 +106,15 @@ _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "filtered"}
 # Messages.
 
 
-def _joined_turns(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages; those of the model that follow one another are one.
+def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
+    """Yield turns; those of the model that follow one another are one.
 
     Two texts stay two messages unless their ids tell them apart: they would be joined.
     """
     run: list[Block] = []
-    for said in messages:
-        blocks = said.content
-        joins = said.role == "assistant"
+    for turn in turns:
+        blocks = turn.content
+        joins = turn.role == "assistant"
         if joins and run and blocks:
             last, first = run[-1], blocks[0]
             if isinstance(last, TextBlock) and isinstance(first, TextBlock):
@@ -122,10 +123,10 @@ def _joined_turns(messages: Iterable[Message]) -> Iterator[Message]:
         if run and not joins:
             yield message("assistant", _with_reasoning_ids(run), kind="recorded")
             run = []
-        if said.role == "assistant":
+        if turn.role == "assistant":
             run += blocks
         else:
-            yield said
+            yield turn
     if run:
         yield message("assistant", _with_reasoning_ids(run), kind="recorded")
 
@@ -192,7 +193,10 @@ def _read_item(data: object) -> Message:
 
 
 _ROLES: Mapping[str, Role] = {
-    **{"system": "system", "developer": "developer", "user": "user", "assistant": "assistant"}
+    "system": "system",
+    "developer": "developer",
+    "user": "user",
+    "assistant": "assistant",
 }
 
 

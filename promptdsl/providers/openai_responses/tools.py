@@ -6,7 +6,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.openai_responses.rules import ORIGIN
+from promptdsl.providers.openai_responses.items import ORIGIN
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name

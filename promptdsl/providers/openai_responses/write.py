@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_responses.media import media_part
-from promptdsl.providers.openai_responses.request import (
+from promptdsl.providers.openai_responses.items import (
+    KNOWN_ITEMS,
+    ORIGIN,
+    REASONING_KEYS,
     ContentDraft,
     Items,
     fitting_id,
     identity,
     is_new_id,
+    is_own,
     origin_of,
 )
-from promptdsl.providers.openai_responses.rules import (
-    KNOWN_ITEMS,
-    ORIGIN,
-    PART,
-    REASONING_KEYS,
-    is_own,
-)
+from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_keys, lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
@@ -71,14 +67,18 @@ _TYPES: Mapping[str, frozenset[str]] = {
 }
 """By place, the types of blocks that are sent there."""
 
+_MARKED_KEYS = {
+    **{None: "content", "function_call_output": "output", "custom_tool_call_output": "output"}
+}
+"""By type of item, which messages do not have, the key of the parts that may have a mark."""
+
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
-    With a ``recall`` some of the payload is remembered, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be written as JSON.
+    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
@@ -105,12 +105,7 @@ def _settle_marks(request: Items) -> None:
     entries = request.entries
     places: list[tuple[int, str]] = []
     for index, item in enumerate(entries):
-        # Parts with marks are the content of a message other than an answer, or a tool's output.
-        if "type" not in item:
-            key = "" if item["role"] == "assistant" else "content"
-        else:
-            is_output = item["type"] in ("function_call_output", "custom_tool_call_output")
-            key = "output" if is_output else ""
+        key = _MARKED_KEYS.get(item.get("type"))
         if key and is_marked(item.get(key)):
             places.append((index, key))
     parts = [part for index, key in places for part in entries[index][key]]
@@ -137,18 +132,18 @@ def _write_message(request: Items, place: Place) -> None:
         request.lose(place, "hint", "reasoning", "nothing that it produced follows")
 
 
-def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[Block]) -> None:
+def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
     place = draft.place
     for block in blocks:
         if block.type not in _TYPES[place.role]:
             _lose_block(request, draft, block, f"there is none in {place.role} content")
             continue
         match block:
-            case TextBlock():
+            case b.TextBlock():
                 _add_text(request, draft, block)
-            case ToolUseBlock():
+            case b.ToolUseBlock():
                 _add_tool_call(request, draft, block)
-            case ToolResultBlock():
+            case b.ToolResultBlock():
                 _add_tool_result(request, draft, block)
             case b.ReasoningBlock():
                 _add_reasoning(request, draft, block)
@@ -160,7 +155,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[Block]) 
                 pass
 
 
-def _lose_block(request: Items, draft: ContentDraft, block: Block, reason: str) -> None:
+def _lose_block(request: Items, draft: ContentDraft, block: b.Block, reason: str) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
     name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
     request.lose(draft.place, kind, f"{name} block", reason)
@@ -211,7 +206,7 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
 # Parts.
 
 
-def _add_text(request: Items, draft: ContentDraft, block: TextBlock) -> None:
+def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     place = draft.place
     if place.role != "assistant":
         lose_keys(request, place, block, service="Responses", known=("refusal",))
@@ -234,7 +229,9 @@ def _add_text(request: Items, draft: ContentDraft, block: TextBlock) -> None:
     draft.parts.append(part)
 
 
-def _add_attachment(request: Items, draft: ContentDraft, block: b.MediaBlock) -> None:
+def _add_attachment(
+    request: Items, draft: ContentDraft, block: b.ImageBlock | b.DocumentBlock
+) -> None:
     place = draft.place
     if place.role == "result" and not request.facts.result_media:
         _lose_block(request, draft, block, "the result of a tool holds none for this model")
@@ -262,7 +259,7 @@ def _add_attachment(request: Items, draft: ContentDraft, block: b.MediaBlock) ->
 # Items.
 
 
-def _add_tool_call(request: Items, draft: ContentDraft, block: ToolUseBlock) -> None:
+def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> None:
     place = draft.place
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
@@ -282,14 +279,14 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: ToolUseBlock) -> 
     request.entries.append({"type": kind, "call_id": fitting_id(block.id), **call, **own})
 
 
-def _add_tool_result(request: Items, draft: ContentDraft, block: ToolResultBlock) -> None:
+def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
     custom = block.tool_use_id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     only = block.content[0] if len(block.content) == 1 and is_bare else None
-    if type(only) is TextBlock and only.cache is None and only.extra is EMPTY:
+    if type(only) is b.TextBlock and only.cache is None and only.extra is EMPTY:
         output: str | list[Param] = only.text
     else:
         inside = ContentDraft(draft.place.inside("result"))
@@ -326,14 +323,12 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> None:
     """Send an unknown block as it came: as a part, or as an item of its own."""
     place, data = draft.place, block.data
-    kind = str(data.get("type"))
-    is_known_item = KNOWN_ITEMS.fullmatch(kind) is not None
+    is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
-    misplaced = PART.fullmatch(kind) is not None if as_item else is_known_item
     if block.origin not in (None, ORIGIN):
         _lose_block(request, draft, block, f"only {block.origin} knows it")
         return
-    if misplaced or not is_own(data):
+    if not is_own(data, as_item=as_item):
         _lose_block(request, draft, block, f"there is none in {place.message.role} content")
         return
     param: Param = json_copy(dict(data))

@@ -1,17 +1,50 @@
-"""A Responses request while it is being written, and the ids of its items and calls."""
+"""The items of Responses: a request while it is being written, their ids, and their types."""
 
 import re
 from collections.abc import Mapping
 
 import attrs
 
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import digested
+from promptdsl.providers.shared.other_providers import (
+    ANTHROPIC,
+    OPENAI,
+    Owners,
+    looks_like,
+    owner_of,
+)
 from promptdsl.providers.shared.request import Param, Place, Request, new_list
+
+ORIGIN = "openai_responses"
+
+REASONING_KEYS = ("id", "summary", "content", "status")
+"""The keys of an item of reasoning that are kept beside the fields of its block."""
+
+KNOWN_ITEMS = re.compile(
+    r"additional_tools|item_reference|compaction(_trigger)?|program(_output)?"
+    r"|mcp_(list_tools|approval_re(quest|sponse)|call)|tool_search_(call|output)"
+    r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
+    r"|(code_interpreter|file_search|image_generation|web_search)_call"
+)
+"""The types of items that have no block of their own (``ResponseInputItemParam``)."""
+
+_READ = re.compile(
+    r"message|reasoning|(function_call|custom_tool_call)(_output)?"
+    r"|input_(text|image|file)|output_text|refusal"
+)
+"""The types of items and parts that have a block of their own."""
+
+_PART = re.compile(r"(input|output)_.*")
+"""The types of parts, which are no items."""
+
+_PARTS: Owners = {**ANTHROPIC, **OPENAI, "text": ("text", "openai")}
+"""By type of a part that Responses does not have, a key it has and its provider."""
 
 
 @attrs.define(eq=False)
@@ -93,3 +126,17 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
     if "id" not in own:
         own.pop("status", None)
     return {"item": own} if own else EMPTY
+
+
+def is_own(data: JsonObject, *, as_item: bool) -> bool:
+    """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
+    kind = data.get("type")
+    if not isinstance(kind, str) or _READ.fullmatch(kind) or owner_of(data, _PARTS):
+        return False
+    return not (_PART if as_item else KNOWN_ITEMS).fullmatch(kind)
+
+
+def refuse_part(part: JsonObject) -> None:
+    """Raise :class:`DataError` for a part or an item that another provider has."""
+    if owner := owner_of(part, _PARTS):
+        raise DataError(f"{part['type']!r} is not a type of Responses", fix=looks_like(owner))
