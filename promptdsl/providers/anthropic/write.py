@@ -15,13 +15,19 @@ from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, read_mark, settings_of, tool_param
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.cache_marks import places_of, settle_marks
-from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.reasoning import is_sendable, stale_before
 from promptdsl.providers.shared.request import Mark, Param, Place
 from promptdsl.providers.shared.tools import write_tools
-from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import (
+    Dialect,
+    Turns,
+    add,
+    finish,
+    stale_before,
+    unwritten,
+)
 
 if TYPE_CHECKING:
     from anthropic.types import (

@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import read_json
+from promptdsl.foundation.json import JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import decoded, media_param
@@ -23,12 +23,18 @@ from promptdsl.providers.bedrock.request import (
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.cache_marks import Carrier
-from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.reasoning import is_sendable, stale_before
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.two_sided import OPENING, Dialect, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import (
+    OPENING,
+    Dialect,
+    add,
+    finish,
+    stale_before,
+    unwritten,
+)
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime import type_defs as t
