@@ -16,9 +16,9 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import FORMATS, encoded, read_source
 from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
-from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.read_turns import read_turn
+from promptdsl.providers.shared.request import Carrier
 
 BlockReader: TypeAlias = Callable[[object], b.Block]
 

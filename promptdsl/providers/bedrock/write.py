@@ -22,11 +22,10 @@ from promptdsl.providers.bedrock.request import (
 )
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
-from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Carrier, Param, Place
 from promptdsl.providers.shared.two_sided import (
     OPENING,
     Dialect,

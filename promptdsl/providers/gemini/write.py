@@ -23,11 +23,10 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
-from promptdsl.providers.shared.cache_marks import Carrier
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param, Place, loss_about
+from promptdsl.providers.shared.request import Carrier, Param, Place, loss_about
 from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
 
 if TYPE_CHECKING:
