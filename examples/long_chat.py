@@ -4,7 +4,7 @@ The chat is made up. A clock stands before each question, so something always ch
 oldest exchanges have to go, because the chat is longer than its budget.
 
 Run it:     python examples/long_chat.py
-Change it:  promptdsl render examples/long_chat.py:demo -p turns=9
+Change it:  promptdsl render examples/long_chat.py:demo -p turns:=9
 """
 
 from collections.abc import Sequence

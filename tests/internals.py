@@ -6,8 +6,7 @@ module, only the imports here change. A claim about behaviour enters by the fron
 """
 
 from promptdsl import cli as cli_module
-from promptdsl.cli.arguments import call as call_function
-from promptdsl.cli.arguments import given as given_arguments
+from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
@@ -328,7 +327,6 @@ __all__ = [
     "formatted_time",
     "fresh",
     "frozen",
-    "given_arguments",
     "guard",
     "guard_end",
     "guard_prefixes",
@@ -377,6 +375,7 @@ __all__ = [
     "plain_data",
     "probed",
     "read_anthropic",
+    "read_arguments",
     "read_bedrock",
     "read_chat_template",
     "read_file",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from promptdsl.cli.diff import add_diff
-from promptdsl.cli.errors import UsageError, described
+from promptdsl.cli.errors import UsageError, error_text
 from promptdsl.cli.render import add_render
 from promptdsl.cli.show import visible
 from promptdsl.cli.tokens import add_tokens
@@ -21,23 +21,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: done. 1: the prompt is wrong, or the code that makes it failed. 2: the command was called
     wrongly. ``argv`` are the arguments without the name of the command.
     """
-    parser = build_parser()
-    try:
-        arguments = parser.parse_args(argv)
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else OK
-    if arguments.version:
-        from importlib.metadata import version
-
-        return _put(sys.stdout, f"promptdsl {version('promptdsl')}")
-    if arguments.command is None:
-        parser.print_help(sys.stderr)
-        return USAGE
-    return _done(arguments)
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="promptdsl",
         usage="promptdsl [--version] COMMAND ...",
@@ -49,58 +32,57 @@ def build_parser() -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", title="commands", prog="promptdsl"
     )
     for add in (add_render, add_tokens, add_diff):
-        add(commands)
-    return parser
+        add(commands.add_parser)
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else OK
+    if arguments.version:
+        from importlib.metadata import version
 
-
-def _done(arguments: argparse.Namespace) -> int:
-    """Print the data, then the notes; return the exit code."""
+        return _print_text(sys.stdout, f"promptdsl {version('promptdsl')}")
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE
     try:
         data, notes = arguments.run(arguments)
     except UsageError as error:
-        _put(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
+        _print_text(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
         return USAGE
     # A prompt is code, so it may raise anything; SystemExit is not its way out of this command.
     except (Exception, SystemExit) as error:
-        _put(sys.stderr, described(error, target=arguments.target, frames=arguments.traceback))
+        message = error_text(error, target=arguments.target, frames=arguments.traceback)
+        _print_text(sys.stderr, message)
         return WRONG
-    code = _put(sys.stdout, data)
-    _put(sys.stderr, "\n".join(notes))
+    code = _print_text(sys.stdout, data)
+    _print_text(sys.stderr, "\n".join(notes))
     return code
 
 
-def _put(stream: TextIO | None, text: str) -> int:
+def _print_text(stream: TextIO | None, text: str) -> int:
     """Write lines as UTF-8, whatever the locale; return an exit code.
 
-    A reader that went away has what it wanted. Notes have their control characters made visible.
+    A reader may stop early, such as ``head``. Control characters in notes are made visible.
     """
     if not text or stream is None:
         return OK
     if stream is sys.stderr:
         text = visible(text)
     try:
-        _write(stream, f"{text}\n")
+        stream.flush()
+        buffer = getattr(stream, "buffer", None)
+        if buffer is None:
+            stream.write(f"{text}\n")
+        else:
+            buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+            buffer.flush()
     except OSError as error:
-        _silence(stream)
+        # The interpreter writes the rest of the buffer when it ends: that must not fail again.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
         if isinstance(error, BrokenPipeError):
             return OK
-        _put(sys.stderr, f"promptdsl: cannot write: {error.strerror}")
+        _print_text(sys.stderr, f"promptdsl: cannot write: {error.strerror}")
         return WRONG
     return OK
-
-
-def _silence(stream: TextIO) -> None:
-    """Let what is still in the buffer go nowhere: the interpreter would fail to write it again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
-
-
-def _write(stream: TextIO, text: str) -> None:
-    stream.flush()
-    buffer = getattr(stream, "buffer", None)
-    if buffer is None:
-        stream.write(text)
-    else:
-        buffer.write(text.encode("utf-8", "backslashreplace"))
-        buffer.flush()

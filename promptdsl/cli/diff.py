@@ -3,26 +3,21 @@
 import argparse
 import sys
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
 
 import promptdsl
-from promptdsl.cli.arguments import given
+from promptdsl import Rendered
+from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import (
-    TARGET,
+    AddParser,
     add_command,
-    add_input,
-    add_provider,
-    add_traceback,
-    asked_for,
+    add_request,
     check_folders,
-    of_model,
+    model_notes,
+    render_target,
 )
-from promptdsl.cli.show import as_json, visible
-from promptdsl.cli.target import found
-
-if TYPE_CHECKING:
-    from promptdsl import PrefixReport, Rendered
+from promptdsl.cli.show import as_json, located, visible
+from promptdsl.cli.target import loaded_target
 
 DESCRIPTION = """\
 Compare the requests that two prompts come to, as a provider's prompt cache does: how many tokens
@@ -30,23 +25,26 @@ they begin with alike, which part broke that, and what it costs. With one TARGET
 twice, with other arguments, or to see whether it is the same the next time."""
 
 
-def add_diff(commands: Any) -> None:
-    """Add the command and its options to the commands of a parser."""
+def add_diff(add_parser: AddParser) -> None:
+    """Add the command and its options."""
     parser = add_command(
-        commands,
+        add_parser,
         "diff",
         takes="--cache TARGET [TARGET]",
         summary="compare two requests as a prompt cache does",
         description=DESCRIPTION,
     )
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
     parser.add_argument(
         "other", metavar="TARGET", nargs="?", help="what is sent after it; without it the same"
     )
     parser.add_argument(
-        "--cache", action="store_true", help="what is compared: what a prompt cache can reuse"
+        "--cache",
+        dest="is_cache_diff",
+        action="store_true",
+        help="what is compared: what a prompt cache can reuse",
     )
-    group = parser.add_argument_group("what is rendered")
+    add_request(parser, marks=False, texts=False)
+    group = parser.add_argument_group("what differs")
     for name, which in (("before", "first"), ("after", "second")):
         group.add_argument(
             f"--{name}",
@@ -55,58 +53,55 @@ def add_diff(commands: Any) -> None:
             metavar="KEY=VALUE",
             help=f"as -p, for the {which} alone; may be repeated",
         )
-    add_provider(group)
-    add_input(group, marks=False)
     group = parser.add_argument_group("what is printed")
     group.add_argument("--json", action="store_true", help="JSON: the same, for programs")
-    add_traceback(group)
-    parser.set_defaults(run=run)
+    group.add_argument(
+        "--traceback", action="store_true", help="show how the failing line was reached"
+    )
+    parser.set_defaults(run=run, cache=None)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of a command.
+    """Return the data and the notes of the command.
 
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompts raise.
     """
-    if not arguments.cache:
+    if not arguments.is_cache_diff:
         raise UsageError("it compares what a prompt cache can reuse: write promptdsl diff --cache")
     check_folders(arguments.media_roots)
     other = arguments.other or arguments.target
-    before = _rendered(arguments.target, "before", arguments)
-    # What goes wrong from here on is told of the second prompt.
+    before = _rendered(arguments.target, arguments, "--before", arguments.before)
+    # An error from here on names the second prompt.
     arguments.target = other
-    after = _rendered(other, "after", arguments)
+    after = _rendered(other, arguments, "--after", arguments.after)
     report = promptdsl.prefix_report(before, after)
-    data = _json(report) if arguments.json else visible(str(report))
-    return data, of_model(after, arguments)
-
-
-def _rendered(target: str, which: str, arguments: argparse.Namespace) -> "Rendered":
-    props = given(arguments.pairs, arguments.props)
-    props |= given(getattr(arguments, which), None, option=f"--{which}")
-    with redirect_stdout(sys.stderr), found(target) as named:
-        return asked_for(named, target, props, arguments, marks=False)
-
-
-def _json(report: "PrefixReport") -> str:
+    notes = model_notes(after, arguments)
+    if not arguments.json:
+        return visible(str(report)), notes
     first = report.first
-    source = first.source if first else None
-    return as_json(
-        {
-            "shared": report.shared,
-            "before": report.before,
-            "after": report.after,
-            "behind": report.behind,
-            "cost": report.cost,
-            "label": report.label,
-            "extends": report.extends,
-            "first": first
-            and {
-                "how": first.how,
-                "what": first.what,
-                "path": first.path,
-                "file": source.file if source else None,
-                "line": source.line if source else None,
-            },
-        }
-    )
+    data = {
+        "shared": report.shared,
+        "before": report.before,
+        "after": report.after,
+        "behind": report.behind,
+        "cost": report.cost,
+        "label": report.label,
+        "extends": report.extends,
+        "first": first
+        and {
+            "how": first.how,
+            "what": first.what,
+            "path": first.path,
+            **located(first.source),
+        },
+    }
+    return as_json(data), notes
+
+
+def _rendered(
+    target: str, arguments: argparse.Namespace, option: str, pairs: list[str]
+) -> Rendered:
+    props = read_arguments(arguments.pairs, arguments.props)
+    props |= read_arguments(pairs, None, option=option)
+    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
+        return render_target(loaded, target, props, arguments)

@@ -1,4 +1,4 @@
-"""What goes wrong: a message with its line, and the way there through the code of its author."""
+"""Errors of the command: a message with its line, and the frames of the author's code."""
 
 import os
 import traceback
@@ -13,7 +13,7 @@ class UsageError(Exception):
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return ``": did you mean 'x'?"`` for the nearest known names, else which there are."""
+    """Return ``": did you mean 'x'?"`` for the nearest known names, else the list of them."""
     from difflib import get_close_matches
 
     names = sorted(known)
@@ -23,39 +23,34 @@ def near(name: str, known: Iterable[str]) -> str:
     return f"; there is {', '.join(names)}" if names else ""
 
 
-def described(error: BaseException, *, target: str, frames: bool) -> str:
-    """Return what an author reads of an error: ``file:line``, what is wrong, what to do.
+def error_text(error: BaseException, *, target: str, frames: bool) -> str:
+    """Return an error for its author: ``file:line``, what is wrong, what to do.
 
-    ``target`` stands where no line is known; ``frames`` says whether the way there comes first.
+    ``target`` is printed where no line is known; ``frames`` prints the frames of the author's code
+    first.
     """
     stack = _user_frames(error)
-    text = _prompt_error(error, target) if isinstance(error, PromptError) else _other(error, target)
+    if isinstance(error, PromptError):
+        # An error in the arguments of render() is at the line of its caller: of this command.
+        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        first, *others = [place for place in error.at if place not in ours] or [target]
+        also = [f"  see also {place}" for place in others]
+        fix = [f"  {error.fix}"] if error.fix else []
+        text = "\n".join([f"{first}: {error.what}", *also, *fix])
+    elif isinstance(error, SyntaxError):
+        place = f"{error.filename}:{error.lineno}" if error.filename else target
+        text = f"{place}: {type(error).__name__}: {error.msg}"
+    else:
+        place = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
+        text = f"{place}: {''.join(traceback.format_exception_only(error)).rstrip()}"
     if not frames:
         return text
-    way = "".join(traceback.format_list(stack or traceback.extract_tb(error.__traceback__)))
-    return f"Traceback (most recent call last):\n{way}{text}"
-
-
-def _prompt_error(error: PromptError, target: str) -> str:
-    # What render() complains of in its arguments is at the line of its caller: of this command.
-    ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-    first, *others = [place for place in error.at if place not in ours] or [target]
-    also = [f"  see also {place}" for place in others]
-    return "\n".join([f"{first}: {error.what}", *also, *([f"  {error.fix}"] if error.fix else [])])
-
-
-def _other(error: BaseException, target: str) -> str:
-    lines = traceback.format_exception_only(error)
-    if isinstance(error, SyntaxError):
-        place = f"{error.filename}:{error.lineno}" if error.filename else target
-        return f"{place}: {type(error).__name__}: {error.msg}"
-    stack = _user_frames(error)
-    place = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
-    return f"{place}: {''.join(lines).rstrip()}"
+    lines = traceback.format_list(stack or traceback.extract_tb(error.__traceback__))
+    return f"Traceback (most recent call last):\n{''.join(lines)}{text}"
 
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames outside of this package; of those the ones of what is not installed."""
+    """Return the frames outside of this package, without installed code where there is other."""
     import sysconfig
 
     package = os.path.dirname(promptdsl.__file__) + os.sep

@@ -1,18 +1,14 @@
-"""The options that commands share, and the render they ask for.
-
-``add_...`` declare options; ``asked_for`` calls the prompt's function with its arguments, renders
-it, and returns the result; ``noted`` and ``of_model`` are the lines on standard error about it.
-"""
+"""The options that commands share, and the render they ask for."""
 
 import argparse
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from promptdsl import Node, Rendered, arender, render
-from promptdsl.cli.arguments import Given, call
+from promptdsl.cli.arguments import call_function
 from promptdsl.cli.errors import UsageError
 
 # Those of ``providers.registry``, which no command loads before it needs them (a test holds it).
@@ -29,12 +25,15 @@ TARGET = "file.py:name or module:name; the name of a prompt, or of a function th
 EPILOG = """\
 Exit codes: 0 done; 1 the prompt is wrong, or its code failed; 2 the command was called wrongly."""
 
+AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
+"""``add_parser`` of the commands of a parser."""
+
 
 def add_command(
-    commands: Any, name: str, *, takes: str, summary: str, description: str
+    add_parser: AddParser, name: str, *, takes: str, summary: str, description: str
 ) -> argparse.ArgumentParser:
-    """Add a command to those of a parser; ``takes`` is what its usage shows before the options."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    """Add a command with its TARGET; ``takes`` is printed in its usage before the options."""
+    parser = add_parser(
         name,
         usage=f"promptdsl {name} {takes} [options]",
         help=summary,
@@ -42,27 +41,35 @@ def add_command(
         epilog=EPILOG,
         allow_abbrev=False,
     )
+    parser.add_argument("target", metavar="TARGET", help=TARGET)
     return parser
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add the prompt itself."""
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
+def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) -> None:
+    """Add the options of a render.
 
-
-def add_provider(group: Any) -> None:
-    """Add the provider, where it is all that ``--for`` may say."""
-    group.add_argument(
-        "--for",
-        dest="form",
-        choices=PROVIDERS,
-        metavar="PROVIDER",
-        help=f"the provider ({', '.join(PROVIDERS)}); without it that of --model, or none",
-    )
-
-
-def add_input(group: Any, *, marks: bool) -> None:
-    """Add what commands are told of a prompt; ``marks`` is whether cache marks are placed."""
+    With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes the forms for
+    people: ``messages`` and ``text``.
+    """
+    group = parser.add_argument_group("what is rendered")
+    providers = ", ".join(PROVIDERS)
+    if texts:
+        group.add_argument(
+            "--for",
+            dest="form",
+            choices=(*PROVIDERS, "messages", "text"),
+            metavar="FORM",
+            help=f"a provider's request arguments ({providers}), the neutral messages, or text; "
+            "without it the provider of --model, or text",
+        )
+    else:
+        group.add_argument(
+            "--for",
+            dest="form",
+            choices=PROVIDERS,
+            metavar="PROVIDER",
+            help=f"the provider ({providers}); without it that of --model, or none",
+        )
     group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     group.add_argument(
         "-p",
@@ -70,21 +77,21 @@ def add_input(group: Any, *, marks: bool) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="an argument of the function, read as int, float or bool where it is annotated so; "
-        "KEY:=JSON gives any JSON value; may be repeated",
+        help="an argument of the function, as text; KEY:=JSON gives any JSON value, such as "
+        "count:=3; may be repeated",
     )
     group.add_argument(
         "--props", metavar="FILE", help="a JSON object of arguments; -p wins over it"
     )
     group.add_argument(
         "--budget",
-        type=_budget,
+        type=_token_budget,
         metavar="TOKENS",
         help="how many tokens there are for the prompt and its reserves; 'window' is the model's",
     )
     group.add_argument(
         "--reserve",
-        type=_whole,
+        type=_token_count,
         default=0,
         metavar="TOKENS",
         help="how many tokens of the budget are left for the answer",
@@ -116,17 +123,10 @@ def add_input(group: Any, *, marks: bool) -> None:
     )
 
 
-def add_traceback(group: Any) -> None:
-    """Add the way to a failing line."""
-    group.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
-    )
-
-
-def whole_number(text: str, of: str) -> int:
+def whole_number(text: str, unit: str) -> int:
     """Return a number that is written as in Python, such as ``100_000``."""
     if _WHOLE.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of {of}")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of {unit}")
     return int(text)
 
 
@@ -134,97 +134,81 @@ def whole_number(text: str, of: str) -> int:
 _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
-def _whole(text: str) -> int:
+def _token_count(text: str) -> int:
     return whole_number(text, "tokens")
 
 
-def _budget(text: str) -> int | Literal["window"]:
+def _token_budget(text: str) -> int | Literal["window"]:
     if text == "window":
         return "window"
     try:
-        return _whole(text)
+        return _token_count(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}, and not 'window'") from None
 
 
 def check_folders(folders: Sequence[str]) -> None:
-    """Raise :class:`UsageError` for a media root that is none."""
+    """Raise :class:`UsageError` for a media root that is no folder."""
     for root in folders:
         if not os.path.isdir(root):
             raise UsageError(f"no such folder: {root}")
 
 
-def asked_for(
-    named: object,
-    target: str,
-    props: Mapping[str, Given],
-    arguments: argparse.Namespace,
-    *,
-    marks: bool = True,
+def render_target(
+    loaded: object, target: str, props: Mapping[str, object], arguments: argparse.Namespace
 ) -> Rendered:
-    """Return what a prompt comes to that TARGET names, with what the options say.
+    """Return the render of a prompt, or of the prompt a function returns for its arguments.
 
-    Raises :class:`UsageError` when the command was called wrongly, and whatever the prompt raises.
+    ``target`` is how the user called it. Raises :class:`UsageError` when the command was called
+    wrongly, and whatever the prompt raises.
     """
-    prompt: Any = _prompt(named, props, target)
-    request: dict[str, Any] = {
+    if isinstance(loaded, type):
+        raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
+    if callable(loaded):
+        loaded = call_function(loaded, props, target)
+    elif props:
+        raise UsageError(f"{target} is no function: it takes no parameters")
+    chat_template = None
+    if arguments.chat_template is not None:
+        try:
+            with open(arguments.chat_template, encoding="utf-8") as file:
+                chat_template = file.read()
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"the chat template {arguments.chat_template} cannot be read: {error}"
+            ) from None
+    request: dict[str, Any] = {  # Any: keywords of render()
         "model": arguments.model,
         "provider": arguments.form if arguments.form in PROVIDERS else None,
         "budget": arguments.budget,
         "reserve": arguments.reserve,
         "strict": arguments.strict,
-        "cache": arguments.cache if marks else None,
+        "cache": arguments.cache,
         "tool_choice": arguments.tool_choice,
-        "chat_template": _template(arguments.chat_template),
+        "chat_template": chat_template,
         "media_roots": arguments.media_roots,
     }
-    if not _waits(prompt):
-        return render(prompt, **request)
-    import asyncio
-
-    return asyncio.run(arender(prompt, **request))
-
-
-def _prompt(named: object, props: Mapping[str, Given], target: str) -> object:
-    if isinstance(named, type):
-        raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-    if callable(named):
-        return call(named, props, target)
-    if props:
-        raise UsageError(f"{target} is no function: it takes no parameters")
-    return named
-
-
-def _template(name: str | None) -> str | None:
-    """Return the text of a chat template; :class:`UsageError` for a file that cannot be read."""
-    if name is None:
-        return None
-    try:
-        with open(name, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the chat template {name} cannot be read: {error}") from None
-
-
-def _waits(prompt: Any) -> bool:
-    """Return whether a part of the prompt has to be awaited."""
-    waiting = [prompt]
+    prompt: Any = loaded  # Any: render() refuses other objects by name
+    # A prompt with an asynchronous part is rendered with arender().
+    waiting: list[object] = [prompt]
     while waiting:
         part = waiting.pop()
         if iscoroutinefunction(getattr(part, "function", None)):
-            return True
+            import asyncio
+
+            return asyncio.run(arender(prompt, **request))
         waiting += getattr(part, "content", ()) if isinstance(part, Node) else ()
-    return False
+    return render(prompt, **request)
 
 
-def noted(found: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return what is to be noted of a render: what is lost, and what nobody knows of its model."""
-    return [*map(str, found.losses), *of_model(found, arguments)]
+def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
+    """Return the notes on a render: its losses, and whether its model is known."""
+    return [*map(str, rendered.losses), *model_notes(rendered, arguments)]
 
 
-def of_model(found: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return what nobody knows of the model."""
-    facts = found.facts
+def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
+    """Return a note on a model that is not known."""
+    facts = rendered.facts
     if arguments.model and facts.provider is None:
         return [f"model {arguments.model!r} is not known: name its provider with --for"]
     return [facts.label] if arguments.model and not facts.known else []

@@ -1,4 +1,4 @@
-"""Finding TARGET: a name in a file or in a module."""
+"""Loading TARGET: a name in a file or in a module."""
 
 import importlib
 import os
@@ -14,9 +14,13 @@ from promptdsl.cli.errors import UsageError, near
 FORM = "TARGET is file.py:name or module:name"
 
 
+class _LoadedFile(ModuleType):
+    """The module made of a file."""
+
+
 @contextmanager
-def found(target: str) -> Generator[object]:
-    """Give what TARGET names, while imports work as they do for that file or module when it is run.
+def loaded_target(target: str) -> Generator[object]:
+    """Give the object that TARGET names; imports work as when its file or module is run.
 
     Raises :class:`UsageError` for a file, a module or a name that is not there, and whatever the
     code in it raises.
@@ -26,59 +30,50 @@ def found(target: str) -> Generator[object]:
         place, name = target, ""
     paths = list(sys.path)
     try:
-        module = _load(place) if _is_file(place) else _import(place)
-        yield _named(module, place, name)
+        is_file = place.endswith(".py") or "/" in place or os.sep in place
+        module = _load_file(place) if is_file else _import_module(place)
+        if name not in vars(module):
+            known = [key for key, value in vars(module).items() if _is_prompt(key, value, module)]
+            if not name:
+                raise UsageError(f"{FORM}: which name of {place}{near('', known)}?")
+            raise UsageError(f"{place} has no name {name!r}{near(name, known)}")
+        yield vars(module)[name]
     finally:
         sys.path[:] = paths
-        for key in [key for key, module in sys.modules.items() if type(module) is _Loaded]:
+        for key in [key for key, module in sys.modules.items() if type(module) is _LoadedFile]:
             del sys.modules[key]
 
 
-class _Loaded(ModuleType):
-    """The module made of a file."""
-
-
-def _is_file(place: str) -> bool:
-    return place.endswith(".py") or "/" in place or os.sep in place
-
-
-def _load(path: str) -> ModuleType:
-    """Run a file as a module of its own name, its folder being the first to import from."""
+def _load_file(path: str) -> ModuleType:
+    """Run a file as a module of its own name; its folder is the first to import from."""
     if not os.path.isfile(path):
-        raise UsageError(f"no such file: {path}{_files_near(path)}")
+        folder, name = os.path.split(path)
+        try:
+            files = [file for file in os.listdir(folder or ".") if file.endswith(".py")]
+        except OSError:
+            files = []
+        raise UsageError(f"no such file: {path}{near(name, files)}")
     full = os.path.abspath(path)
-    module = _Loaded(_free_name(full))
-    loader = SourceFileLoader(module.__name__, full)
+    # A name that another module has is made longer.
+    name = os.path.splitext(os.path.basename(full))[0]
+    while name in sys.modules or _is_installed(name, full):
+        name += "_"
+    module = _LoadedFile(name)
+    loader = SourceFileLoader(name, full)
     module.__file__, module.__loader__ = full, loader
     try:
         source = loader.get_data(full)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     sys.path.insert(0, os.path.dirname(full))
-    sys.modules[module.__name__] = module
+    sys.modules[name] = module
     # Compiled here, under the path as given: lines read short, and no cache is left in the folder.
     exec(loader.source_to_code(source, path), module.__dict__)
     return module
 
 
-def _files_near(path: str) -> str:
-    folder, name = os.path.split(path)
-    try:
-        files = [file for file in os.listdir(folder or ".") if file.endswith(".py")]
-    except OSError:
-        return ""
-    return near(name, files)
-
-
-def _free_name(full: str) -> str:
-    """Return the name of a file, made longer for as long as it is that of another module."""
-    name = os.path.splitext(os.path.basename(full))[0]
-    while name in sys.modules or _is_installed(name, full):
-        name += "_"
-    return name
-
-
 def _is_installed(name: str, full: str) -> bool:
+    """Return whether a name is that of an importable module other than the file itself."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
@@ -87,7 +82,8 @@ def _is_installed(name: str, full: str) -> bool:
     return origin is not None and os.path.realpath(origin) != os.path.realpath(full)
 
 
-def _import(name: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
+    """Import a module from the current folder, or an installed one."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(f"{FORM}, not {name!r}")
     sys.path.insert(0, os.getcwd())
@@ -99,17 +95,8 @@ def _import(name: str) -> ModuleType:
         raise UsageError(f"no module named {error.name!r}, here or installed") from None
 
 
-def _named(module: ModuleType, place: str, name: str) -> object:
-    if name in vars(module):
-        return vars(module)[name]
-    known = [key for key, value in vars(module).items() if _is_prompt(key, value, module)]
-    if not name:
-        raise UsageError(f"{FORM}: which name of {place}{near('', known)}?")
-    raise UsageError(f"{place} has no name {name!r}{near(name, known)}")
-
-
 def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
-    """Return whether a name may be meant: a part, or a function that is written in the module."""
+    """Return whether a name can be meant: a part, or a function that the module itself defines."""
     if name.startswith("_") or isinstance(value, type):
         return False
     if callable(value):

@@ -5,61 +5,52 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import attrs
 
-from promptdsl.cli.arguments import given
+from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.options import (
+    AddParser,
     add_command,
-    add_input,
-    add_provider,
-    add_target,
-    add_traceback,
-    asked_for,
+    add_request,
     check_folders,
-    noted,
+    render_notes,
+    render_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, on_one_line
-from promptdsl.cli.target import found
+from promptdsl.cli.show import as_json, located, visible
+from promptdsl.cli.target import loaded_target
 
 if TYPE_CHECKING:
-    from promptdsl import Source, TokenPart, TokenReport
+    from promptdsl import TokenPart, TokenReport
 
 DESCRIPTION = """\
 Show how many tokens the prompt TARGET names is, part by part, as it is sent: what it is made of,
 where cache marks stand, and what was dropped for the budget."""
 
 BAR = 10
-"""How many characters wide the bar of all tokens is."""
+"""The width of the bar of all tokens, in characters."""
 DEEPEST = 40
-"""Deeper than this nothing is indented: it would grow with the square of the depth."""
+"""The deepest level that is indented: more would grow with the square of the depth."""
 WIDEST = 60
-"""Behind what is wider a line number follows at once."""
+"""The widest name that is padded, in characters."""
 
 
-def add_tokens(commands: Any) -> None:
-    """Add the command and its options to the commands of a parser."""
+def add_tokens(add_parser: AddParser) -> None:
+    """Add the command and its options."""
     parser = add_command(
-        commands,
+        add_parser,
         "tokens",
         takes="TARGET",
         summary="count the tokens of a prompt, part by part",
         description=DESCRIPTION,
     )
-    add_target(parser)
-    group = parser.add_argument_group("what is rendered")
-    add_provider(group)
-    add_input(group, marks=True)
-    _add_output(parser.add_argument_group("what is printed"))
-    parser.set_defaults(run=run)
-
-
-def _add_output(group: Any) -> None:
+    add_request(parser, marks=True, texts=False)
+    group = parser.add_argument_group("what is printed")
     group.add_argument(
         "--depth",
-        type=_depth,
+        type=_level_count,
         metavar="N",
         help="how many levels of parts: 0 is the total alone; without it all of them",
     )
@@ -67,121 +58,115 @@ def _add_output(group: Any) -> None:
         "--sort",
         choices=("order", "size"),
         default="order",
-        help="what stands beside each other: as it is sent, or the largest first",
+        help="the order of parts beside each other: as they are sent, or the largest first",
     )
     group.add_argument("--json", action="store_true", help="JSON: everything, by part and line")
-    add_traceback(group)
+    group.add_argument(
+        "--traceback", action="store_true", help="show how the failing line was reached"
+    )
+    parser.set_defaults(run=run)
 
 
-def _depth(text: str) -> int:
+def _level_count(text: str) -> int:
     return whole_number(text, "levels")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of a command.
+    """Return the data and the notes of the command.
 
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
     """
-    props = given(arguments.pairs, arguments.props)
+    props = read_arguments(arguments.pairs, arguments.props)
     check_folders(arguments.media_roots)
-    strikes = _strikes()
-    with redirect_stdout(sys.stderr), found(arguments.target) as named:
-        rendered = asked_for(named, arguments.target, props, arguments)
+    # Text is struck through on a terminal that can do so; there is none where it was closed.
+    stdout: TextIO | None = sys.stdout
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    strikes = not is_plain and stdout is not None and stdout.isatty()
+    with redirect_stdout(sys.stderr), loaded_target(arguments.target) as target:
+        rendered = render_target(target, arguments.target, props, arguments)
         report = rendered.tokens
-    parts = _sorted(report.parts) if arguments.sort == "size" else report.parts
+    parts = _largest_first(report.parts) if arguments.sort == "size" else report.parts
     depth = arguments.depth
-    shown = [part for part in parts if depth is None or part.depth < depth]
-    data = _json(report, shown) if arguments.json else _table(report, shown, strikes=strikes)
-    return data, noted(rendered, arguments)
+    parts = [part for part in parts if depth is None or part.depth < depth]
+    data = _json_text(report, parts) if arguments.json else _table_text(report, parts, strikes)
+    return data, render_notes(rendered, arguments)
 
 
-def _strikes() -> bool:
-    """Whether standard output is a terminal that can strike text through."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    # There is none where it was closed.
-    out: TextIO | None = sys.stdout
-    return not plain and out is not None and out.isatty()
+def _largest_first(parts: Sequence["TokenPart"]) -> list["TokenPart"]:
+    """Return the parts, siblings with the largest first and dropped ones last."""
+    children: list[list[int]] = [[] for _ in parts]
+    roots: list[int] = []
+    ancestors: list[int] = []
+    for index, part in enumerate(parts):
+        del ancestors[part.depth :]
+        (children[ancestors[-1]] if ancestors else roots).append(index)
+        ancestors.append(index)
 
-
-def _sorted(parts: Sequence["TokenPart"]) -> list["TokenPart"]:
-    """Return the parts with the largest of those beside each other first, what was dropped last."""
-    inside: list[list[int]] = [[] for _ in parts]
-    tops: list[int] = []
-    around: list[int] = []
-    for place, part in enumerate(parts):
-        del around[part.depth :]
-        (inside[around[-1]] if around else tops).append(place)
-        around.append(place)
-
-    def largest_last(places: list[int]) -> list[int]:
-        keys = [(parts[n].dropped is None, parts[n].tokens, -n) for n in places]
+    def largest_last(indexes: list[int]) -> list[int]:
+        keys = [(parts[n].dropped is None, parts[n].tokens, -n) for n in indexes]
         return [-key[2] for key in sorted(keys)]
 
-    found: list[TokenPart] = []
-    waiting = largest_last(tops)
+    ordered: list[TokenPart] = []
+    waiting = largest_last(roots)
     while waiting:
-        place = waiting.pop()
-        found.append(parts[place])
-        waiting += largest_last(inside[place])
-    return found
+        index = waiting.pop()
+        ordered.append(parts[index])
+        waiting += largest_last(children[index])
+    return ordered
 
 
-# For people.
+def _table_text(report: "TokenReport", parts: Sequence["TokenPart"], strikes: bool) -> str:
+    """Return a line for each part, and the totals, for people."""
+    names = [*_part_names(parts)]
+    number_width = max((len(f"{part.tokens:,}") for part in parts), default=0)
+    name_width = min(max(map(len, names), default=0), WIDEST)
+    lines: list[str] = []
+    for part, name in zip(parts, names, strict=True):
+        tokens = f"{part.tokens:>{number_width},}"
+        source = visible(str(part.source), one_line=True) if part.source else ""
+        padded = f"{name:<{name_width}}"
+        if part.dropped is None:
+            share = part.tokens / report.total if report.total else 0
+            bar = "█" * max(round(share * BAR), 0)
+            line = f"{tokens}  {share:>6.1%}  {bar:<{BAR}}  {padded}  {source}"
+        else:
+            if strikes:
+                padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
+            reason = visible(part.dropped, one_line=True)
+            line = f"{tokens}  {'-':>6}  {'':<{BAR}}  {padded}  {source}  dropped: {reason}"
+        lines.append(line.rstrip())
+    lines += [""] if lines else []
+    lines.append(f"{report.total:,} tokens: {visible(report.label, one_line=True)}")
+    if report.typical is not None:
+        lines.append(f"usually {report.typical:,}")
+    dropped = [part.tokens for part in report.parts if part.dropped is not None]
+    if dropped:
+        count = "1 part" if len(dropped) == 1 else f"{len(dropped):,} parts"
+        lines.append(f"{sum(dropped):,} tokens were dropped in {count}")
+    return "\n".join(lines)
 
 
-def _table(report: "TokenReport", parts: Sequence["TokenPart"], *, strikes: bool) -> str:
-    width = max((len(f"{part.tokens:,}") for part in parts), default=0)
-    named = [*_named(parts)]
-    widest = min(max(map(len, named), default=0), WIDEST)
-    rows = zip(parts, named, strict=True)
-    lines = [_line(report, part, name, (width, widest), strikes=strikes) for part, name in rows]
-    return "\n".join([*lines, *([""] if lines else []), *_totals(report)])
-
-
-def _line(
-    report: "TokenReport", part: "TokenPart", name: str, widths: tuple[int, int], *, strikes: bool
-) -> str:
-    width, widest = widths
-    tokens = f"{part.tokens:>{width},}"
-    where = on_one_line(str(part.source)) if part.source else ""
-    if part.dropped is not None:
-        said = f"{name:<{widest}}"
-        struck = said.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m") if strikes else said
-        why = on_one_line(part.dropped)
-        return f"{tokens}  {'-':>6}  {'':<{BAR}}  {struck}  {where}  dropped: {why}".rstrip()
-    share = part.tokens / report.total if report.total else 0
-    bar = "█" * max(round(share * BAR), 0)
-    return f"{tokens}  {share:>6.1%}  {bar:<{BAR}}  {name:<{widest}}  {where}".rstrip()
-
-
-def _named(parts: Sequence["TokenPart"]) -> Iterator[str]:
-    """Yield what parts are called, indented: with their address where it says more."""
+def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
+    """Yield the names of parts, indented: with their address where it says more."""
     paths: list[str] = []
     for part in parts:
         del paths[part.depth :]
-        around = paths[-1] if paths else ""
+        parent = paths[-1] if paths else ""
         paths.append(part.path)
-        is_told = part.path in ("", around) or "[" not in part.path.rpartition("/")[2]
-        address = "" if is_told or part.what.startswith("system ") else f" {part.path}"
+        is_known = part.path in ("", parent) or "[" not in part.path.rpartition("/")[2]
+        address = "" if is_known or part.what.startswith("system ") else f" {part.path}"
         mark = {None: "", "default": " [cached]"}.get(part.cache, f" [cached for {part.cache}]")
         indent = "  " * min(part.depth, DEEPEST)
-        yield indent + on_one_line(f"{part.what}{address}{mark}")
+        yield indent + visible(f"{part.what}{address}{mark}", one_line=True)
 
 
-def _totals(report: "TokenReport") -> Iterator[str]:
-    yield f"{report.total:,} tokens: {on_one_line(report.label)}"
-    if report.typical is not None:
-        yield f"usually {report.typical:,}"
-    gone = [part.tokens for part in report.parts if part.dropped is not None]
-    if gone:
-        parts = "1 part" if len(gone) == 1 else f"{len(gone):,} parts"
-        yield f"{sum(gone):,} tokens were dropped in {parts}"
-
-
-# For programs.
-
-
-def _json(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
+def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
+    """Return the report as JSON, for programs."""
+    rows: list[dict[str, object]] = []
+    for part in parts:
+        row = attrs.asdict(part, recurse=False)
+        del row["source"]
+        rows.append({**row, **located(part.source)})
     return as_json(
         {
             "total": report.total,
@@ -192,20 +177,6 @@ def _json(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
             "form": report.form,
             "sections": dict(report.sections),
             "sources": [{**located(at), "tokens": n} for at, n in report.sources.items()],
-            "parts": [_part(part) for part in parts],
+            "parts": rows,
         }
     )
-
-
-def _part(part: "TokenPart") -> dict[str, object]:
-    said = attrs.asdict(part, recurse=False)
-    del said["source"]
-    return {**said, **located(part.source)}
-
-
-def located(source: "Source | None") -> dict[str, object]:
-    """Return a file and a line as data."""
-    return {
-        "file": source.file if source else None,
-        "line": source.line if source else None,
-    }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache, lru_cache, partial
-from typing import Any, cast  # Any: Jinja passes through what a template works with
+from typing import Any, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined
 from jinja2.environment import TemplateModule
@@ -17,7 +17,7 @@ from promptdsl.templates.compiler import PieceCode, advice, checked_tree
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, find, read_template
 from promptdsl.templates.limits import RUN, bounded, check_count
-from promptdsl.templates.operators import check_power, check_product, joined, percent, text
+from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
 from promptdsl.templates.source import check_name, label
 
@@ -162,10 +162,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return the result of an operator, refused before it is made if it would be too large."""
         if operator == "%" and isinstance(left, str):
             return bounded(percent(text(left), right))
-        if operator == "*":
-            check_product(left, right)
-        elif operator == "**":
-            check_power(left, right)
+        check_operands(operator, left, right)
         result: object = super().call_binop(context, operator, left, right)
         return bounded(result)
 
@@ -174,11 +171,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         So ``data.copy`` is the item of that name: a mapping shows only its methods for reading.
         """
-        if isinstance(obj, dict) and attribute not in ("get", "items", "keys", "values"):
-            items = cast("dict[str, object]", obj)
-            if attribute in items:
-                return items[attribute]
-            return self.unsafe_undefined(items, attribute)
+        if is_mapping(obj) and attribute not in ("get", "items", "keys", "values"):
+            return obj[attribute] if attribute in obj else self.unsafe_undefined(obj, attribute)
         return super().getattr(obj, attribute)
 
     def unsafe_undefined(self, obj: object, attribute: str) -> Undefined:
@@ -193,11 +187,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         is_format = isinstance(obj, str) and attr in ("format", "format_map")
         return not is_format and super().is_safe_attribute(obj, attr, value)
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+    def call(self, context: Context, obj: object, /, *args: object, **kwargs: object) -> object:
         """Return the result of a call, which is a step."""
         RUN.get().step()
-        return bounded(super().call(__context, __obj, *args, **kwargs))
+        result: object = super().call(context, obj, *args, **kwargs)
+        return bounded(result)
 
+    # Any: the arguments are passed on as Jinja gives them.
     def call_filter(self, name: str, *args: Any, **kwargs: Any) -> object:
         """Return the result of a filter that is named by a text, as in ``map("upper")``."""
         self._check_name("filter", name, self.filters)

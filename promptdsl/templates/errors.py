@@ -1,8 +1,7 @@
 """The error for a template that fails: what is wrong, and on which of its lines."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from typing import cast
 
 from jinja2 import Template
 from jinja2.exceptions import TemplateNotFound, TemplatesNotFound, TemplateSyntaxError
@@ -12,6 +11,7 @@ from promptdsl.templates.compiler import SYNTAX_FIX, UnknownFilter
 from promptdsl.templates.environment import UndefinedName, sandbox
 from promptdsl.templates.folders import missing_template
 from promptdsl.templates.limits import RUN
+from promptdsl.templates.operators import is_mapping
 from promptdsl.templates.source import label
 
 _SUGGESTED = 100
@@ -63,9 +63,8 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
         if name in variables:
             return "it is not known there: import the template with context, or pass it on"
         return nearest(name, variables) if variables else "the template is given no variables"
-    elif isinstance(holder, Mapping):
-        keys = islice(cast("Iterable[object]", holder), _SUGGESTED)
-        known = [key for key in keys if isinstance(key, str)]
+    elif is_mapping(holder):
+        known = [key for key in islice(holder, _SUGGESTED) if isinstance(key, str)]
     else:
         is_safe = sandbox().is_safe_attribute
         known = [name for name in dir(holder) if is_safe(holder, name, None)]

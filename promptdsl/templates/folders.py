@@ -7,7 +7,7 @@ from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
 from types import TracebackType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
@@ -16,7 +16,6 @@ from promptdsl.templates.limits import MAX_SOURCE, over_limit
 from promptdsl.templates.source import check_name, label
 
 _CHANGING = Lock()
-_registered: tuple[str, ...] = ()
 
 
 @cache
@@ -40,6 +39,8 @@ class Registration:
     """A registered folder; as a context manager it is registered until the end of the block."""
 
     __slots__ = ("_after", "_before", "folder")
+    active: ClassVar[tuple[str, ...]] = ()
+    """The registered folders, in the order they are looked through."""
 
     def __init__(self, folder: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
         self.folder = folder
@@ -55,12 +56,12 @@ class Registration:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        global _registered  # noqa: PLW0603
         with _CHANGING:
-            if _registered is self._after:
-                _registered = self._before
+            active = Registration.active
+            if active is self._after:
+                Registration.active = self._before
             elif self.folder not in self._before:
-                _registered = tuple(folder for folder in _registered if folder != self.folder)
+                Registration.active = tuple(folder for folder in active if folder != self.folder)
 
 
 def register_templates(folder: str | os.PathLike[str]) -> Registration:
@@ -81,21 +82,20 @@ def register_templates(folder: str | os.PathLike[str]) -> Registration:
     ...     print(render(System(Template("greeting.md.j2", name="Ada"))).messages[0].plain)
     Hello Ada!
     """
-    global _registered  # noqa: PLW0603
-    real = _real(folder)
+    real = _resolved_folder(folder)
     with _CHANGING:
-        before = _registered
+        before = Registration.active
         after = (real, *(other for other in before if other != real))
-        _registered = after
+        Registration.active = after
     return Registration(real, before, after)
 
 
-def _real(folder: str | os.PathLike[str]) -> str:
+def _resolved_folder(folder: str | os.PathLike[str]) -> str:
     try:
         real = Path(folder).resolve(strict=True)
         if real.is_dir():
             return str(real)
-        problem = "it is no folder"
+        problem = "it is not a folder"
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
     raise TemplateError(
@@ -107,7 +107,7 @@ def _real(folder: str | os.PathLike[str]) -> str:
 
 def registered() -> tuple[str, ...]:
     """Return the folders users registered, in the order they are looked through."""
-    return _registered
+    return Registration.active
 
 
 class TemplateFile(NamedTuple):

@@ -1,9 +1,9 @@
 """Text and operators as templates have them; a result that would be too large is refused."""
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Sized
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import TypeGuard, cast
 
 from jinja2 import Undefined
 
@@ -12,6 +12,11 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.templates.limits import RUN, bounded, check_bits, check_count, check_length
 
 _SEQUENCES: tuple[type[Sized], ...] = (str, list, tuple)
+
+
+def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
+    """Return whether a value is a mapping: those of variables are dictionaries, too."""
+    return isinstance(value, dict)
 
 
 def text(value: object, name: str | None = None) -> str:
@@ -36,8 +41,9 @@ def text(value: object, name: str | None = None) -> str:
     try:
         return text_of(value)
     except ContentError as error:
+        is_dict = is_mapping(value)
         if isinstance(value, Iterable):
-            kind = "mapping" if isinstance(value, Mapping) else "list"
+            kind = "mapping" if is_dict else "list"
             problem, shown = f"{what} is a {kind}, which is no text", name or "value"
             fix = f'write {{{{ {shown}|join(", ") }}}} or {{{{ {shown}|tojson }}}}, or loop over it'
         elif callable(value):
@@ -66,17 +72,17 @@ def replaced(value: object, old: object, new: object, count: int | None = None) 
 
 def percent(template: str, values: object) -> str:
     """Return ``template % values``; only text and numbers can be put in."""
-    if isinstance(values, Mapping):
-        return template % _Printable(cast("Mapping[str, object]", values))
+    if is_mapping(values):
+        return template % _Printable(values)
     if isinstance(values, tuple):
         return template % tuple(map(_printable, cast("tuple[object, ...]", values)))
     return template % (_printable(values),)
 
 
-class _Printable(dict[str, object]):
-    """The values of a format by name; one that is no text is an error when it is asked for."""
+class _Printable(dict[object, object]):
+    """The values of a format by name; each is checked when the format asks for it."""
 
-    def __getitem__(self, name: str) -> object:
+    def __getitem__(self, name: object) -> object:
         return _printable(super().__getitem__(name))
 
 
@@ -85,17 +91,14 @@ def _printable(value: object) -> object:
     return value if is_number else text(value)
 
 
-def check_product(left: object, right: object) -> None:
-    """Raise :class:`TemplateError` for a repeated text or list that is too long to be made."""
-    for items, times in ((left, right), (right, left)):
-        if isinstance(items, _SEQUENCES) and isinstance(times, int):
-            check = check_length if isinstance(items, str) else check_count
-            check(len(items) * times)
-
-
-def check_power(base: object, exponent: object) -> None:
-    """Raise :class:`TemplateError` for a power of too many digits."""
-    if isinstance(base, int | Fraction) and isinstance(exponent, int):
-        largest = max(abs(base.numerator), base.denominator)
-        if largest > 1:
-            check_bits((largest.bit_length() - 1) * abs(exponent))
+def check_operands(operator: str, left: object, right: object) -> None:
+    """Raise :class:`TemplateError` for a product or power that is too large to be made."""
+    if operator == "*":
+        for items, times in ((left, right), (right, left)):
+            if isinstance(items, _SEQUENCES) and isinstance(times, int):
+                check = check_length if isinstance(items, str) else check_count
+                check(len(items) * times)
+    if operator == "**" and isinstance(left, int | Fraction) and isinstance(right, int):
+        base = max(abs(left.numerator), left.denominator)
+        if base > 1:
+            check_bits((base.bit_length() - 1) * abs(right))

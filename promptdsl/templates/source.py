@@ -38,12 +38,12 @@ class TemplateSource:
         return cls("path", exact(path))
 
     @classmethod
-    def from_text(cls, text: str) -> Self:
+    def from_text(cls, text: object) -> Self:
         """Return the source of a template that is given as text.
 
         Raises :class:`TemplateError` for another type, and for more than a million characters.
         """
-        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(text, str):
             raise TemplateError(
                 f"the text of a template is a string, not {type(text).__name__}",
                 fix="give the text itself",

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Command, Done
-from tests.internals import UsageError
-from tests.internals import call_function as call
-from tests.internals import given_arguments as arguments_given
+from tests.internals import UsageError, call_function, read_arguments
 
 TYPED = """\
 from typing import TYPE_CHECKING, Literal, Optional
@@ -35,41 +33,25 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize(
-    ("annotation", "text", "value"),
+    "annotation",
     [
-        ("str", "3", "'3'"),
-        ("int", "3", "3"),
-        ("int", "-3", "-3"),
-        ("float", "3", "3.0"),
-        ("float", "1e3", "1000.0"),
-        ("bool", "true", "True"),
-        ("bool", "False", "False"),
-        ("bool", "yes", "True"),
-        ("bool", "0", "False"),
-        ("object", "3", "'3'"),
-        ("list", "3", "'3'"),
-        ("int | None", "3", "3"),
-        ("Optional[int]", "3", "3"),
-        ("int | str", "3", "3"),
-        ("int | str", "three", "'three'"),
-        ("int | float", "3.5", "3.5"),
-        ("str | int", "3", "'3'"),
-        ("Literal['a']", "a", "'a'"),
-        ("int | Literal['auto']", "auto", "'auto'"),
-        ("'int'", "3", "3"),
-        ("'int | None'", "3", "3"),
-        ("'Plan | None'", "Pro", "'Pro'"),
-        ("'int | Plan'", "3", "3"),
+        "str",
+        "int",
+        "bool",
+        "int | None",
+        "Optional[int]",
+        "Literal['a']",
+        "'int'",
+        "'Plan | None'",
     ],
 )
-def test_a_text_is_read_as_it_is_annotated(
-    cli: Command, prompts: Path, *, annotation: str, text: str, value: str
+@pytest.mark.parametrize(("pair", "value"), [("value=3", "'3'"), ("value:=3", "3")])
+def test_an_annotation_changes_nothing(
+    cli: Command, prompts: Path, *, annotation: str, pair: str, value: str
 ) -> None:
-    """A text becomes the first of the plain types its parameter is annotated with."""
+    """Text is text and JSON is JSON, whatever the parameter is annotated with."""
     (prompts / "typed.py").write_text(TYPED.format(annotation=annotation), "utf-8")
-    assert Done(0, f"[user]\n{value}\n", "") == cli(
-        "render", "typed.py:demo", "-p", f"value={text}"
-    )
+    assert Done(0, f"[user]\n{value}\n", "") == cli("render", "typed.py:demo", "-p", pair)
 
 
 def test_a_text_without_annotation_stays_text(cli: Command) -> None:
@@ -94,7 +76,7 @@ def test_a_pair_is_cut_at_its_first_sign(cli: Command, pair: str, value: str) ->
     assert Done(0, f"[user]\n{value}\n", "") == cli("render", "support.py:anything", "-p", pair)
 
 
-def test_annotated_parameters_of_the_prompt_are_read(cli: Command) -> None:
+def test_parameters_replace_defaults(cli: Command) -> None:
     """What is given replaces the defaults of the function, and only that."""
     done = cli("render", "support.py:demo", "-p", "question=How?", "-p", "count=2")
     assert Done(0, "[system]\nPlan: Pro\n\n[user]\nHow?\n\nTimes: 2\n", "") == done
@@ -135,9 +117,6 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
             ["support.py:demo", "-p", "x=1"],
             "support.py:demo has no parameter 'x'; there is count, plan, question",
         ),
-        (["support.py:demo", "-p", "count=two"], "-p count=two: count is int"),
-        (["typed.py:flag", "-p", "on=maybe"], "-p on=maybe: on is bool"),
-        (["typed.py:either", "-p", "on=maybe"], "-p on=maybe: on is int or bool"),
         (["typed.py:LARGEST"], "typed.py:LARGEST does not say which parameters it takes"),
         (
             ["support.py:needs"],
@@ -155,7 +134,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         ),
         (
             ["support.py:demo", "--props", "list.json"],
-            "list.json holds no JSON object of parameters by name",
+            "list.json is not a JSON object of parameters by name",
         ),
         (
             ["support.py:demo", "--props", "broken.json"],
@@ -172,10 +151,7 @@ def test_arguments_that_do_not_fit_are_said(
     cli: Command, prompts: Path, options: list[str], message: str
 ) -> None:
     """Arguments that cannot be read, are not known or are missing are errors of the call."""
-    (prompts / "typed.py").write_text(
-        "def flag(on: bool): ...\n\ndef either(on: int | bool | None): ...\n\nLARGEST = max\n",
-        "utf-8",
-    )
+    (prompts / "typed.py").write_text("LARGEST = max\n", "utf-8")
     (prompts / "list.json").write_text("[]", "utf-8")
     (prompts / "broken.json").write_text('{\n "a": x}', "utf-8")
     (prompts / "bytes.json").write_bytes(b"\xff")
@@ -188,21 +164,23 @@ def test_arguments_that_do_not_fit_are_said(
 @given(st.text())
 def test_any_text_arrives(text: str) -> None:
     """Any text given as ``key=`` reaches its parameter as it is."""
-    assert text == call(lambda value: value, arguments_given([f"value={text}"], None), "target")
+    assert text == call_function(
+        lambda value: value, read_arguments([f"value={text}"], None), "target"
+    )
 
 
 @given(JSON)
 def test_any_json_value_arrives(value: Any) -> None:
     """Any JSON value given as ``key:=`` reaches its parameter as it is."""
     pairs = [f"value:={json.dumps(value)}"]
-    assert value == call(lambda value: value, arguments_given(pairs, None), "target")
+    assert value == call_function(lambda value: value, read_arguments(pairs, None), "target")
 
 
 @given(st.text(), st.text())
 def test_any_pair_is_read_or_refused(pair: str, more: str) -> None:
     """Whatever is given as a pair is taken or is an error of the call, nothing else."""
     try:
-        found = len(arguments_given([f"{pair}={more}"], None))
+        found = len(read_arguments([f"{pair}={more}"], None))
     except UsageError:
         found = 1
     assert 1 == found

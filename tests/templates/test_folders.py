@@ -144,7 +144,7 @@ def _null(tmp_path: Path) -> Path:
     ("make", "problem"),
     [
         (_missing, "No such file or directory"),
-        (_file, "it is no folder"),
+        (_file, "it is not a folder"),
         (_null, "embedded null byte"),
     ],
 )
