@@ -114,6 +114,7 @@ from promptdsl.providers.openai_responses.write import write as write_openai_res
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.two_sided import OPENING
@@ -322,6 +323,7 @@ __all__ = [
     "first_cut",
     "fitting_prefix",
     "formatted_time",
+    "fresh",
     "frozen",
     "guard",
     "guard_end",

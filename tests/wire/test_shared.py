@@ -1,6 +1,7 @@
 """What adapters share: names, marks, tools, and what is read."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import raised
-from tests.internals import TARGETS, entry, facts_for, json_copy, located, mapping
+from tests.internals import TARGETS, entry, facts_for, fresh, json_copy, located, mapping
 
 SIDES = ["anthropic", "gemini", "bedrock"]
 STRICT = [*SIDES, "openai", "openai_responses"]
@@ -287,3 +288,52 @@ def test_a_copy_is_a_copy() -> None:
     copy = json_copy(given)
     copy["a"].append(2)
     assert {"a": [1]} == given
+
+
+# Fast paths.
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def containers(value: Any) -> list[Any]:
+    """Return all lists and dictionaries of data."""
+    inner = [*value.values()] if isinstance(value, dict) else value
+    below = [found for item in inner if isinstance(item, dict | list) for found in containers(item)]
+    return [value, *below]
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_a_fast_copy_is_a_deep_copy(payload: dict[str, Any]) -> None:
+    """The fast copy is the copy of ``copy.deepcopy``: equal, and no container is shared."""
+    copied = fresh(payload)
+    shared = {id(part) for part in containers(copied)} & {id(part) for part in containers(payload)}
+    assert (deepcopy(payload), set()) == (copied, shared)
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+USUAL = [
+    {"role": "user", "content": "Hi."},
+    {"role": "assistant", "content": "Hello."},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c", "content": "ok"},
+]
+
+
+@pytest.mark.parametrize("message", USUAL, ids=lambda message: str([*message]))
+def test_usual_messages_are_read_fast(message: dict[str, Any]) -> None:
+    """A message with a further key is read the long way, and says the same."""
+    read = TARGETS["openai"].adapter.read
+    assert read([{**message, "further": 1}]) == read([message])
+
+
+@pytest.mark.parametrize("message", USUAL, ids=lambda message: str([*message]))
+def test_usual_messages_are_written_fast(message: dict[str, Any]) -> None:
+    """A message whose id is noted is written the long way, as the same bytes."""
+    (usual,) = TARGETS["openai"].adapter.read([message]).messages
+    tools = (ToolDefinition("f"),)
+    noted = usual.replace(id="noted")
+    payloads = [write("openai", said, tools=tools)[0] for said in (usual, noted)]
+    assert payloads[0] == payloads[1]

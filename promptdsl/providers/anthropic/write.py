@@ -15,13 +15,19 @@ from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, read_mark, settings_of, tool_param
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
 from promptdsl.providers.shared.cache_marks import places_of, settle_marks
-from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.reasoning import is_sendable, stale_before
 from promptdsl.providers.shared.request import Mark, Param, Place
 from promptdsl.providers.shared.tools import write_tools
-from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import (
+    Dialect,
+    Turns,
+    add,
+    finish,
+    stale_before,
+    unwritten,
+)
 
 if TYPE_CHECKING:
     from anthropic.types import (
@@ -51,7 +57,12 @@ def _block_params(request: Turns, place: Place, content: Iterable[b.Block]) -> l
         block: b.Block | None = written
         if written.type == "unknown" or written.type not in writers:
             block = block_to_write(
-                request, place, written, kinds=writers, origin="anthropic", read=_read_unknown
+                request,
+                place,
+                written,
+                kinds=writers,
+                origin="anthropic",
+                read=lambda unknown: read_block(unknown.data),
             )
         param = writers[block.type](request, place, block) if block else None
         if param:
@@ -59,10 +70,6 @@ def _block_params(request: Turns, place: Place, content: Iterable[b.Block]) -> l
         elif block:
             lose_mark(request, place, block)
     return params
-
-
-def _read_unknown(block: b.UnknownBlock) -> b.Block:
-    return read_block(block.data)
 
 
 def _finished(
@@ -181,8 +188,8 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
     return _finished(request, place, param, extra=EMPTY, cache=cache)
 
 
-Writers: TypeAlias = Mapping[str, Callable[[Turns, Place, Any], Param | None]]
-"""The functions that write blocks, by type of block."""  # Any: a block of this type
+Writers: TypeAlias = Mapping[str, Callable[[Turns, Place, Any], Param | None]]  # Any: its block
+"""The functions that write blocks, by type of block."""
 
 _TEXT: Writers = {"text": _text_param, "reasoning": _reasoning_param}
 _MEDIA: Writers = {"image": _media_param, "document": _media_param, "unknown": _unknown_param}

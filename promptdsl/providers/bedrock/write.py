@@ -22,12 +22,18 @@ from promptdsl.providers.bedrock.request import (
 )
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
-from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.reasoning import is_sendable, stale_before
 from promptdsl.providers.shared.request import Carrier, Param, Place
-from promptdsl.providers.shared.two_sided import OPENING, Dialect, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import (
+    OPENING,
+    Dialect,
+    add,
+    finish,
+    stale_before,
+    unwritten,
+)
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime import type_defs as t

@@ -10,7 +10,7 @@ from promptdsl.providers.chat_template.request import ORIGIN, Templated
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.tools import write_tools
+from promptdsl.providers.shared.tools import lose_tool_marks, write_tools
 
 _FUNCTION_KEYS = ("name", "description", "parameters")
 
@@ -23,9 +23,7 @@ def tools_of(request: Templated) -> list[Param]:
             request.lose(tool, "content", f"tool {tool.name!r}", why)
         return []
     tools = write_tools(request, ORIGIN, _write_tool, inside="function")
-    for mark in request.marks:
-        request.lose(mark.subject, "hint", "cache mark", "a template has none")
-    request.marks.clear()
+    lose_tool_marks(request, "a template has none")
     return tools
 
 

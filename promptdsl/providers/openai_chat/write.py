@@ -166,14 +166,14 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     return marked(request, place, block.cache, part)
 
 
-_WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {
+_WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  # Any: its block
     "text": _text_part,
     "tool_use": _call_part,
     "tool_result": _write_result,
     "unknown": _unknown_part,
     **dict.fromkeys(("image", "audio", "document"), _media_part),
 }
-"""The functions that write blocks, by type of block; any other type is a loss."""  # Any: the block
+"""The functions that write blocks, by type of block; any other type is a loss."""
 
 
 # Messages.

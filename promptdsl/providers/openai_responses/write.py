@@ -26,7 +26,7 @@ from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_keys, lose_mark
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.clean import is_sendable, json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -37,7 +37,6 @@ from promptdsl.providers.shared.openai_parts import (
     settled,
     tell_error,
 )
-from promptdsl.providers.shared.reasoning import is_sendable
 from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:

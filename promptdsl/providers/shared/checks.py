@@ -67,9 +67,9 @@ def entry(entries: Mapping[str, object], key: str, kind: type[str]) -> str: ...
 @overload
 def entry(entries: Mapping[str, object], key: str, kind: type[list[object]]) -> list[object]: ...
 @overload
-def entry(  # Any: a mapping, or a value that the caller checks
+def entry(
     entries: Mapping[str, object], key: str, kind: type = object
-) -> Any: ...
+) -> Any: ...  # Any: a mapping, or a value that the caller checks
 def entry(entries: Mapping[str, object], key: str, kind: type = object) -> object:
     """Return the value under a key; :class:`DataError` when it is missing or of another type."""
     if key not in entries:

@@ -5,7 +5,7 @@ import re
 from typing import TypeVar, cast
 
 from promptdsl.foundation.json import read_json, write_json
-from promptdsl.foundation.unicode import whole
+from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.media.source import MediaSource, data_url
 from promptdsl.providers.shared.request import Param, Place, Request
@@ -68,6 +68,14 @@ def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
             request.lose_surrogate(place, f"arguments of {block.name}")
         return copied
     return arguments
+
+
+def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
+    """Return whether reasoning can be sent byte for byte; a lone surrogate in it is a hint."""
+    if all(is_whole(text) for text in texts if text):
+        return True
+    request.lose(place, "hint", "reasoning", "it has a lone surrogate, which cannot be sent")
+    return False
 
 
 def with_bytes(source: MediaSource) -> MediaSource:

@@ -12,19 +12,15 @@ from promptdsl.providers.shared.request import Param
 
 
 def fresh(payload: Param) -> Param:
-    """Return a copy of a payload that shares no list and no dictionary with it, at any depth.
+    """Return a copy of a payload that shares no list and no dictionary with it.
 
     Only containers are copied; texts, bytes and numbers cannot be changed, and are shared.
     """
-    try:
-        copied: Param = _copied(payload)
-    except RecursionError:
-        return copied_at_any_depth(payload)
+    copied: Param = _copied(payload)
     return copied
 
 
 def _copied(value: Any) -> Any:  # Any: a value of JSON, told by its exact type
-    """Return a copy of a dictionary or a list, anything else as it is."""
     if type(value) is not dict:
         return _copied_items(value) if type(value) is list else value
     copied = value.copy()
@@ -58,17 +54,3 @@ def _copied_items(items: list[Any]) -> list[Any]:  # Any: as above
             else:
                 copied[key] = _copied(inner)
     return copies
-
-
-def copied_at_any_depth(payload: Param) -> Param:
-    """Return the same copy without recursion."""
-    copy = payload.copy()
-    waiting: list[Any] = [copy]  # Any: as above
-    while waiting:
-        container = waiting.pop()
-        entries = container.items() if type(container) is dict else enumerate(container)
-        for key, value in [*entries]:
-            if type(value) is dict or type(value) is list:
-                container[key] = copied = value.copy()
-                waiting.append(copied)
-    return copy

@@ -8,12 +8,14 @@ over the messages of ``unwritten``, gives the params of each to ``add``, and the
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 import attrs
 
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.roles import ROLES
+from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import FLEETING, ROLES
 from promptdsl.providers.shared.clean import MISFIT
 from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
@@ -25,6 +27,9 @@ SIDES: Mapping[str, str | None] = {
 
 SPOKEN_KINDS = frozenset({"written", "recorded", "recorded_system", "mixed", "trailed"})
 """The kinds of messages that are part of the conversation: neither events nor request-only."""
+
+_kind = attrgetter("kind")
+_FLEETING = frozenset(FLEETING)
 
 OPENING = "."
 """The first text of a user where a model may not speak first; no model would follow it."""
@@ -72,11 +77,12 @@ class Turns(Request):
     role: str = ""
     content: list[Param] = attrs.field(factory=new_list)
     results: int = 0
-    # The calls without an answer: the id that is sent, by the id written. Ids that one turn uses
-    # several times: the ids that are sent and wait. How often each id was used.
     calls: dict[str, str] = attrs.field(factory=new_dict)
+    """The id that is sent, by the id of a call without a result."""
     again: dict[str, deque[str]] = attrs.field(factory=new_dict)
+    """The further ids that are sent, by an id that one turn uses several times."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
+    """How often each id was used, 0 for an id that was sent only."""
     stems: dict[str, int] = attrs.field(factory=new_dict)
     """The last number added to a mended id that several calls would share."""
     called: dict[str, str] = attrs.field(factory=new_dict)
@@ -210,6 +216,31 @@ def finish(request: Turns) -> None:
             _move_marks(request, 0, param, trimmed)
             why = "refused at the end of an assistant turn"
             request.lose(message, "hint", "trailing white space", why)
+
+
+def stale_before(prompt: Prompt) -> int:
+    """Return the index before which the bytes that reasoning is bound to have changed.
+
+    That holds for models that bind reasoning to the bytes before it, as Anthropic documents for
+    preserved thinking.
+    """
+    messages = prompt.messages
+    if prompt.trimmed:
+        return len(messages)
+    if _FLEETING.isdisjoint(map(_kind, messages)):
+        return 0
+    last_request = max(n for n, message in enumerate(messages) if message.kind in FLEETING)
+    # The last question: a user's turn of the conversation that answers no calls.
+    asked = -1
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.role == "user" and message.kind in SPOKEN_KINDS:
+            blocks = message.content if message.plain is None else ()
+            if not any(block.type == "tool_result" for block in blocks):
+                asked = index
+                break
+    is_after = last_request > asked or messages[asked].kind == "trailed"
+    return len(messages) if is_after else asked
 
 
 # Instructions within the conversation.
