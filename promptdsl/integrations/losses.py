@@ -113,7 +113,7 @@ class Crossing:
             return None
         entries = entries_of(control)
         ttl = entries.get("ttl", "default")
-        mark = next((mark for mark in CACHE_MARKS if mark == ttl), None)
+        mark = next((known for known in CACHE_MARKS if ttl == known), None)
         if mark is None or entries.get("type") != "ephemeral":
             self.lose("hint", "a cache mark", "it is of no known kind")
             return None

@@ -4,15 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import attrs
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    InvalidToolCall,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-)
+from langchain_core import messages as lc
 
 from promptdsl import (
     AudioBlock,
@@ -44,10 +36,10 @@ from promptdsl.integrations.values import SIGNATURE, MediaBlock, entries_of
 _Content: TypeAlias = str | list[str | dict[str, JsonValue]]
 
 
-def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[BaseMessage, ...]]:
+def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[lc.BaseMessage, ...]]:
     """Return LangChain's messages and tools; see ``to_langchain``."""
     crossing = Crossing.of("LangChain", rendered)
-    messages: list[BaseMessage] = []
+    messages: list[lc.BaseMessage] = []
     for crossing.index, crossing.message in enumerate(rendered.messages):
         messages.extend(_langchain_messages(crossing, crossing.message))
     tools: list[JsonObject] = []
@@ -58,7 +50,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[BaseMessage, ...
     return Bridged(tuple(messages), crossing.checked(strict=strict), tuple(tools))
 
 
-def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[BaseMessage]:
+def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.BaseMessage]:
     """Yield the messages of one message: a message for each result, then one for the rest."""
     role = message.role
     blocks: list[Block] = []
@@ -81,18 +73,20 @@ def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[BaseMe
         return
     name, metadata = crossing.clean_optional(message.name), _metadata(origin)
     if role == "user":
-        yield HumanMessage(content, name=name, response_metadata=metadata)
+        yield lc.HumanMessage(content, name=name, response_metadata=metadata)
         return
     is_developer = role == "developer" and message.kind != "recorded_system"
     beside = {ROLE: "developer"} if is_developer else {}
-    yield SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
+    yield lc.SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
 
 
-def _tool_message(crossing: Crossing, block: ToolResultBlock, speaker: str | None) -> ToolMessage:
+def _tool_message(
+    crossing: Crossing, block: ToolResultBlock, speaker: str | None
+) -> lc.ToolMessage:
     crossing.lose_hints(block)
     origin = _origin_of(block.content)
     content = _content_of(crossing, block.content, origin)
-    return ToolMessage(
+    return lc.ToolMessage(
         content,
         tool_call_id=crossing.clean_id(block.tool_use_id),
         name=crossing.clean_optional(speaker if block.name is None else block.name),
@@ -103,12 +97,12 @@ def _tool_message(crossing: Crossing, block: ToolResultBlock, speaker: str | Non
 
 def _ai_message(
     crossing: Crossing, message: Message, blocks: Sequence[Block]
-) -> Iterator[AIMessage]:
+) -> Iterator[lc.AIMessage]:
     """Yield the message of a reply, unless it is empty."""
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
-    calls: list[ToolCall] = []
-    invalid: list[InvalidToolCall] = []
+    calls: list[lc.ToolCall] = []
+    invalid: list[lc.InvalidToolCall] = []
     for use in uses:
         _lose_text_hints(crossing, use)
         name, id = crossing.clean(use.name, "a tool's name"), crossing.clean_id(use.id)
@@ -118,7 +112,7 @@ def _ai_message(
             calls.append({"type": "tool_call", "name": name, "args": args, "id": id})
         else:
             invalid.append(
-                InvalidToolCall(
+                lc.InvalidToolCall(
                     type="invalid_tool_call", name=name, args=arguments, id=id, error=None
                 )
             )
@@ -148,7 +142,7 @@ def _ai_message(
     usage = message.token_usage or {}
     counts = {key: usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")}
     is_counted = all(type(count) is int for count in counts.values())
-    yield AIMessage(
+    yield lc.AIMessage(
         content,
         name=crossing.clean_optional(message.name),
         additional_kwargs=beside,
