@@ -7,7 +7,13 @@ from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
-from promptdsl.integrations.values import CACHE_MARKS, CacheMark, entries_of
+from promptdsl.integrations.values import (
+    CACHE_MARKS,
+    SIGNATURE,
+    CacheMark,
+    entries_of,
+    signature_of,
+)
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
@@ -53,9 +59,15 @@ class Crossing:
         self.lose("hint" if is_hint else "content", f"a block of type {name!r}")
 
     def lose_hints(self, block: Block, *kept: str) -> None:
-        """Record the fields of a block beside its content, except the fields ``kept``."""
+        """Record the fields of a block beside its content, except the fields ``kept``.
+
+        ``SIGNATURE`` keeps a signature of Gemini, which is one of the further keys.
+        """
         for field, name in _HINTS.items():
-            if field not in kept and getattr(block, field, None):
+            value: object = getattr(block, field, None)
+            if field == "extra" and SIGNATURE in kept and signature_of(block) is not None:
+                value = len(entries_of(value)) > 1
+            if value and field not in kept:
                 self.lose("hint", name)
 
     def lose_settings(self, rendered: Rendered) -> None:
@@ -113,7 +125,7 @@ class Crossing:
             return None
         entries = entries_of(control)
         ttl = entries.get("ttl", "default")
-        mark = next((known for known in CACHE_MARKS if ttl == known), None)
+        mark = CACHE_MARKS.get(ttl) if isinstance(ttl, str) else None
         if mark is None or entries.get("type") != "ephemeral":
             self.lose("hint", "a cache mark", "it is of no known kind")
             return None

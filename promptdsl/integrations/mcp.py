@@ -33,12 +33,7 @@ from promptdsl.integrations.values import (
 )
 
 if TYPE_CHECKING:
-    from mcp.types import (
-        ContentBlock,
-        EmbeddedResource,
-        GetPromptResult,
-        PromptMessage,
-    )
+    from mcp.types import ContentBlock, EmbeddedResource, GetPromptResult, PromptMessage
 
 __all__ = ["from_mcp", "to_mcp"]
 

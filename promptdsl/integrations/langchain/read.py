@@ -28,10 +28,9 @@ from promptdsl.integrations.langchain.reasoning import (
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     SIGNATURE,
-    Kind,
-    Role,
     address_source,
     entries_of,
+    instruction_role,
     items_of,
     joined_reasoning,
     listed,
@@ -75,12 +74,11 @@ def read(messages: object) -> Bridged[tuple[Message, ...]]:
     reader, found = LangChainReader("promptdsl"), list[Message]()
     for index, given in enumerate(listed(messages, "LangChain's messages")):
         with reader.reading(index):
-            is_leading = not found or found[-1].role == "system"
-            found.append(_read_message(reader, given, is_leading=is_leading))
+            found.append(_read_message(reader, given, found))
     return Bridged(tuple(found), reader.checked(strict=False))
 
 
-def _read_message(reader: LangChainReader, given: object, *, is_leading: bool) -> Message:
+def _read_message(reader: LangChainReader, given: object, before: Sequence[Message]) -> Message:
     if not isinstance(given, lc.BaseMessage):
         raise _no_message(given)
     metadata = entries_of(given.response_metadata)
@@ -103,8 +101,7 @@ def _read_message(reader: LangChainReader, given: object, *, is_leading: bool) -
             return Message("user", content, kind="recorded", name=given.name)
         case lc.SystemMessage():
             is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
-            role: Role = "developer" if is_developer or not is_leading else "system"
-            kind: Kind = "recorded" if is_developer or is_leading else "recorded_system"
+            role, kind = instruction_role(before, is_developer=is_developer)
             content = _read_content(reader, given.content)
             return Message(role, content, kind=kind, name=given.name)
         case _:

@@ -31,7 +31,13 @@ from promptdsl.integrations.langchain.reasoning import (
     reasoning_parts,
 )
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.values import SIGNATURE, MediaBlock, entries_of
+from promptdsl.integrations.values import (
+    SIGNATURE,
+    MediaBlock,
+    entries_of,
+    is_developer,
+    signature_of,
+)
 
 _Content: TypeAlias = str | list[str | dict[str, JsonValue]]
 
@@ -75,8 +81,7 @@ def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.Bas
     if role == "user":
         yield lc.HumanMessage(content, name=name, response_metadata=metadata)
         return
-    is_developer = role == "developer" and message.kind != "recorded_system"
-    beside = {ROLE: "developer"} if is_developer else {}
+    beside = {ROLE: "developer"} if is_developer(message) else {}
     yield lc.SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
 
 
@@ -104,7 +109,7 @@ def _ai_message(
     calls: list[lc.ToolCall] = []
     invalid: list[lc.InvalidToolCall] = []
     for use in uses:
-        _lose_text_hints(crossing, use)
+        crossing.lose_hints(use, SIGNATURE)
         name, id = crossing.clean(use.name, "a tool's name"), crossing.clean_id(use.id)
         arguments = crossing.clean_json(use.arguments)
         args = ToolUseBlock(id, name, arguments).input
@@ -123,7 +128,7 @@ def _ai_message(
     signatures = {
         crossing.clean_id(use.id): crossing.clean_optional(signature, "a signature")
         for use in uses
-        if (signature := _signature_of(use)) is not None
+        if (signature := signature_of(use)) is not None
     }
     if signatures:
         beside[SIGNATURES] = signatures
@@ -169,25 +174,9 @@ def _origin_of(blocks: Iterable[Block]) -> str | None:
             origins.add(block.origin)
         elif isinstance(block, UnknownBlock):
             origins.add(block.origin if block.origin in NATIVE else None)
-        elif _signature_of(block) is not None:
+        elif signature_of(block) is not None:
             origins.add("gemini")
     return next((origin for origin in PROVIDERS if origin in origins), None)
-
-
-def _signature_of(block: Block) -> str | None:
-    """Return the signature of Gemini of a text or a call."""
-    if not isinstance(block, TextBlock | ToolUseBlock):
-        return None
-    signature = block.extra.get(SIGNATURE)
-    return signature if isinstance(signature, str) else None
-
-
-def _lose_text_hints(crossing: Crossing, block: TextBlock | ToolUseBlock) -> None:
-    """Record the fields of a text or a call beside its content and its signature."""
-    is_signed = _signature_of(block) is not None
-    crossing.lose_hints(block, *(("extra",) if is_signed else ()))
-    if is_signed and len(block.extra) > 1:
-        crossing.lose("hint", "further keys of a block")
 
 
 def _is_refusal(block: TextBlock) -> bool:
@@ -202,9 +191,9 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
             case TextBlock():
                 if _is_refusal(block):
                     continue
-                signature = crossing.clean_optional(_signature_of(block), "a signature")
+                signature = crossing.clean_optional(signature_of(block), "a signature")
                 if block.text or signature is not None:
-                    _lose_text_hints(crossing, block)
+                    crossing.lose_hints(block, SIGNATURE)
                     extras = {} if signature is None else {"extras": {"signature": signature}}
                     text = crossing.clean(block.text, "a text")
                     parts.append({"type": "text", "text": text, **extras})

@@ -20,19 +20,14 @@ from promptdsl import (
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.pydantic_ai.media import (
-    DEVELOPER,
-    ORIGINS,
-    REDACTED,
-    Media,
-    read_media,
-)
+from promptdsl.integrations.pydantic_ai.media import DEVELOPER, ORIGINS, REDACTED, Media, read_media
 from promptdsl.integrations.values import (
     RESPONSES,
     SIGNATURE,
     Kind,
     MarkedBlock,
     Role,
+    instruction_role,
     joined_reasoning,
     listed,
 )
@@ -68,15 +63,11 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, found: list[Mess
     for _, run in groupby(enumerate(request.parts), key=_run_key):
         parts = [part for _, part in run]
         blocks = [block for part in parts for block in _request_blocks(crossing, part)]
-        role: Role = "user"
+        role: Role = "tool" if isinstance(parts[0], ai.ToolReturnPart) else "user"
         kind: Kind = "recorded"
-        if isinstance(parts[0], ai.ToolReturnPart):
-            role = "tool"
-        elif isinstance(parts[0], ai.SystemPromptPart):
-            is_leading = not found or found[-1].role == "system"
+        if isinstance(parts[0], ai.SystemPromptPart):
             is_developer = parts[0].metadata == DEVELOPER
-            role = "developer" if is_developer or not is_leading else "system"
-            kind = "recorded" if is_developer or is_leading else "recorded_system"
+            role, kind = instruction_role(found, is_developer=is_developer)
         if blocks:
             found.append(Message(role, tuple(blocks), kind=kind))
 

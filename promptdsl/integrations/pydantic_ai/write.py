@@ -37,7 +37,9 @@ from promptdsl.integrations.values import (
     MediaBlock,
     entries_of,
     further_keys,
+    is_developer,
     items_of,
+    signature_of,
     summaries,
 )
 
@@ -124,13 +126,12 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
             content = first if isinstance(first, str) else contents
             yield ai.UserPromptPart(content, timestamp=_TIME)
     else:
-        is_developer = message.role == "developer" and message.kind != "recorded_system"
         for block in blocks:
             if not isinstance(block, TextBlock):
                 writer.lose_block(block)
                 continue
             writer.lose_hints(block)
-            metadata = dict(DEVELOPER) if is_developer else None
+            metadata = dict(DEVELOPER) if is_developer(message) else None
             if text := writer.clean(block.text, "a text"):
                 yield ai.SystemPromptPart(text, metadata=metadata, timestamp=_TIME)
     if message.name is not None and message.role != "tool":
@@ -227,15 +228,10 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
 def _signature_details(
     writer: PydanticAIWriter, block: TextBlock | ToolUseBlock
 ) -> dict[str, str] | None:
-    """Return the details with the signature of Gemini of a block; its other keys are lost."""
-    signature = block.extra.get(SIGNATURE)
-    if not isinstance(signature, str):
-        writer.lose_hints(block)
-        return None
-    writer.lose_hints(block, "extra")
-    if len(block.extra) > 1:
-        writer.lose("hint", "further keys of a block")
-    return {SIGNATURE: writer.clean(signature, "a signature")}
+    """Return the details with the signature of Gemini of a block; its other hints are lost."""
+    writer.lose_hints(block, SIGNATURE)
+    signature = writer.clean_optional(signature_of(block), "a signature")
+    return None if signature is None else {SIGNATURE: signature}
 
 
 def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:

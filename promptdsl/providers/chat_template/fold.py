@@ -10,6 +10,7 @@ from promptdsl.foundation.json import write_json
 from promptdsl.messages.loss import Loss
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
+from promptdsl.providers.chat_template.run import call_entry
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.two_sided import OPENING
 
@@ -152,11 +153,7 @@ class _Fold:
             self._hint("parallel calls", "the template shows one in a turn: each has a turn")
         for batch in batches if calls else ():
             written = [
-                {
-                    "id": self.ids.fit(call["id"]),
-                    "type": "function",
-                    "function": {"name": call["name"], "arguments": call["arguments"]},
-                }
+                call_entry(self.ids.fit(call["id"]), call["name"], call["arguments"])
                 for call in batch
             ]
             message = {"role": "assistant", "content": self.joined(texts), "tool_calls": written}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import lru_cache
 from itertools import product
 
@@ -11,7 +10,7 @@ import attrs
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.providers.chat_template.request import Abilities
-from promptdsl.providers.chat_template.run import render
+from promptdsl.providers.chat_template.run import call_entry, render, tool_entry
 from promptdsl.providers.shared.request import Param
 
 # Words that no template prints by itself and no trimming changes, none of them part of another.
@@ -19,22 +18,10 @@ SYSTEM, ASKED, SAID, THOUGHT, LAST = ("Qzsystem", "Qzasked", "Qzsaid", "Qzthough
 _TOOL, _MORE, _KEY, _VALUE, _RESULT = ("qztool", "qzmore", "qzkey", "qzvalue", "Qzresult")
 _OTHER_RESULT = "Qzother"
 
-_TOOLS: list[Param] = [
-    {
-        "type": "function",
-        "function": {
-            "name": _TOOL,
-            "description": SAID,
-            "parameters": {
-                "type": "object",
-                "properties": {_KEY: {"type": "string"}},
-                "required": [_KEY],
-            },
-        },
-    }
-]
-_DESCRIBED: list[Param] = deepcopy(_TOOLS)
-_DESCRIBED[0]["function"]["parameters"]["properties"][_KEY]["description"] = _VALUE
+_TOOLS, _DESCRIBED = (
+    [tool_entry(_TOOL, SAID, {"type": "object", "properties": {_KEY: key}, "required": [_KEY]})]
+    for key in ({"type": "string"}, {"type": "string", "description": _VALUE})
+)
 _MEDIA: dict[str, Param] = {
     "image": {"type": "image", "url": "u"},
     "image_url": {"type": "image_url", "image_url": {"url": "u"}},
@@ -201,14 +188,7 @@ def _reply() -> Param:
 def _calling(abilities: Abilities, *names: str) -> Param:
     """Return a turn with calls of tools, in the form of a template."""
     arguments = {_KEY: _VALUE} if abilities.mapping else f'{{"{_KEY}": "{_VALUE}"}}'
-    calls = [
-        {
-            "id": _id(abilities, name),
-            "type": "function",
-            "function": {"name": name, "arguments": arguments},
-        }
-        for name in names
-    ]
+    calls = [call_entry(_id(abilities, name), name, arguments) for name in names]
     return {"role": "assistant", "content": "", "tool_calls": calls}
 
 

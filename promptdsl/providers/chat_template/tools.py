@@ -7,6 +7,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
+from promptdsl.providers.chat_template.run import tool_entry
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
@@ -37,12 +38,8 @@ def _function(param: Param) -> Param:
 def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
     # Templates loop over these keys without a check that they are there.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
-    function: Param = {
-        "name": mended_name(request, tool, tool.name),
-        "description": tool.description or "",
-        "parameters": schema,
-    }
-    param: Param = json_copy({"type": "function", "function": thawed(function)})
+    name = mended_name(request, tool, tool.name)
+    param: Param = json_copy(thawed(tool_entry(name, tool.description or "", schema)))
     properties: JsonValue = param["function"]["parameters"]["properties"]
     if request.abilities.described and isinstance(properties, dict):
         for argument in properties.values():
