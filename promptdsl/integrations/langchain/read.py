@@ -12,7 +12,6 @@ from promptdsl import (
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
     block_from_dict,
 )
@@ -38,11 +37,8 @@ from promptdsl.integrations.values import (
 )
 
 _FILES = {
-    "image": "image",
-    "audio": "audio",
-    "video": "video",
-    "file": "document",
-    "text-plain": "document",
+    **{kind: kind for kind in ("image", "audio", "video")},
+    **dict.fromkeys(("file", "text-plain"), "document"),
 }
 """The type of block, by the type of a part with an attachment."""
 _CALLS = (
@@ -79,38 +75,28 @@ def read(messages: object) -> Bridged[tuple[Message, ...]]:
 
 
 def _read_message(reader: LangChainReader, given: object, before: Sequence[Message]) -> Message:
-    if not isinstance(given, lc.BaseMessage):
-        raise _no_message(given)
+    if not isinstance(given, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
+        fix = "give system, human, AI and tool messages"
+        raise DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
     metadata = entries_of(given.response_metadata)
     provider, version = metadata.get("model_provider"), metadata.get("output_version")
     reader.provider = provider if isinstance(provider, str) else None
     reader.version = version if isinstance(version, str) else None
     reader.is_reply = isinstance(given, lc.AIMessage)
-    match given:
-        case lc.AIMessage():
-            return _read_reply(reader, given)
-        case lc.ToolMessage():
-            content = _read_content(reader, given.content)
-            if given.artifact is not None:
-                reader.lose("hint", "the artifact of a result")
-            failed = given.status == "error"
-            result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
-            return Message("tool", (result,), kind="recorded")
-        case lc.HumanMessage():
-            content = _read_content(reader, given.content)
-            return Message("user", content, kind="recorded", name=given.name)
-        case lc.SystemMessage():
-            is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
-            role, kind = instruction_role(before, is_developer=is_developer)
-            content = _read_content(reader, given.content)
-            return Message(role, content, kind=kind, name=given.name)
-        case _:
-            raise _no_message(given)
-
-
-def _no_message(given: object) -> DataError:
-    fix = "give system, human, AI and tool messages"
-    return DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
+    if isinstance(given, lc.AIMessage):
+        return _read_reply(reader, given)
+    content = _read_content(reader, given.content)
+    if isinstance(given, lc.ToolMessage):
+        if given.artifact is not None:
+            reader.lose("hint", "the artifact of a result")
+        failed = given.status == "error"
+        result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
+        return Message("tool", (result,), kind="recorded")
+    if isinstance(given, lc.HumanMessage):
+        return Message("user", content, kind="recorded", name=given.name)
+    is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
+    role, kind = instruction_role(before, is_developer=is_developer)
+    return Message(role, content, kind=kind, name=given.name)
 
 
 def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
@@ -135,18 +121,14 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     if refusal:
         blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
     signatures = entries_of(beside.get(SIGNATURES))
-    for call in given.tool_calls:
+    for call in (*given.tool_calls, *given.invalid_tool_calls):
+        if call.get("error"):
+            reader.lose("hint", "the error of a call")
         signature = signatures.get(call["id"] or "")
         signed = {} if signature is None else {SIGNATURE: signature}
-        use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"]}
-        blocks.append(block_from_dict({**use, "input": call["args"], **signed}))
-    for broken in given.invalid_tool_calls:
-        if broken.get("error"):
-            reader.lose("hint", "the error of a call")
-        id = broken["id"] or ""
-        signature = signatures.get(id)
-        signed = {} if signature is None else {SIGNATURE: signature}
-        blocks.append(ToolUseBlock(id, broken["name"] or "", broken["args"] or "", extra=signed))
+        arguments = "" if call["args"] is None else call["args"]
+        use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"] or ""}
+        blocks.append(block_from_dict({**use, "input": arguments, **signed}))
     metadata = entries_of(given.response_metadata)
     reasons = (metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason"))
     return Message(

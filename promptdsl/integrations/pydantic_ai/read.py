@@ -14,7 +14,6 @@ from promptdsl import (
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
     block_from_dict,
 )
 from promptdsl.foundation.json import JsonValue
@@ -170,11 +169,10 @@ def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, str]) ->
             if part.citations:
                 crossing.lose("hint", "citations of a text")
             return TextBlock(part.content, extra=extra)
-        case ai.ToolCallPart(args=str() as arguments):
-            return ToolUseBlock(part.tool_call_id, part.tool_name, arguments, extra=extra)
         case ai.ToolCallPart():
             use = {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name}
-            return block_from_dict({**use, "input": part.args or {}, **extra})
+            arguments = {} if part.args is None else part.args
+            return block_from_dict({**use, "input": arguments, **extra})
         case ai.FilePart():
             block = read_media(crossing, part.content)
             if extra and isinstance(block, MarkedBlock):
