@@ -74,12 +74,14 @@ def from_litellm(
     ``origin`` is the provider it came from, and only that provider gets it again. Losses are in
     ``losses``. Raises :class:`DataError` for anything but messages of Chat.
     """
-    given = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
-    crossing, found = Crossing("promptdsl"), list[Message]()
-    for index, message in enumerate(read_payload(given, "openai").messages):
+    entries = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
+    crossing, read_messages = Crossing("promptdsl"), list[Message]()
+    for index, message in enumerate(read_payload(entries, "openai").messages):
         with crossing.reading(index):
-            found.append(_whole_message(crossing, message, entries_of(given[index]), origin))
-    return Bridged(tuple(found), crossing.checked(strict=False))
+            read_messages.append(
+                _whole_message(crossing, message, entries_of(entries[index]), origin)
+            )
+    return Bridged(tuple(read_messages), crossing.checked(strict=False))
 
 
 def _plain_message(item: object) -> object:
@@ -144,7 +146,7 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     if mark and isinstance(last, MarkedBlock):
         marked[-1] = attrs.evolve(last, cache=mark)
     elif mark:
-        crossing.lose("hint", "a cache mark", "it stands after nothing")
+        crossing.lose("hint", "a cache mark", "there is nothing before it")
     return marked
 
 

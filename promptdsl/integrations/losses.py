@@ -44,13 +44,13 @@ class Crossing:
         except DataError as error:
             raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
 
-    def lose(self, kind: LossKind, what: str, why: str | None = None) -> None:
+    def lose(self, kind: LossKind, what: str, reason: str | None = None) -> None:
         """Record a loss of the current message."""
-        why = why or f"{self.library} has no word for it"
+        reason = reason or f"{self.library} has no word for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
         place = path or ("" if self.index is None else f"messages[{self.index}]")
-        self.losses.append(Loss(kind, what, why, place, source, self.message))
+        self.losses.append(Loss(kind, what, reason, place, source, self.message))
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""
@@ -75,8 +75,8 @@ class Crossing:
         self.index = self.message = None
         for setting in ("tool_choice", "output"):
             if getattr(rendered, setting) is not None:
-                why = f"{self.library} takes it with the call, not with messages"
-                self.lose("hint", setting, why)
+                reason = f"{self.library} takes it with the call, not with messages"
+                self.lose("hint", setting, reason)
 
     def clean(self, text: str, name: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""

@@ -67,11 +67,11 @@ class LangChainReader(Crossing):
 
 def read(messages: object) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a LangChain conversation; see ``from_langchain``."""
-    reader, found = LangChainReader("promptdsl"), list[Message]()
+    reader, read_messages = LangChainReader("promptdsl"), list[Message]()
     for index, given in enumerate(listed(messages, "LangChain's messages")):
         with reader.reading(index):
-            found.append(_read_message(reader, given, found))
-    return Bridged(tuple(found), reader.checked(strict=False))
+            read_messages.append(_read_message(reader, given, read_messages))
+    return Bridged(tuple(read_messages), reader.checked(strict=False))
 
 
 def _read_message(reader: LangChainReader, given: object, before: Sequence[Message]) -> Message:

@@ -70,8 +70,8 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
         return ai.BinaryContent.narrow_type(content)
     owner = _BUCKETS.get(str(address_source(value)["type"])) or PROVIDERS.get(provider or "")
     if owner is None:
-        why = "a file belongs to a provider there: render for the provider that stores it"
-        crossing.lose("content", f"{block.type} {value!r}", why)
+        reason = "a file belongs to a provider there: render for the provider that stores it"
+        crossing.lose("content", f"{block.type} {value!r}", reason)
         return None
     media_type = crossing.clean(media_type_of(block), "a media type")
     return ai.UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)

@@ -32,32 +32,32 @@ from promptdsl.integrations.values import (
 )
 
 
-def read(messages: object) -> Bridged[tuple[Message, ...]]:
+def read(given: object) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
-    crossing, found = Crossing("promptdsl"), list[Message]()
-    history = listed(messages, "Pydantic AI's messages")
-    requests = [given for given in history if isinstance(given, ai.ModelRequest)]
+    crossing, messages = Crossing("promptdsl"), list[Message]()
+    history = listed(given, "Pydantic AI's messages")
+    requests = [item for item in history if isinstance(item, ai.ModelRequest)]
     instructions = [request.instructions for request in requests if request.instructions]
     if instructions:
-        found.append(Message("system", instructions[-1], kind="recorded"))
-    for index, given in enumerate(history):
+        messages.append(Message("system", instructions[-1], kind="recorded"))
+    for index, item in enumerate(history):
         with crossing.reading(index):
-            match given:
+            match item:
                 case ai.ModelRequest():
-                    _read_request(crossing, given, found)
+                    _read_request(crossing, item, messages)
                 case ai.ModelResponse():
-                    found.append(_read_response(crossing, given))
+                    messages.append(_read_response(crossing, item))
                 case _:
                     fix = "give the messages of result.all_messages()"
-                    name = type(given).__name__
+                    name = type(item).__name__
                     raise DataError(f"a {name} is no request and no response", fix=fix)
-    return Bridged(tuple(found), crossing.checked(strict=False))
+    return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
 # Requests.
 
 
-def _read_request(crossing: Crossing, request: ai.ModelRequest, found: list[Message]) -> None:
+def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[Message]) -> None:
     """Append a message for each user prompt, and for each run of instructions or of results."""
     for _, run in groupby(enumerate(request.parts), key=_run_key):
         parts = [part for _, part in run]
@@ -66,9 +66,9 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, found: list[Mess
         kind: Kind = "recorded"
         if isinstance(parts[0], ai.SystemPromptPart):
             is_developer = parts[0].metadata == DEVELOPER
-            role, kind = instruction_role(found, is_developer=is_developer)
+            role, kind = instruction_role(messages, is_developer=is_developer)
         if blocks:
-            found.append(Message(role, tuple(blocks), kind=kind))
+            messages.append(Message(role, tuple(blocks), kind=kind))
 
 
 def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
@@ -110,7 +110,7 @@ def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Bloc
             continue
         last = blocks[-1] if blocks else None
         if not isinstance(last, MarkedBlock):
-            crossing.lose("hint", "a cache point", "it stands after nothing")
+            crossing.lose("hint", "a cache point", "there is nothing before it")
             continue
         # Of several marks at one place the longest counts.
         if last.cache is not None:

@@ -148,7 +148,7 @@ def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai
             if cache is not None:
                 yield ai.CachePoint(ttl="1h" if cache == "1h" else "5m")
         elif cache:
-            writer.lose("hint", "a cache mark", "it stands after nothing")
+            writer.lose("hint", "a cache mark", "there is nothing before it")
 
 
 def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
@@ -219,8 +219,8 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                 if isinstance(content, ai.BinaryContent):
                     yield ai.FilePart(content)
                 elif content is not None:
-                    why = "a response takes files only as bytes"
-                    writer.lose("content", f"a block of type {block.type!r}", why)
+                    reason = "a response takes files only as bytes"
+                    writer.lose("content", f"a block of type {block.type!r}", reason)
             case _:
                 writer.lose_block(block)
 

@@ -72,7 +72,7 @@ class Templated(Turns):
 
     abilities: Abilities = attrs.field(kw_only=True)
     tokens: re.Pattern[str] = attrs.field(kw_only=True)
-    given: dict[str, str] = attrs.field(factory=dict[str, str])
+    prompt_ids: dict[str, str] = attrs.field(factory=dict[str, str])
     """The id in the prompt, by the id of a call in this request."""
 
     def harmless(self, text: str) -> str:

@@ -20,8 +20,8 @@ def tools_of(request: Templated) -> list[Param]:
     """Return the tools of a request that the template prints."""
     if not request.abilities.tools:
         for tool in request.prompt.tools:
-            why = "the template shows no tools"
-            request.lose(tool, "content", f"tool {tool.name!r}", why)
+            reason = "the template shows no tools"
+            request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, ORIGIN, _write_tool, inside=_function)
     for mark in request.marks:
@@ -52,11 +52,11 @@ def lose_settings(request: Templated) -> None:
     """Record the settings that no template can say: the choice of a tool, the answer's schema."""
     choice, output = request.prompt.tool_choice, request.prompt.output
     if choice not in (None, "auto"):
-        why = "a template cannot say it: the program that runs the model may"
-        request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
+        reason = "a template cannot say it: the program that runs the model may"
+        request.losses.append(Loss("hint", f"tool_choice {choice!r}", reason))
     if output is not None:
-        why = "a template cannot say it: the program that runs the model may enforce it"
-        request.lose(output, "content", "output schema", why)
+        reason = "a template cannot say it: the program that runs the model may enforce it"
+        request.lose(output, "content", "output schema", reason)
 
 
 def read_tool(data: object) -> ToolDefinition:

@@ -80,8 +80,8 @@ def write(
         if last.get("role") == "assistant" and last["content"] and "tool_calls" not in last:
             text = render_open(template, messages, sent_tools)
             if text is None:
-                why = "the template does not print it so that it could be continued"
-                request.losses.append(Loss("hint", "trailing assistant turn", why))
+                reason = "the template does not print it so that it could be continued"
+                request.losses.append(Loss("hint", "trailing assistant turn", reason))
         payload["prompt"] = render(template, messages, sent_tools) if text is None else text
     return payload, tuple(request.losses)
 
@@ -107,8 +107,8 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 param = {"type": "reasoning", "thought": utf8(block.text)}
                 is_own = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_own or not block.text or not request.abilities.reasoning:
-                    why = "of another provider, or the template shows none"
-                    request.lose(place, "hint", "reasoning", why)
+                    reason = "of another provider, or the template shows none"
+                    request.lose(place, "hint", "reasoning", reason)
                     continue
             case b.UnknownBlock() if message.role == "user" and block.origin in (None, ORIGIN):
                 # A mark for media in the program; any further key could be a file of the machine.
@@ -126,19 +126,19 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
     if name is not None and message.role != "tool":
         name = utf8(name)
         texts = [param for param in params if param["type"] == "text"]
-        why = "there is no text of a speaker that it could stand in"
+        reason = "there is no text of a speaker that could begin with it"
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
-            why = "templates drop it: the text begins with it"
-        request.lose(place, "hint", f"name {name!r}", why)
+            reason = "templates drop it: the text begins with it"
+        request.lose(place, "hint", f"name {name!r}", reason)
     return params
 
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
     name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    why = f"the template has no form for it in a {place.role} turn"
-    request.lose(place, kind, f"{name} block", why)
+    reason = f"the template has no form for it in a {place.role} turn"
+    request.lose(place, kind, f"{name} block", reason)
 
 
 def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
@@ -159,8 +159,8 @@ def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param
         return None
     part, address = written
     if request.tokens.search(address):
-        why = "its address has a token of the template"
-        request.lose(place, "content", f"{block.type} block", why)
+        reason = "its address has a token of the template"
+        request.lose(place, "content", f"{block.type} block", reason)
         return None
     lose_keys(request, place, block, service="a template", known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
@@ -181,7 +181,7 @@ def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Para
         if request.abilities.tag_keys:
             arguments = mended_keys(request, place, arguments)
     id = call_id(request, block.id, name)
-    request.given[id] = utf8(block.id)
+    request.prompt_ids[id] = utf8(block.id)
     return {"type": "call", "id": id, "name": name, "arguments": arguments}
 
 
@@ -193,13 +193,13 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
             _lose_hints(request, place, inner)
             texts += [utf8(inner.text)] if inner.text else []
         else:
-            why = "a template's result is text alone"
-            request.lose(place, "content", f"{inner.type} block", why)
+            reason = "a template's result is text alone"
+            request.lose(place, "content", f"{inner.type} block", reason)
             _lose_mark(request, place, inner)
     text = "\n\n".join(texts)
     if block.is_error:
-        why = "a template has none: the text says it"
-        request.lose(place, "hint", "the error flag of a result", why)
+        reason = "a template has none: the text says it"
+        request.lose(place, "hint", "the error flag of a result", reason)
         text = text or utf8(block.error_type or "unknown")
         text = text if text.lower().startswith("error:") else f"Error: {text}"
     if not request.abilities.calls or block.tool_use_id not in request.calls:
