@@ -1,8 +1,6 @@
 """Messages on their way to or from another library, and what is lost on the way."""
 
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
@@ -35,14 +33,9 @@ class Crossing:
         """Return a crossing that starts with the losses of a render without a target."""
         return cls(library, rendered.losses if rendered.facts.provider is None else ())
 
-    @contextmanager
-    def reading(self, index: int) -> Generator[None, None, None]:
-        """Name the message at ``index`` in losses and in any :class:`DataError`."""
-        self.index = index
-        try:
-            yield
-        except DataError as error:
-            raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
+    def located(self, error: DataError) -> DataError:
+        """Return an error that names the current message."""
+        return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
     def lose(self, kind: LossKind, what: str, reason: str | None = None) -> None:
         """Record a loss of the current message."""

@@ -68,9 +68,12 @@ class LangChainReader(Crossing):
 def read(messages: object) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a LangChain conversation; see ``from_langchain``."""
     reader, read_messages = LangChainReader("promptdsl"), list[Message]()
-    for index, given in enumerate(listed(messages, "LangChain's messages")):
-        with reader.reading(index):
+    conversation = listed(messages, "LangChain's messages")
+    try:
+        for reader.index, given in enumerate(conversation):
             read_messages.append(_read_message(reader, given, read_messages))
+    except DataError as error:
+        raise reader.located(error) from None
     return Bridged(tuple(read_messages), reader.checked(strict=False))
 
 

@@ -40,8 +40,8 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
     instructions = [request.instructions for request in requests if request.instructions]
     if instructions:
         messages.append(Message("system", instructions[-1], kind="recorded"))
-    for index, item in enumerate(history):
-        with crossing.reading(index):
+    try:
+        for crossing.index, item in enumerate(history):
             match item:
                 case ai.ModelRequest():
                     _read_request(crossing, item, messages)
@@ -51,6 +51,8 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
                     fix = "give the messages of result.all_messages()"
                     name = type(item).__name__
                     raise DataError(f"a {name} is no request and no response", fix=fix)
+    except DataError as error:
+        raise crossing.located(error) from None
     return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
