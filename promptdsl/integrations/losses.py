@@ -58,9 +58,10 @@ class Crossing:
         """
         for field, name in _HINTS.items():
             value: object = getattr(block, field, None)
-            if field == "extra" and SIGNATURE in kept and signature_of(block) is not None:
-                value = len(entries_of(value)) > 1
-            if value and field not in kept:
+            if not value or field in kept:
+                continue
+            is_signed = SIGNATURE in kept and signature_of(block) is not None
+            if field != "extra" or not is_signed or len(entries_of(value)) > 1:
                 self.lose("hint", name)
 
     def lose_settings(self, rendered: Rendered) -> None:
