@@ -74,12 +74,16 @@ def from_litellm(
     ``origin`` is the provider it came from, and only that provider gets it again. Losses are in
     ``losses``. Raises :class:`DataError` for anything but messages of Chat.
     """
-    given = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
-    crossing, found = Crossing("promptdsl"), list[Message]()
-    for index, message in enumerate(read_payload(given, "openai").messages):
-        with crossing.reading(index):
-            found.append(_whole_message(crossing, message, entries_of(given[index]), origin))
-    return Bridged(tuple(found), crossing.checked(strict=False))
+    entries = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
+    crossing, read_messages = Crossing("promptdsl"), list[Message]()
+    chat_messages = read_payload(entries, "openai").messages
+    try:
+        for crossing.index, message in enumerate(chat_messages):
+            item = entries_of(entries[crossing.index])
+            read_messages.append(_whole_message(crossing, message, item, origin))
+    except DataError as error:
+        raise crossing.located(error) from None
+    return Bridged(tuple(read_messages), crossing.checked(strict=False))
 
 
 def _plain_message(item: object) -> object:
@@ -129,12 +133,11 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     parts = map(entries_of, items_of(item.get("content")))
     for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
         mark = crossing.read_cache(part.get("cache_control"))
-        if isinstance(block, MarkedBlock):
-            marked[index] = attrs.evolve(block, cache=mark or block.cache)
+        if mark and isinstance(block, MarkedBlock):
+            marked[index] = attrs.evolve(block, cache=mark)
         media_type = entries_of(part.get("file")).get("format")
         if isinstance(block, MediaBlock) and isinstance(media_type, str):
-            known = block.source.media_type or media_type
-            source = attrs.evolve(block.source, media_type=known)
+            source = attrs.evolve(block.source, media_type=block.source.media_type or media_type)
             marked[index] = attrs.evolve(block, source=source, cache=mark or block.cache)
     if result is not None:
         marked = [attrs.evolve(result, content=tuple(marked))]
@@ -144,7 +147,7 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     if mark and isinstance(last, MarkedBlock):
         marked[-1] = attrs.evolve(last, cache=mark)
     elif mark:
-        crossing.lose("hint", "a cache mark", "it stands after nothing")
+        crossing.lose("hint", "a cache mark", "there is nothing before it")
     return marked
 
 

@@ -1,13 +1,17 @@
 """Messages on their way to or from another library, and what is lost on the way."""
 
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
-from promptdsl.integrations.values import CACHE_MARKS, CacheMark, entries_of
+from promptdsl.integrations.values import (
+    CACHE_MARKS,
+    SIGNATURE,
+    CacheMark,
+    entries_of,
+    signature_of,
+)
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
@@ -29,22 +33,17 @@ class Crossing:
         """Return a crossing that starts with the losses of a render without a target."""
         return cls(library, rendered.losses if rendered.facts.provider is None else ())
 
-    @contextmanager
-    def reading(self, index: int) -> Generator[None, None, None]:
-        """Name the message at ``index`` in losses and in any :class:`DataError`."""
-        self.index = index
-        try:
-            yield
-        except DataError as error:
-            raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
+    def located(self, error: DataError) -> DataError:
+        """Return an error that names the current message."""
+        return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
-    def lose(self, kind: LossKind, what: str, why: str | None = None) -> None:
+    def lose(self, kind: LossKind, what: str, reason: str | None = None) -> None:
         """Record a loss of the current message."""
-        why = why or f"{self.library} has no word for it"
+        reason = reason or f"{self.library} has no word for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
         place = path or ("" if self.index is None else f"messages[{self.index}]")
-        self.losses.append(Loss(kind, what, why, place, source, self.message))
+        self.losses.append(Loss(kind, what, reason, place, source, self.message))
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""
@@ -53,9 +52,16 @@ class Crossing:
         self.lose("hint" if is_hint else "content", f"a block of type {name!r}")
 
     def lose_hints(self, block: Block, *kept: str) -> None:
-        """Record the fields of a block beside its content, except the fields ``kept``."""
+        """Record the fields of a block beside its content, except the fields ``kept``.
+
+        ``SIGNATURE`` keeps a signature of Gemini, which is one of the further keys.
+        """
         for field, name in _HINTS.items():
-            if field not in kept and getattr(block, field, None):
+            value: object = getattr(block, field, None)
+            if not value or field in kept:
+                continue
+            is_signed = SIGNATURE in kept and signature_of(block) is not None
+            if field != "extra" or not is_signed or len(entries_of(value)) > 1:
                 self.lose("hint", name)
 
     def lose_settings(self, rendered: Rendered) -> None:
@@ -63,8 +69,8 @@ class Crossing:
         self.index = self.message = None
         for setting in ("tool_choice", "output"):
             if getattr(rendered, setting) is not None:
-                why = f"{self.library} takes it with the call, not with messages"
-                self.lose("hint", setting, why)
+                reason = f"{self.library} takes it with the call, not with messages"
+                self.lose("hint", setting, reason)
 
     def clean(self, text: str, name: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""
@@ -113,7 +119,7 @@ class Crossing:
             return None
         entries = entries_of(control)
         ttl = entries.get("ttl", "default")
-        mark = next((mark for mark in CACHE_MARKS if mark == ttl), None)
+        mark = CACHE_MARKS.get(ttl) if isinstance(ttl, str) else None
         if mark is None or entries.get("type") != "ephemeral":
             self.lose("hint", "a cache mark", "it is of no known kind")
             return None

@@ -33,12 +33,7 @@ from promptdsl.integrations.values import (
 )
 
 if TYPE_CHECKING:
-    from mcp.types import (
-        ContentBlock,
-        EmbeddedResource,
-        GetPromptResult,
-        PromptMessage,
-    )
+    from mcp.types import ContentBlock, EmbeddedResource, GetPromptResult, PromptMessage
 
 __all__ = ["from_mcp", "to_mcp"]
 
@@ -81,8 +76,8 @@ def to_mcp(
                     crossing.lose_block(block)
         if contents and message.role not in ("user", "assistant"):
             is_fenced = message.kind in ("event", "request")
-            why = "MCP has only users and assistants: sent as a user's"
-            crossing.lose("hint" if is_fenced else "role", f"{message.role} message", why)
+            reason = "MCP has only users and assistants: sent as a user's"
+            crossing.lose("hint" if is_fenced else "role", f"{message.role} message", reason)
         if contents and message.name is not None:
             crossing.lose("hint", f"the name {message.name!r}")
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
@@ -107,8 +102,8 @@ def _media_content(crossing: Crossing, block: MediaBlock) -> "ContentBlock | Non
     kind, value = block.source.kind, crossing.clean(block.source.value, "a source")
     media_type = crossing.clean(media_type_of(block), "a media type")
     if kind == "file_id":
-        why = "MCP has no files that a provider stores"
-        crossing.lose("content", f"{block.type} {value!r}", why)
+        reason = "MCP has no files that a provider stores"
+        crossing.lose("content", f"{block.type} {value!r}", reason)
         return None
     # A title with a scheme of another is the address that a resource was read from.
     title = block.title or ""
@@ -140,29 +135,29 @@ def from_mcp(result: "GetPromptResult") -> Bridged[tuple[Message, ...]]:
     Annotations, metadata and descriptions are hints in ``losses``. An embedded text is a document.
     Raises :class:`DataError` for anything but such an answer.
     """
-    messages: Iterable[PromptMessage] | None = getattr(result, "messages", None)
-    if messages is None:
+    prompt_messages: Iterable[PromptMessage] | None = getattr(result, "messages", None)
+    if prompt_messages is None:
         problem = f"a GetPromptResult is needed, not {type(result).__name__}"
         raise DataError(problem, fix="give the answer of prompts/get")
-    crossing, found = Crossing("promptdsl"), list[Message]()
+    crossing, messages = Crossing("promptdsl"), list[Message]()
     _lose_fields(crossing, result, ("description", "meta"), "a prompt")
-    for crossing.index, given in enumerate(messages):
-        content = given.content
-        crossing.message = Message(given.role, (_read_content(content),), kind="recorded")
-        found.append(crossing.message)
+    for crossing.index, prompt_message in enumerate(prompt_messages):
+        content = prompt_message.content
+        crossing.message = Message(prompt_message.role, (_read_content(content),), kind="recorded")
+        messages.append(crossing.message)
         if content.annotations is not None or content.meta is not None:
             crossing.lose("hint", "annotations of a content")
         if content.type == "resource":
             _lose_fields(crossing, content.resource, ("meta",), "a resource")
         if content.type == "resource_link":
             _lose_fields(crossing, content, ("description", "size", "icons"), "a link")
-    return Bridged(tuple(found), crossing.checked(strict=False))
+    return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
-def _lose_fields(crossing: Crossing, given: object, names: Iterable[str], owner: str) -> None:
+def _lose_fields(crossing: Crossing, owner: object, names: Iterable[str], owner_name: str) -> None:
     for name in names:
-        if getattr(given, name, None) is not None:
-            crossing.lose("hint", f"the {name} of {owner}")
+        if getattr(owner, name, None) is not None:
+            crossing.lose("hint", f"the {name} of {owner_name}")
 
 
 def _read_content(content: "ContentBlock") -> Block:

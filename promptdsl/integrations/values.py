@@ -6,7 +6,7 @@ summaries of OpenAI's reasoning, which other libraries split into several parts.
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast
 
 import attrs
 
@@ -16,6 +16,7 @@ from promptdsl import (
     DataError,
     DocumentBlock,
     ImageBlock,
+    Message,
     PromptError,
     ReasoningBlock,
     TextBlock,
@@ -28,7 +29,7 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Kind: TypeAlias = Literal["recorded", "recorded_system"]
 CacheMark: TypeAlias = Literal["default", "5m", "1h"]
-CACHE_MARKS: tuple[CacheMark, ...] = get_args(CacheMark)
+CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
 MarkedBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 """The blocks that may have a cache mark."""
@@ -72,6 +73,30 @@ def entries_of(value: object) -> JsonObject:
 def items_of(value: object) -> Sequence[JsonValue]:
     """Return a list as it is, and an empty one for any other value."""
     return cast("Sequence[JsonValue]", value) if isinstance(value, list | tuple) else ()
+
+
+def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[Role, Kind]:
+    """Return the role and the kind of an instruction after the messages ``before``.
+
+    A system message after another role is a developer's message that remembers its role.
+    """
+    if is_developer:
+        return "developer", "recorded"
+    is_leading = not before or before[-1].role == "system"
+    return ("system", "recorded") if is_leading else ("developer", "recorded_system")
+
+
+def is_developer(message: Message) -> bool:
+    """Whether a message is a developer's, and was not read as a system message."""
+    return message.role == "developer" and message.kind != "recorded_system"
+
+
+def signature_of(block: Block) -> str | None:
+    """Return the signature of Gemini of a text or a call."""
+    if not isinstance(block, TextBlock | ToolUseBlock):
+        return None
+    signature = block.extra.get(SIGNATURE)
+    return signature if isinstance(signature, str) else None
 
 
 def address_source(url: JsonValue) -> dict[str, JsonValue]:

@@ -604,11 +604,11 @@ def test_names() -> None:
         ),
         (
             say("system", "Be brief.", name="boss"),
-            ("name 'boss'", "there is no text of a speaker that it could stand in"),
+            ("name 'boss'", "there is no text of a speaker that could begin with it"),
         ),
         (
             say("user", IMAGE, name="Bob"),
-            ("name 'Bob'", "there is no text of a speaker that it could stand in"),
+            ("name 'Bob'", "there is no text of a speaker that could begin with it"),
         ),
     ],
     ids=["a text", "a system text", "a picture alone"],

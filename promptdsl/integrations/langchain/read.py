@@ -1,78 +1,109 @@
-"""Read LangChain's messages."""
+"""Read LangChain's messages, and the contents of the providers that LangChain reads."""
 
 from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-)
+from langchain_core import messages as lc
 
 from promptdsl import (
+    Block,
     DataError,
     Message,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
+    UnknownBlock,
     block_from_dict,
 )
+from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.langchain.read_parts import LangChainReader, read_content
-from promptdsl.integrations.langchain.reasoning import ROLE, SIGNATURES, read_reasoning
-from promptdsl.integrations.values import SIGNATURE, Kind, Role, entries_of, listed
+from promptdsl.integrations.langchain.reasoning import (
+    NATIVE,
+    ORIGINS,
+    ROLE,
+    SIGNATURES,
+    read_reasoning,
+)
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.values import (
+    SIGNATURE,
+    address_source,
+    entries_of,
+    instruction_role,
+    items_of,
+    joined_reasoning,
+    listed,
+    media_kind,
+)
+
+_FILES = {
+    **{kind: kind for kind in ("image", "audio", "video")},
+    **dict.fromkeys(("file", "text-plain"), "document"),
+}
+"""The type of block, by the type of a part with an attachment."""
+_CALLS = (
+    *("tool_call", "invalid_tool_call", "tool_call_chunk", "input_json_delta"),
+    *("tool_use", "function_call", "custom_tool_call"),
+)
+_LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_result", *_FILES)
+
+
+class LangChainReader(Crossing):
+    """A crossing from LangChain, with the properties of the current message.
+
+    ``provider`` is LangChain's name of the provider it is from, ``version`` the version of its
+    form. ``is_reply``: a model wrote it.
+    """
+
+    provider: str | None
+    version: str | None
+    is_reply: bool
+
+    @property
+    def origin(self) -> str | None:
+        """Our name of the provider that the current message is from."""
+        return ORIGINS.get(self.provider or "", self.provider)
 
 
 def read(messages: object) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a LangChain conversation; see ``from_langchain``."""
-    reader, found = LangChainReader("promptdsl"), list[Message]()
-    for index, given in enumerate(listed(messages, "LangChain's messages")):
-        with reader.reading(index):
-            is_leading = not found or found[-1].role == "system"
-            found.append(_read_message(reader, given, is_leading=is_leading))
-    return Bridged(tuple(found), reader.checked(strict=False))
+    reader, read_messages = LangChainReader("promptdsl"), list[Message]()
+    conversation = listed(messages, "LangChain's messages")
+    try:
+        for reader.index, given in enumerate(conversation):
+            read_messages.append(_read_message(reader, given, read_messages))
+    except DataError as error:
+        raise reader.located(error) from None
+    return Bridged(tuple(read_messages), reader.checked(strict=False))
 
 
-def _read_message(reader: LangChainReader, given: object, *, is_leading: bool) -> Message:
-    if not isinstance(given, BaseMessage):
-        raise _no_message(given)
+def _read_message(reader: LangChainReader, given: object, before: Sequence[Message]) -> Message:
+    if not isinstance(given, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
+        fix = "give system, human, AI and tool messages"
+        raise DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
     metadata = entries_of(given.response_metadata)
     provider, version = metadata.get("model_provider"), metadata.get("output_version")
     reader.provider = provider if isinstance(provider, str) else None
     reader.version = version if isinstance(version, str) else None
-    reader.is_reply = isinstance(given, AIMessage)
-    match given:
-        case AIMessage():
-            return _read_reply(reader, given)
-        case ToolMessage():
-            content = read_content(reader, given.content)
-            if given.artifact is not None:
-                reader.lose("hint", "the artifact of a result")
-            failed = given.status == "error"
-            result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
-            return Message("tool", (result,), kind="recorded")
-        case HumanMessage():
-            content = read_content(reader, given.content)
-            return Message("user", content, kind="recorded", name=given.name)
-        case SystemMessage():
-            is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
-            role: Role = "developer" if is_developer or not is_leading else "system"
-            kind: Kind = "recorded" if is_developer or is_leading else "recorded_system"
-            content = read_content(reader, given.content)
-            return Message(role, content, kind=kind, name=given.name)
-        case _:
-            raise _no_message(given)
+    reader.is_reply = isinstance(given, lc.AIMessage)
+    if isinstance(given, lc.AIMessage):
+        return _read_reply(reader, given)
+    content = _read_content(reader, given.content)
+    if isinstance(given, lc.ToolMessage):
+        if given.artifact is not None:
+            reader.lose("hint", "the artifact of a result")
+        failed = given.status == "error"
+        result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
+        return Message("tool", (result,), kind="recorded")
+    if isinstance(given, lc.HumanMessage):
+        return Message("user", content, kind="recorded", name=given.name)
+    is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
+    role, kind = instruction_role(before, is_developer=is_developer)
+    return Message(role, content, kind=kind, name=given.name)
 
 
-def _no_message(given: object) -> DataError:
-    fix = "give system, human, AI and tool messages"
-    return DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
-
-
-def _read_reply(reader: LangChainReader, given: AIMessage) -> Message:
-    blocks = list(read_content(reader, given.content))
+def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
+    blocks = list(_read_content(reader, given.content))
     beside = entries_of(given.additional_kwargs)
     # Older messages keep reasoning beside the content: an item of OpenAI Responses, or a text.
     if not any(isinstance(block, ReasoningBlock) for block in blocks):
@@ -93,18 +124,14 @@ def _read_reply(reader: LangChainReader, given: AIMessage) -> Message:
     if refusal:
         blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
     signatures = entries_of(beside.get(SIGNATURES))
-    for call in given.tool_calls:
+    for call in (*given.tool_calls, *given.invalid_tool_calls):
+        if call.get("error"):
+            reader.lose("hint", "the error of a call")
         signature = signatures.get(call["id"] or "")
         signed = {} if signature is None else {SIGNATURE: signature}
-        use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"]}
-        blocks.append(block_from_dict({**use, "input": call["args"], **signed}))
-    for broken in given.invalid_tool_calls:
-        if broken.get("error"):
-            reader.lose("hint", "the error of a call")
-        id = broken["id"] or ""
-        signature = signatures.get(id)
-        signed = {} if signature is None else {SIGNATURE: signature}
-        blocks.append(ToolUseBlock(id, broken["name"] or "", broken["args"] or "", extra=signed))
+        arguments = "" if call["args"] is None else call["args"]
+        use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"] or ""}
+        blocks.append(block_from_dict({**use, "input": arguments, **signed}))
     metadata = entries_of(given.response_metadata)
     reasons = (metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason"))
     return Message(
@@ -115,3 +142,137 @@ def _read_reply(reader: LangChainReader, given: AIMessage) -> Message:
         token_usage=given.usage_metadata,
         finish_reason=next(filter(None, reasons), None),
     )
+
+
+# Contents.
+
+
+def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
+    """Return the blocks of a content, without a model's calls, which the message has again."""
+    entries = [content] if isinstance(content, str) else items_of(content)
+    blocks = (block for entry in entries for block in _entry_blocks(reader, entry))
+    return joined_reasoning(
+        block for block in blocks if not isinstance(block, TextBlock) or block.text or block.extra
+    )
+
+
+def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
+    """Return the blocks of an entry of a content."""
+    if isinstance(entry, str):
+        return [TextBlock(entry)]
+    part = entries_of(entry)
+    is_standard = part.get("type") != "non_standard"
+    given = part if is_standard else part.get("value")
+    if not isinstance(given, Mapping):
+        raise DataError("the value of a 'non_standard' block is a dictionary")
+    kind = given.get("type")
+    if reader.is_reply and kind in _CALLS:
+        return []
+    if kind == "tool_result":
+        return [_read_result(reader, given)]
+    if kind == "redacted_thinking":
+        encrypted, origin = given.get("data"), reader.origin or "anthropic"
+        data = {"type": "reasoning", "text": "", "encrypted": encrypted, "origin": origin}
+        return [block_from_dict(data)]
+    if is_standard:
+        return _standard_blocks(reader, part)
+    # A block that is marked as no standard one is sent as it came.
+    if kind == "unknown":
+        is_ours = "origin" in given and given["origin"] is None
+        return [UnknownBlock(entries_of(given.get("data"))) if is_ours else block_from_dict(given)]
+    return [UnknownBlock(given)] if reader.provider is None else _unknown_blocks(reader, given)
+
+
+def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
+    content = _read_content(reader, part.get("content") or "")
+    if any(isinstance(block, ToolResultBlock) for block in content):
+        raise DataError("a 'tool_result' block may not contain a 'tool_result' block")
+    id = part.get("tool_use_id")
+    if not isinstance(id, str):
+        raise DataError("a 'tool_result' block needs 'tool_use_id', a string")
+    cache = reader.read_cache(part.get("cache_control"))
+    return ToolResultBlock(id, content, is_error=part.get("is_error") is True, cache=cache)
+
+
+def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
+    """Yield the blocks of an entry, as LangChain reads it as standard content blocks."""
+    for part in _standard_parts(reader, entry):
+        kind, text = part.get("type"), part.get("text")
+        extras = {**part, **entries_of(part.get("extras"))}
+        cache_control = {**entry, **extras}.get("cache_control")
+        source = _source_of(part)
+        if kind == "reasoning":
+            yield read_reasoning(part, reader.origin)
+        elif isinstance(text, str) and kind in ("text", "text-plain"):
+            if any(extras.get(key) or entry.get(key) for key in ("annotations", "citations")):
+                reader.lose("hint", "annotations of a text")
+            if extras.get("title"):
+                reader.lose("hint", "the title of an attachment")
+            if extras.get("context"):
+                reader.lose("content", "the context of an attachment")
+            signature = extras.get("signature")
+            signed = {SIGNATURE: signature} if isinstance(signature, str) else {}
+            yield TextBlock(text, reader.read_cache(cache_control), signed)
+        elif isinstance(kind, str) and kind in _FILES and source:
+            media_type = part.get("mime_type", "text/plain" if kind == "text-plain" else None)
+            title = extras.get("filename") if extras.get("title") is None else extras["title"]
+            kept = ("context", "citations") if _FILES[kind] == "document" else ()
+            yield block_from_dict(
+                {
+                    "type": _FILES[kind],
+                    "source": {"media_type": media_type, **source},
+                    "title": title,
+                    "detail": extras.get("detail"),
+                    "cache": reader.read_cache(cache_control),
+                    **{key: extras[key] for key in kept if extras.get(key)},
+                }
+            )
+        else:
+            yield from _unknown_blocks(reader, entry)
+
+
+def _standard_parts(reader: LangChainReader, entry: JsonObject) -> Sequence[JsonObject]:
+    """Return the standard content blocks that LangChain reads an entry as."""
+    if entry.get("type") == "reasoning":
+        return [entry]
+    if entry.get("type") == "media":
+        kind = media_kind(entry.get("mime_type"))
+        addresses = {"base64": entry.get("data"), "url": entry.get("file_uri")}
+        return [
+            {
+                "type": "file" if kind == "document" else kind,
+                "mime_type": entry.get("mime_type"),
+                **{key: value for key, value in addresses.items() if value is not None},
+            }
+        ]
+    metadata = {"model_provider": reader.provider, "output_version": reader.version}
+    message_class = lc.AIMessage if reader.is_reply else lc.HumanMessage
+    try:
+        parts = message_class([dict(entry)], response_metadata=metadata).content_blocks
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        name = f"a block of type {entry.get('type')!r}"
+        raise DataError(f"{name} cannot be read: {error}") from None
+    return [entries_of(part) for part in parts]
+
+
+def _source_of(part: JsonObject) -> JsonObject:
+    """Return the source of a part in dictionary form, empty for a part without one."""
+    data: object = part.get("base64")
+    if data is not None:
+        text = b64encode(data).decode("ascii") if isinstance(data, bytes) else data
+        return entries_of({"type": "base64", "data": text})
+    if part.get("url") is not None:
+        return address_source(part["url"])
+    id = part.get("file_id", part.get("id"))
+    return {} if id is None else {"type": "file_id", "file_id": id}
+
+
+def _unknown_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
+    """Yield a block as its provider sent it; a block of LangChain's own is lost."""
+    data = {key: value for key, value in entry.items() if key != "index"}
+    if reader.origin in NATIVE and data.get("type") not in _LANGCHAIN_ONLY:
+        yield UnknownBlock(data, reader.origin)
+    elif "cachePoint" in data or "cache_point" in data:
+        reader.lose("hint", "a cache point")
+    else:
+        reader.lose("content", f"a block of type {data.get('type')!r}")

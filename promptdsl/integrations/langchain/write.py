@@ -4,15 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import attrs
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    InvalidToolCall,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-)
+from langchain_core import messages as lc
 
 from promptdsl import (
     AudioBlock,
@@ -39,15 +31,21 @@ from promptdsl.integrations.langchain.reasoning import (
     reasoning_parts,
 )
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.values import SIGNATURE, MediaBlock, entries_of
+from promptdsl.integrations.values import (
+    SIGNATURE,
+    MediaBlock,
+    entries_of,
+    is_developer,
+    signature_of,
+)
 
 _Content: TypeAlias = str | list[str | dict[str, JsonValue]]
 
 
-def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[BaseMessage, ...]]:
+def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[lc.BaseMessage, ...]]:
     """Return LangChain's messages and tools; see ``to_langchain``."""
     crossing = Crossing.of("LangChain", rendered)
-    messages: list[BaseMessage] = []
+    messages: list[lc.BaseMessage] = []
     for crossing.index, crossing.message in enumerate(rendered.messages):
         messages.extend(_langchain_messages(crossing, crossing.message))
     tools: list[JsonObject] = []
@@ -58,7 +56,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[BaseMessage, ...
     return Bridged(tuple(messages), crossing.checked(strict=strict), tuple(tools))
 
 
-def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[BaseMessage]:
+def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.BaseMessage]:
     """Yield the messages of one message: a message for each result, then one for the rest."""
     role = message.role
     blocks: list[Block] = []
@@ -81,18 +79,19 @@ def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[BaseMe
         return
     name, metadata = crossing.clean_optional(message.name), _metadata(origin)
     if role == "user":
-        yield HumanMessage(content, name=name, response_metadata=metadata)
+        yield lc.HumanMessage(content, name=name, response_metadata=metadata)
         return
-    is_developer = role == "developer" and message.kind != "recorded_system"
-    beside = {ROLE: "developer"} if is_developer else {}
-    yield SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
+    beside = {ROLE: "developer"} if is_developer(message) else {}
+    yield lc.SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
 
 
-def _tool_message(crossing: Crossing, block: ToolResultBlock, speaker: str | None) -> ToolMessage:
+def _tool_message(
+    crossing: Crossing, block: ToolResultBlock, speaker: str | None
+) -> lc.ToolMessage:
     crossing.lose_hints(block)
     origin = _origin_of(block.content)
     content = _content_of(crossing, block.content, origin)
-    return ToolMessage(
+    return lc.ToolMessage(
         content,
         tool_call_id=crossing.clean_id(block.tool_use_id),
         name=crossing.clean_optional(speaker if block.name is None else block.name),
@@ -103,14 +102,14 @@ def _tool_message(crossing: Crossing, block: ToolResultBlock, speaker: str | Non
 
 def _ai_message(
     crossing: Crossing, message: Message, blocks: Sequence[Block]
-) -> Iterator[AIMessage]:
+) -> Iterator[lc.AIMessage]:
     """Yield the message of a reply, unless it is empty."""
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
-    calls: list[ToolCall] = []
-    invalid: list[InvalidToolCall] = []
+    calls: list[lc.ToolCall] = []
+    invalid: list[lc.InvalidToolCall] = []
     for use in uses:
-        _lose_text_hints(crossing, use)
+        crossing.lose_hints(use, SIGNATURE)
         name, id = crossing.clean(use.name, "a tool's name"), crossing.clean_id(use.id)
         arguments = crossing.clean_json(use.arguments)
         args = ToolUseBlock(id, name, arguments).input
@@ -118,7 +117,7 @@ def _ai_message(
             calls.append({"type": "tool_call", "name": name, "args": args, "id": id})
         else:
             invalid.append(
-                InvalidToolCall(
+                lc.InvalidToolCall(
                     type="invalid_tool_call", name=name, args=arguments, id=id, error=None
                 )
             )
@@ -129,7 +128,7 @@ def _ai_message(
     signatures = {
         crossing.clean_id(use.id): crossing.clean_optional(signature, "a signature")
         for use in uses
-        if (signature := _signature_of(use)) is not None
+        if (signature := signature_of(use)) is not None
     }
     if signatures:
         beside[SIGNATURES] = signatures
@@ -148,7 +147,7 @@ def _ai_message(
     usage = message.token_usage or {}
     counts = {key: usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")}
     is_counted = all(type(count) is int for count in counts.values())
-    yield AIMessage(
+    yield lc.AIMessage(
         content,
         name=crossing.clean_optional(message.name),
         additional_kwargs=beside,
@@ -175,25 +174,9 @@ def _origin_of(blocks: Iterable[Block]) -> str | None:
             origins.add(block.origin)
         elif isinstance(block, UnknownBlock):
             origins.add(block.origin if block.origin in NATIVE else None)
-        elif _signature_of(block) is not None:
+        elif signature_of(block) is not None:
             origins.add("gemini")
     return next((origin for origin in PROVIDERS if origin in origins), None)
-
-
-def _signature_of(block: Block) -> str | None:
-    """Return the signature of Gemini of a text or a call."""
-    if not isinstance(block, TextBlock | ToolUseBlock):
-        return None
-    signature = block.extra.get(SIGNATURE)
-    return signature if isinstance(signature, str) else None
-
-
-def _lose_text_hints(crossing: Crossing, block: TextBlock | ToolUseBlock) -> None:
-    """Record the fields of a text or a call beside its content and its signature."""
-    is_signed = _signature_of(block) is not None
-    crossing.lose_hints(block, *(("extra",) if is_signed else ()))
-    if is_signed and len(block.extra) > 1:
-        crossing.lose("hint", "further keys of a block")
 
 
 def _is_refusal(block: TextBlock) -> bool:
@@ -208,9 +191,9 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
             case TextBlock():
                 if _is_refusal(block):
                     continue
-                signature = crossing.clean_optional(_signature_of(block), "a signature")
+                signature = crossing.clean_optional(signature_of(block), "a signature")
                 if block.text or signature is not None:
-                    _lose_text_hints(crossing, block)
+                    crossing.lose_hints(block, SIGNATURE)
                     extras = {} if signature is None else {"extras": {"signature": signature}}
                     text = crossing.clean(block.text, "a text")
                     parts.append({"type": "text", "text": text, **extras})

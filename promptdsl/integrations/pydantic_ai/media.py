@@ -4,15 +4,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from pydantic_ai.messages import (
-    AudioUrl,
-    BinaryContent,
-    DocumentUrl,
-    ImageUrl,
-    UploadedFile,
-    UploadedFileProviderName,
-    VideoUrl,
-)
+from pydantic_ai import messages as ai
 
 from promptdsl import Block, block_from_dict
 from promptdsl.foundation.json import JsonValue
@@ -22,7 +14,7 @@ from promptdsl.integrations.values import MediaBlock, address_source, media_kind
 DEVELOPER = {"role": "developer"}
 """The metadata of a system prompt that is a developer's."""
 
-PROVIDERS: Mapping[str, UploadedFileProviderName] = {
+PROVIDERS: Mapping[str, ai.UploadedFileProviderName] = {
     "openai": "openai",
     "openai_responses": "openai",
     "anthropic": "anthropic",
@@ -40,16 +32,16 @@ ORIGINS = {
 REDACTED = ("redacted_thinking", "redacted_content")
 """The ids of Claude's encrypted reasoning."""
 
-FileUrl: TypeAlias = ImageUrl | AudioUrl | DocumentUrl | VideoUrl
-Media: TypeAlias = FileUrl | BinaryContent | UploadedFile
+FileUrl: TypeAlias = ai.ImageUrl | ai.AudioUrl | ai.DocumentUrl | ai.VideoUrl
+Media: TypeAlias = FileUrl | ai.BinaryContent | ai.UploadedFile
 
 _URLS: Mapping[str, type[FileUrl]] = {
-    "image": ImageUrl,
-    "audio": AudioUrl,
-    "document": DocumentUrl,
-    "video": VideoUrl,
+    "image": ai.ImageUrl,
+    "audio": ai.AudioUrl,
+    "document": ai.DocumentUrl,
+    "video": ai.VideoUrl,
 }
-_BUCKETS: Mapping[str, UploadedFileProviderName] = {"s3": "bedrock", "gcs": "google-cloud"}
+_BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {"s3": "bedrock", "gcs": "google-cloud"}
 
 
 def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -> Media | None:
@@ -74,28 +66,28 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
             crossing.lose("content", name, "its text is not base64")
             return None
         # Pydantic AI reads a picture as a class of its own.
-        content = BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
-        return BinaryContent.narrow_type(content)
+        content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
+        return ai.BinaryContent.narrow_type(content)
     owner = _BUCKETS.get(str(address_source(value)["type"])) or PROVIDERS.get(provider or "")
     if owner is None:
-        why = "a file belongs to a provider there: render for the provider that stores it"
-        crossing.lose("content", f"{block.type} {value!r}", why)
+        reason = "a file belongs to a provider there: render for the provider that stores it"
+        crossing.lose("content", f"{block.type} {value!r}", reason)
         return None
     media_type = crossing.clean(media_type_of(block), "a media type")
-    return UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)
+    return ai.UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)
 
 
 def read_media(crossing: Crossing, content: Media) -> Block:
     """Return the attachment of a content."""
     kind: str = content.kind.removesuffix("-url")
     source: dict[str, JsonValue]
-    if isinstance(content, BinaryContent):
+    if isinstance(content, ai.BinaryContent):
         media_type: JsonValue = content.media_type
         source = {"type": "base64", "data": b64encode(content.data).decode("ascii")}
     else:
         # The declared media type, not the one that Pydantic AI guesses from the address.
         media_type = vars(content).get("_media_type")
-        if isinstance(content, UploadedFile):
+        if isinstance(content, ai.UploadedFile):
             source = address_source(content.file_id)
             source = {"file_id": content.file_id} if source["type"] == "url" else source
         else:

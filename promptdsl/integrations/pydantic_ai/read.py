@@ -5,22 +5,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 import attrs
-from pydantic_ai.messages import (
-    CachePoint,
-    FilePart,
-    ModelRequest,
-    ModelRequestPart,
-    ModelResponse,
-    ModelResponsePart,
-    RetryFeedbackPart,
-    SystemPromptPart,
-    TextContent,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai import messages as ai
 
 from promptdsl import (
     Block,
@@ -29,113 +14,105 @@ from promptdsl import (
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
     block_from_dict,
 )
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.pydantic_ai.media import (
-    DEVELOPER,
-    ORIGINS,
-    REDACTED,
-    Media,
-    read_media,
-)
+from promptdsl.integrations.pydantic_ai.media import DEVELOPER, ORIGINS, REDACTED, Media, read_media
 from promptdsl.integrations.values import (
     RESPONSES,
     SIGNATURE,
     Kind,
     MarkedBlock,
     Role,
+    instruction_role,
     joined_reasoning,
     listed,
 )
 
 
-def read(messages: object) -> Bridged[tuple[Message, ...]]:
+def read(given: object) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
-    crossing, found = Crossing("promptdsl"), list[Message]()
-    history = listed(messages, "Pydantic AI's messages")
-    requests = [given for given in history if isinstance(given, ModelRequest)]
+    crossing, messages = Crossing("promptdsl"), list[Message]()
+    history = listed(given, "Pydantic AI's messages")
+    requests = [item for item in history if isinstance(item, ai.ModelRequest)]
     instructions = [request.instructions for request in requests if request.instructions]
     if instructions:
-        found.append(Message("system", instructions[-1], kind="recorded"))
-    for index, given in enumerate(history):
-        with crossing.reading(index):
-            match given:
-                case ModelRequest():
-                    _read_request(crossing, given, found)
-                case ModelResponse():
-                    found.append(_read_response(crossing, given))
+        messages.append(Message("system", instructions[-1], kind="recorded"))
+    try:
+        for crossing.index, item in enumerate(history):
+            match item:
+                case ai.ModelRequest():
+                    _read_request(crossing, item, messages)
+                case ai.ModelResponse():
+                    messages.append(_read_response(crossing, item))
                 case _:
                     fix = "give the messages of result.all_messages()"
-                    name = type(given).__name__
+                    name = type(item).__name__
                     raise DataError(f"a {name} is no request and no response", fix=fix)
-    return Bridged(tuple(found), crossing.checked(strict=False))
+    except DataError as error:
+        raise crossing.located(error) from None
+    return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
 # Requests.
 
 
-def _read_request(crossing: Crossing, request: ModelRequest, found: list[Message]) -> None:
+def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[Message]) -> None:
     """Append a message for each user prompt, and for each run of instructions or of results."""
     for _, run in groupby(enumerate(request.parts), key=_run_key):
         parts = [part for _, part in run]
         blocks = [block for part in parts for block in _request_blocks(crossing, part)]
-        role: Role = "user"
+        role: Role = "tool" if isinstance(parts[0], ai.ToolReturnPart) else "user"
         kind: Kind = "recorded"
-        if isinstance(parts[0], ToolReturnPart):
-            role = "tool"
-        elif isinstance(parts[0], SystemPromptPart):
-            is_leading = not found or found[-1].role == "system"
+        if isinstance(parts[0], ai.SystemPromptPart):
             is_developer = parts[0].metadata == DEVELOPER
-            role = "developer" if is_developer or not is_leading else "system"
-            kind = "recorded" if is_developer or is_leading else "recorded_system"
+            role, kind = instruction_role(messages, is_developer=is_developer)
         if blocks:
-            found.append(Message(role, tuple(blocks), kind=kind))
+            messages.append(Message(role, tuple(blocks), kind=kind))
 
 
-def _run_key(numbered: tuple[int, ModelRequestPart]) -> object:
+def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
     """Return a key that the parts of one message have in common."""
     index, part = numbered
-    if isinstance(part, SystemPromptPart):
+    if isinstance(part, ai.SystemPromptPart):
         return "instructions", part.metadata == DEVELOPER
-    return "results" if isinstance(part, ToolReturnPart) else index
+    return "results" if isinstance(part, ai.ToolReturnPart) else index
 
 
-def _request_blocks(crossing: Crossing, part: ModelRequestPart) -> Sequence[Block]:
+def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[Block]:
     match part:
-        case SystemPromptPart():
+        case ai.SystemPromptPart():
             return [TextBlock(part.content)]
-        case UserPromptPart():
+        case ai.UserPromptPart():
             return _prompt_blocks(crossing, part)
-        case ToolReturnPart():
+        case ai.ToolReturnPart():
             # A value that is not text is read as the model sees it.
             contents = part.content_items(mode="str", wrap_if_error=False)
             blocks = tuple(_content_block(crossing, item) for item in contents if item != "")
             error = "interrupted" if part.outcome == "interrupted" else None
             failed = part.outcome != "success"
             return [ToolResultBlock(part.tool_call_id, blocks, part.tool_name, failed, error)]
-        case RetryFeedbackPart():
+        case ai.RetryFeedbackPart():
             return [TextBlock(part.model_response())]
         case _:
             crossing.lose("content", f"a part of kind {part.part_kind!r}")
             return []
 
 
-def _prompt_blocks(crossing: Crossing, part: UserPromptPart) -> Sequence[Block]:
+def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Block]:
     """Return the blocks of a user prompt, each with the cache point after it."""
     if isinstance(part.content, str):
         return [TextBlock(part.content)] if part.content else []
     blocks: list[Block] = []
     for content in part.content:
-        if not isinstance(content, CachePoint):
+        if not isinstance(content, ai.CachePoint):
             blocks.append(_content_block(crossing, content))
             continue
         last = blocks[-1] if blocks else None
         if not isinstance(last, MarkedBlock):
-            crossing.lose("hint", "a cache point", "it stands after nothing")
+            crossing.lose("hint", "a cache point", "there is nothing before it")
             continue
         # Of several marks at one place the longest counts.
         if last.cache is not None:
@@ -144,10 +121,10 @@ def _prompt_blocks(crossing: Crossing, part: UserPromptPart) -> Sequence[Block]:
     return blocks
 
 
-def _content_block(crossing: Crossing, content: str | TextContent | Media) -> Block:
+def _content_block(crossing: Crossing, content: str | ai.TextContent | Media) -> Block:
     if isinstance(content, str):
         return TextBlock(content)
-    if isinstance(content, TextContent):
+    if isinstance(content, ai.TextContent):
         return TextBlock(content.content)
     return read_media(crossing, content)
 
@@ -155,19 +132,19 @@ def _content_block(crossing: Crossing, content: str | TextContent | Media) -> Bl
 # Responses.
 
 
-def _read_response(crossing: Crossing, response: ModelResponse) -> Message:
+def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
     handed_on: str | None = None
     for part, after in zip(response.parts, [*response.parts[1:], None], strict=True):
         received, handed_on = handed_on, None
         match part:
-            case ThinkingPart():
+            case ai.ThinkingPart():
                 _lose_details(crossing, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
                 if _hands_on(part, after):
                     handed_on, block = part.signature, attrs.evolve(block, signature=None)
                 blocks.append(block)
-            case TextPart() | ToolCallPart() | FilePart():
+            case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
                 _lose_details(crossing, part, SIGNATURE)
                 signature = _own_signature(part) if received is None else received
                 extra = {SIGNATURE: signature} if isinstance(signature, str) else {}
@@ -185,28 +162,27 @@ def _read_response(crossing: Crossing, response: ModelResponse) -> Message:
     )
 
 
-_ReplyPart: TypeAlias = TextPart | ToolCallPart | FilePart
+_ReplyPart: TypeAlias = ai.TextPart | ai.ToolCallPart | ai.FilePart
 
 
 def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, str]) -> Block:
     match part:
-        case TextPart():
+        case ai.TextPart():
             if part.citations:
                 crossing.lose("hint", "citations of a text")
             return TextBlock(part.content, extra=extra)
-        case ToolCallPart(args=str() as arguments):
-            return ToolUseBlock(part.tool_call_id, part.tool_name, arguments, extra=extra)
-        case ToolCallPart():
+        case ai.ToolCallPart():
             use = {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name}
-            return block_from_dict({**use, "input": part.args or {}, **extra})
-        case FilePart():
+            arguments = {} if part.args is None else part.args
+            return block_from_dict({**use, "input": arguments, **extra})
+        case ai.FilePart():
             block = read_media(crossing, part.content)
             if extra and isinstance(block, MarkedBlock):
                 return attrs.evolve(block, extra=extra)
             return block
 
 
-def _reasoning_block(part: ThinkingPart) -> ReasoningBlock:
+def _reasoning_block(part: ai.ThinkingPart) -> ReasoningBlock:
     origin = ORIGINS.get(part.provider_name or "", part.provider_name)
     if origin == RESPONSES:
         # An item of OpenAI Responses has an id, and sometimes the reasoning itself.
@@ -221,24 +197,24 @@ def _reasoning_block(part: ThinkingPart) -> ReasoningBlock:
     return ReasoningBlock(part.content, part.signature if own is None else own, origin=origin)
 
 
-def _own_signature(part: ModelResponsePart) -> str | None:
+def _own_signature(part: ai.ModelResponsePart) -> str | None:
     """Return the signature of Gemini that a part has itself."""
     signature: str | None = (part.provider_details or {}).get(SIGNATURE)
     return signature
 
 
-def _hands_on(part: ThinkingPart, after: ModelResponsePart | None) -> bool:
+def _hands_on(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bool:
     """Whether the signature of Gemini's reasoning is that of the part after it.
 
     Pydantic AI sends it with that part.
     """
     if ORIGINS.get(part.provider_name or "") != "gemini" or part.signature is None:
         return False
-    if not isinstance(after, TextPart | ToolCallPart):
+    if not isinstance(after, ai.TextPart | ai.ToolCallPart):
         return False
     return _own_signature(part) is None and _own_signature(after) is None
 
 
-def _lose_details(crossing: Crossing, part: ThinkingPart | _ReplyPart, *known: str) -> None:
+def _lose_details(crossing: Crossing, part: ai.ThinkingPart | _ReplyPart, *known: str) -> None:
     if set(part.provider_details or ()) - {*known}:
         crossing.lose("hint", f"provider_details of a part of kind {part.part_kind!r}")

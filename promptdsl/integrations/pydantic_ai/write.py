@@ -4,51 +4,78 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
-from pydantic_ai.messages import (
-    CachePoint,
-    FinishReason,
-    ModelMessage,
-    ModelRequest,
-    ModelRequestPart,
-    ModelResponse,
-    SystemPromptPart,
-    ToolReturnPart,
-    UserContent,
-    UserPromptPart,
-)
+from pydantic_ai import messages as ai
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from promptdsl import Block, Message, Rendered, TextBlock, ToolResultBlock
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
 from promptdsl.foundation.frozen import thawed
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.pydantic_ai.media import DEVELOPER, Media, written_media
-from promptdsl.integrations.pydantic_ai.write_replies import PydanticAIWriter, reply_parts
-from promptdsl.integrations.values import MediaBlock
+from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.pydantic_ai.media import (
+    DEVELOPER,
+    PROVIDERS,
+    REDACTED,
+    Media,
+    written_media,
+)
+from promptdsl.integrations.values import (
+    RESPONSES,
+    SIGNATURE,
+    MediaBlock,
+    entries_of,
+    further_keys,
+    is_developer,
+    items_of,
+    signature_of,
+    summaries,
+)
 
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts, so that the same prompt always has the same bytes."""
-_FINISH_REASONS: Mapping[str | None, FinishReason] = {
-    reason: reason for reason in get_args(FinishReason)
+_FINISH_REASONS: Mapping[str | None, ai.FinishReason] = {
+    reason: reason for reason in get_args(ai.FinishReason)
 }
 
 
-def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ModelMessage, ...]]:
+class PydanticAIWriter(Crossing):
+    """A crossing to Pydantic AI.
+
+    ``provider`` is the target of the render, ``called`` the name of the called tool by call id.
+    """
+
+    provider: str | None
+    called: dict[str, str]
+
+
+def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage, ...]]:
     """Return a message history and tools; see ``to_pydantic_ai``."""
     writer = PydanticAIWriter.of("Pydantic AI", rendered)
     writer.provider, writer.called = rendered.facts.provider, {}
-    history: list[ModelMessage] = []
-    request: list[ModelRequestPart] = []
+    history: list[ai.ModelMessage] = []
+    request: list[ai.ModelRequestPart] = []
     for writer.index, writer.message in enumerate(rendered.messages):
         message = writer.message
         if message.role != "assistant":
             request.extend(_request_parts(writer, message))
             continue
-        parts = list(reply_parts(writer, message))
+        parts = list(_reply_parts(writer, message))
         if not parts:
             continue
         if request:
-            history.append(ModelRequest(request))
+            history.append(ai.ModelRequest(request))
             request = []
         if message.name is not None:
             writer.lose("hint", f"the name {message.name!r}")
@@ -56,7 +83,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ModelMessage, ..
             input_tokens=_count(message, "input_tokens"),
             output_tokens=_count(message, "output_tokens"),
         )
-        response = ModelResponse(
+        response = ai.ModelResponse(
             parts,
             usage=usage,
             finish_reason=_FINISH_REASONS.get(message.finish_reason),
@@ -64,7 +91,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ModelMessage, ..
         )
         history.append(response)
     if request:
-        history.append(ModelRequest(request))
+        history.append(ai.ModelRequest(request))
     tools = [
         ToolDefinition(
             name=tool.name,
@@ -81,7 +108,10 @@ def _count(message: Message, key: str) -> int:
     return count if type(count) is int else 0
 
 
-def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ModelRequestPart]:
+# Requests.
+
+
+def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelRequestPart]:
     """Yield the parts of a message that is not the model's, results first."""
     blocks: list[Block] = []
     for block in message.content:
@@ -94,22 +124,21 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[Model
         first = contents[0] if len(contents) == 1 else None
         if contents:
             content = first if isinstance(first, str) else contents
-            yield UserPromptPart(content, timestamp=_TIME)
+            yield ai.UserPromptPart(content, timestamp=_TIME)
     else:
-        is_developer = message.role == "developer" and message.kind != "recorded_system"
         for block in blocks:
             if not isinstance(block, TextBlock):
                 writer.lose_block(block)
                 continue
             writer.lose_hints(block)
-            metadata = dict(DEVELOPER) if is_developer else None
+            metadata = dict(DEVELOPER) if is_developer(message) else None
             if text := writer.clean(block.text, "a text"):
-                yield SystemPromptPart(text, metadata=metadata, timestamp=_TIME)
+                yield ai.SystemPromptPart(text, metadata=metadata, timestamp=_TIME)
     if message.name is not None and message.role != "tool":
         writer.lose("hint", f"the name {message.name!r}")
 
 
-def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[UserContent]:
+def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai.UserContent]:
     """Yield the contents of a user's blocks, and a cache point after each with a mark."""
     for block in blocks:
         content = _content_of(writer, block)
@@ -117,9 +146,9 @@ def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[Us
         if content is not None:
             yield content
             if cache is not None:
-                yield CachePoint(ttl="1h" if cache == "1h" else "5m")
+                yield ai.CachePoint(ttl="1h" if cache == "1h" else "5m")
         elif cache:
-            writer.lose("hint", "a cache mark", "it stands after nothing")
+            writer.lose("hint", "a cache mark", "there is nothing before it")
 
 
 def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
@@ -132,7 +161,7 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
     return None
 
 
-def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ToolReturnPart:
+def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
     is_interrupted = block.is_error and block.error_type == "interrupted"
     writer.lose_hints(block, *(("error_type",) if is_interrupted else ()))
     texts: list[str] = []
@@ -150,10 +179,107 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ToolReturn
     outcome: Literal["success", "failed", "interrupted"] = "success"
     if block.is_error:
         outcome = "interrupted" if is_interrupted else "failed"
-    return ToolReturnPart(
+    return ai.ToolReturnPart(
         writer.clean(block.name or writer.called.get(id) or id, "a tool's name"),
         [*([text] if text else []), *files] if files else text,
         id,
         outcome=outcome,
         timestamp=_TIME,
     )
+
+
+# Responses.
+
+
+def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
+    """Yield the parts of a model's message."""
+    gemini = PROVIDERS["gemini"]
+    for block in message.content:
+        match block:
+            case TextBlock():
+                signed = _signature_details(writer, block)
+                text = writer.clean(block.text, "a text")
+                name = gemini if signed else None
+                if text or signed:
+                    yield ai.TextPart(text, provider_name=name, provider_details=signed)
+            case ToolUseBlock():
+                id, tool = writer.clean_id(block.id), writer.clean(block.name, "a tool's name")
+                writer.called[id] = tool
+                arguments = writer.clean_json(block.arguments)
+                signed = _signature_details(writer, block)
+                name = gemini if signed else None
+                yield ai.ToolCallPart(
+                    tool, arguments, id, provider_name=name, provider_details=signed
+                )
+            case ReasoningBlock():
+                yield from _thinking_parts(writer, block)
+            case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
+                writer.lose_hints(block, "title", "detail", "extra")
+                content = written_media(writer, block, writer.provider)
+                if isinstance(content, ai.BinaryContent):
+                    yield ai.FilePart(content)
+                elif content is not None:
+                    reason = "a response takes files only as bytes"
+                    writer.lose("content", f"a block of type {block.type!r}", reason)
+            case _:
+                writer.lose_block(block)
+
+
+def _signature_details(
+    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock
+) -> dict[str, str] | None:
+    """Return the details with the signature of Gemini of a block; its other hints are lost."""
+    writer.lose_hints(block, SIGNATURE)
+    signature = writer.clean_optional(signature_of(block), "a signature")
+    return None if signature is None else {SIGNATURE: signature}
+
+
+def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
+    """Yield the part of a reasoning block; of OpenAI's a part for each summary, under one id."""
+    if block.origin == RESPONSES:
+        yield from _item_parts(writer, block)
+        return
+    writer.lose_hints(block)
+    text = writer.clean(block.text, "reasoning")
+    signature = block.signature if block.encrypted is None else block.encrypted
+    if block.signature not in (None, signature):
+        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+    if block.origin == "gemini" and signature is not None:
+        # As a signature of the part, Pydantic AI would send it with the part after it.
+        details = {SIGNATURE: writer.clean(signature, "a signature")}
+        yield ai.ThinkingPart(text, provider_name=PROVIDERS["gemini"], provider_details=details)
+        return
+    is_redacted = block.encrypted is not None and block.origin == "anthropic"
+    provider = PROVIDERS.get(block.origin or "", block.origin)
+    yield ai.ThinkingPart(
+        text,
+        id=REDACTED[0] if is_redacted else None,
+        signature=writer.clean_optional(signature, "a signature"),
+        provider_name=writer.clean_optional(provider, "a provider"),
+    )
+
+
+def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
+    """Yield the parts of a reasoning item of OpenAI Responses."""
+    if further_keys(block, "id", "content", "status"):
+        writer.lose("hint", "further keys of a block")
+    if block.signature is not None:
+        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+    id = block.extra.get("id")
+    id = writer.clean(id, "an id") if isinstance(id, str) else None
+    first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
+    # The texts of the reasoning itself, which some models show.
+    contents = items_of(block.extra.get("content"))
+    texts = [entries_of(part).get("text") for part in contents]
+    raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
+    if len(raw) < len(contents):
+        writer.lose("hint", "further keys of a block")
+    yield ai.ThinkingPart(
+        first,
+        id=id,
+        signature=writer.clean_optional(block.encrypted, "a signature"),
+        provider_name="openai",
+        provider_details={"raw_content": raw} if raw else None,
+    )
+    for text in rest:
+        yield ai.ThinkingPart(text, id=id, provider_name="openai")

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.providers.chat_template.run import render
+from promptdsl.providers.chat_template.run import call_entry, render, tool_entry
 from promptdsl.providers.shared.request import Param
 
 _WORD = re.compile("promptdsl[a-z]", re.IGNORECASE)
@@ -21,57 +21,29 @@ def _turn(role: str, word: str, **keys: object) -> Param:
     return {"role": role, "content": word, **keys}
 
 
+_QUESTION, _REPLY = _turn("user", "promptdsla"), _turn("assistant", "promptdslb")
+_THOUGHT = {"reasoning_content": "promptdslt"}
 _SHAPES: list[list[Param]] = [
-    [_turn("user", "promptdsla")],
-    [
-        _turn("user", "promptdsla"),
-        _turn("assistant", "promptdslb"),
-        _turn("user", "promptdslc"),
-    ],
-    [
-        _turn("user", "promptdsla"),
-        _turn("assistant", "promptdslb", reasoning_content="promptdslt"),
-    ],
+    [_QUESTION],
+    [_QUESTION, _REPLY, _turn("user", "promptdslc")],
+    [_QUESTION, {**_REPLY, **_THOUGHT}],
     [_turn("system", "promptdsla"), _turn("user", "promptdslb")],
-    [_turn("user", "promptdsla"), _turn("system", "promptdslb")],
-    [_turn("user", "promptdsla"), _turn("developer", "promptdslb")],
-    [_turn("user", "promptdsla"), _turn("tool", "promptdslb", tool_call_id="promptdsl")],
+    [_QUESTION, _turn("system", "promptdslb")],
+    [_QUESTION, _turn("developer", "promptdslb")],
+    [_QUESTION, _turn("tool", "promptdslb", tool_call_id="promptdsl")],
 ]
+_RESULT = _turn("tool", "promptdslr", tool_call_id="promptdsl", name="promptdslf")
 _CALLS: list[list[Param]] = [
-    [
-        _turn("user", "promptdsla"),
-        _turn(
-            "assistant",
-            "",
-            tool_calls=[
-                {
-                    "id": "promptdsl",
-                    "type": "function",
-                    "function": {"name": "promptdslf", "arguments": arguments},
-                }
-            ],
-            reasoning_content="promptdslt",
-        ),
-        _turn("tool", "promptdslr", tool_call_id="promptdsl", name="promptdslf"),
-        *more,
-    ]
-    for arguments in ({"promptdslk": "promptdslv"}, '{"promptdslk": "promptdslv"}')
-    for more in ([], [_turn("assistant", "promptdslb"), _turn("user", "promptdslc")])
+    [_QUESTION, _turn("assistant", "", tool_calls=[call], **_THOUGHT), _RESULT, *later]
+    for call in (
+        call_entry("promptdsl", "promptdslf", {"promptdslk": "promptdslv"}),
+        call_entry("promptdsl", "promptdslf", '{"promptdslk": "promptdslv"}'),
+    )
+    for later in ([], [_REPLY, _turn("user", "promptdslc")])
 ]
-_TOOLS: list[Param] = [
-    {
-        "type": "function",
-        "function": {
-            "name": "promptdslf",
-            "description": "promptdsld",
-            "parameters": {
-                "type": "object",
-                "properties": {"promptdslk": {"type": "string", "description": "promptdsle"}},
-                "required": ["promptdslk"],
-            },
-        },
-    }
-]
+_PROPERTIES = {"promptdslk": {"type": "string", "description": "promptdsle"}}
+_PARAMETERS = {"type": "object", "properties": _PROPERTIES, "required": ["promptdslk"]}
+_TOOLS: list[Param] = [tool_entry("promptdslf", "promptdsld", _PARAMETERS)]
 
 # The tokens of families of models. The second bar is the wide one of DeepSeek.
 _BAR, _NAME = r"[|\uff5c]", r"[^\s<>|\uff5c\\]{1,64}"

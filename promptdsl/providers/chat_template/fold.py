@@ -10,6 +10,7 @@ from promptdsl.foundation.json import write_json
 from promptdsl.messages.loss import Loss
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
+from promptdsl.providers.chat_template.run import call_entry
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.two_sided import OPENING
 
@@ -39,8 +40,8 @@ def folded(request: Templated) -> list[Param]:
         head = []
     elif head:
         first = next(m for m in request.messages if m.role in ("system", "developer"))
-        why = "the template has no such role: it stands before the first words of the user"
-        request.lose(first, "role", "system message", why)
+        reason = "the template has no such role: sent before the first words of the user"
+        request.lose(first, "role", "system message", reason)
     rounds = list(_rounds(request.entries, head))
     last_user = max((n for n, turns in enumerate(rounds) if turns.user), default=-1)
     for number, (reply, results, user) in enumerate(rounds):
@@ -77,8 +78,8 @@ def _with_answered_calls(
     content = [*reply]
     for index, param in enumerate(reply):
         if param["type"] == "call" and param["id"] not in answered:
-            why = f"it has no result, and {NO_FORM}"
-            request.losses.append(Loss("role", f"the call of {param['name']!r}", why))
+            reason = f"it has no result, and {NO_FORM}"
+            request.losses.append(Loss("role", f"the call of {param['name']!r}", reason))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
             content[index] = fenced("tool_use", param["name"], text)
@@ -93,7 +94,7 @@ class _Fold:
         self.abilities = request.abilities
         self.messages: list[Param] = []
         self.ids = SentIds(
-            short=self.abilities.short_ids, given=request.given, harmless=request.harmless
+            short=self.abilities.short_ids, prompt_ids=request.prompt_ids, harmless=request.harmless
         )
         self.last_role = ""
 
@@ -136,12 +137,12 @@ class _Fold:
         keys = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         # Some templates drop reasoning beside text, or once the user has answered.
         if keys and with_text and not self.abilities.reasoning_beside:
-            self._hint("reasoning", "the template shows none where text stands beside a call")
+            self._hint("reasoning", "the template shows none in a turn with text and calls")
             keys = {}
         if keys and is_closed:
             with_call = bool(calls) and (with_text or not texts)
             if not (self.abilities.rounds if with_call else self.abilities.answers):
-                self._hint("reasoning", "the template shows none before the user's last words")
+                self._hint("reasoning", "the template shows none before the last words of the user")
         if (texts and not with_text) or (keys and not calls):
             self.add("assistant", texts, **keys)
             texts, keys = [], {}
@@ -152,11 +153,7 @@ class _Fold:
             self._hint("parallel calls", "the template shows one in a turn: each has a turn")
         for batch in batches if calls else ():
             written = [
-                {
-                    "id": self.ids.fit(call["id"]),
-                    "type": "function",
-                    "function": {"name": call["name"], "arguments": call["arguments"]},
-                }
+                call_entry(self.ids.fit(call["id"]), call["name"], call["arguments"])
                 for call in batch
             ]
             message = {"role": "assistant", "content": self.joined(texts), "tool_calls": written}
@@ -168,5 +165,5 @@ class _Fold:
                 )
             texts, keys = [], {}
 
-    def _hint(self, what: str, why: str) -> None:
-        self.request.losses.append(Loss("hint", what, why))
+    def _hint(self, what: str, reason: str) -> None:
+        self.request.losses.append(Loss("hint", what, reason))

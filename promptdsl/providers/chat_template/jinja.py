@@ -54,9 +54,10 @@ class _Raise:
 
 def _printable(value: object) -> object:
     """Return a value without its memory address in the text, which differs from run to run."""
-    if callable(value) or isinstance(value, Iterator):
-        return _ADDRESS.sub("", f"{value}")
-    return value
+    # Most values are strings, and the check for an iterator is slow.
+    if isinstance(value, str) or not (callable(value) or isinstance(value, Iterator)):
+        return value
+    return _ADDRESS.sub("", f"{value}")
 
 
 class _Environment(ImmutableSandboxedEnvironment):

@@ -18,15 +18,15 @@ class SentIds:
     """The ids that a request is sent with, no two of them the same.
 
     ``short``: nine letters and digits, as the templates of Mistral require; otherwise the ids of
-    the prompt. ``given`` is the id in the prompt, by the id in the request. ``harmless`` breaks the
-    control tokens in a text.
+    the prompt. ``prompt_ids`` are these, by the id in the request. ``harmless`` breaks the control
+    tokens in a text.
     """
 
     def __init__(
-        self, *, short: bool, given: dict[str, str], harmless: Callable[[str], str]
+        self, *, short: bool, prompt_ids: dict[str, str], harmless: Callable[[str], str]
     ) -> None:
         self.short = short
-        self.given = given
+        self.prompt_ids = prompt_ids
         self.harmless = harmless
         self.sent: dict[str, str] = {}
         self.taken: set[str] = set()
@@ -47,7 +47,7 @@ class SentIds:
                 fitting = sha256(f"{count}/{id}".encode()).hexdigest()[:9]
                 count += 1
         else:
-            fitting = stem = self.harmless(self.given.get(id, id) or "_")
+            fitting = stem = self.harmless(self.prompt_ids.get(id, id) or "_")
             count = 1
             while fitting in self.taken:
                 count += 1
@@ -85,8 +85,8 @@ def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
             values = container.values()
         waiting += [value for value in values if isinstance(value, dict | list)]
     if is_mended:
-        why = "the template prints them in tags: mended"
-        request.lose(place, "hint", "names of arguments", why)
+        reason = "the template prints them in tags: mended"
+        request.lose(place, "hint", "names of arguments", reason)
     return arguments
 
 

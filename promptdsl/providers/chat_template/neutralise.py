@@ -23,18 +23,18 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         if isinstance(content, list):
             media.update(id(part) for part in content if part["type"] != "text")
     _break_all(request, [*messages, *tools], media)
-    why = "a token of the template: a backslash breaks it"
+    reason = "a token of the template: a backslash breaks it"
     for tool in request.prompt.tools:
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
         if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):
-            request.lose(tool, "hint", "control token", why)
+            request.lose(tool, "hint", "control token", reason)
     for message in request.messages:
         if message.plain is None:
             texts = [text for block in message.content for text in _block_texts(block)]
         else:
             texts = [message.plain]
         if any(map(request.tokens.search, (*texts, message.name or ""))):
-            request.lose(message, "hint", "control token", why)
+            request.lose(message, "hint", "control token", reason)
 
 
 def _break_all(request: Templated, waiting: _Containers, kept: set[int]) -> None:

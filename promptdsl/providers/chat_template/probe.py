@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import lru_cache
 from itertools import product
 
@@ -11,30 +10,18 @@ import attrs
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.providers.chat_template.request import Abilities
-from promptdsl.providers.chat_template.run import render
+from promptdsl.providers.chat_template.run import call_entry, render, tool_entry
 from promptdsl.providers.shared.request import Param
 
 # Words that no template prints by itself and no trimming changes, none of them part of another.
-SYSTEM, ASKED, SAID, THOUGHT, LAST = ("Qzsystem", "Qzasked", "Qzsaid", "Qzthought", "Qzlast")
-_TOOL, _MORE, _KEY, _VALUE, _RESULT = ("qztool", "qzmore", "qzkey", "qzvalue", "Qzresult")
+SYSTEM, QUESTION, ANSWER, THOUGHT, LAST = ("Qzsystem", "Qzasked", "Qzsaid", "Qzthought", "Qzlast")
+_TOOL, _OTHER_TOOL, _KEY, _VALUE, _RESULT = ("qztool", "qzmore", "qzkey", "qzvalue", "Qzresult")
 _OTHER_RESULT = "Qzother"
 
-_TOOLS: list[Param] = [
-    {
-        "type": "function",
-        "function": {
-            "name": _TOOL,
-            "description": SAID,
-            "parameters": {
-                "type": "object",
-                "properties": {_KEY: {"type": "string"}},
-                "required": [_KEY],
-            },
-        },
-    }
-]
-_DESCRIBED: list[Param] = deepcopy(_TOOLS)
-_DESCRIBED[0]["function"]["parameters"]["properties"][_KEY]["description"] = _VALUE
+_TOOLS, _DESCRIBED = (
+    [tool_entry(_TOOL, ANSWER, {"type": "object", "properties": {_KEY: key}, "required": [_KEY]})]
+    for key in ({"type": "string"}, {"type": "string", "description": _VALUE})
+)
 _MEDIA: dict[str, Param] = {
     "image": {"type": "image", "url": "u"},
     "image_url": {"type": "image_url", "image_url": {"url": "u"}},
@@ -53,28 +40,28 @@ def probed(template: ChatTemplate) -> Abilities:
     probe = _basis(template)
     # A system text has to stay first as the conversation grows.
     system = {"role": "system", "content": SYSTEM}
-    has_system = probe.shows([system, _user()], SYSTEM, ASKED)
-    has_system = has_system and probe.shows([system, _user(), _reply()], SYSTEM, ASKED, SAID)
+    has_system = probe.shows([system, _user()], SYSTEM, QUESTION)
+    has_system = has_system and probe.shows([system, _user(), _reply()], SYSTEM, QUESTION, ANSWER)
     # A type of part is shown when the template prints something for it between two texts.
-    texts: list[Param] = [{"type": "text", "text": word} for word in (ASKED, LAST)]
+    texts: list[Param] = [{"type": "text", "text": word} for word in (QUESTION, LAST)]
     bare = probe.text([_user(texts)])
     media = set[str]()
     for kind, part in _MEDIA.items():
         shown = probe.text([_user([texts[0], part, texts[1]])]) or ""
-        in_order = 0 <= shown.find(ASKED) < shown.find(LAST)
+        in_order = 0 <= shown.find(QUESTION) < shown.find(LAST)
         if bare is None or not in_order or kind not in template.source:
             continue
         if len(shown) > len(bare):
             media.add(kind)
     # Conversations that do not begin with a user, or have none.
-    assistant_first = probe.shows([_reply()], SAID) and probe.shows(
-        [_reply(), _user()], SAID, ASKED
+    assistant_first = probe.shows([_reply()], ANSWER) and probe.shows(
+        [_reply(), _user()], ANSWER, QUESTION
     )
     no_user = probe.text([]) is not None
     no_user = no_user and (not has_system or probe.shows([system], SYSTEM))
     # Tool definitions: some templates refuse arguments without a description.
-    tools = probe.shows([_user()], _TOOL, SAID, ordered=False, tools=_TOOLS)
-    described = not tools and probe.shows([_user()], _TOOL, SAID, ordered=False, tools=_DESCRIBED)
+    tools = probe.shows([_user()], _TOOL, ANSWER, ordered=False, tools=_TOOLS)
+    described = not tools and probe.shows([_user()], _TOOL, ANSWER, ordered=False, tools=_DESCRIBED)
     abilities = attrs.evolve(
         probe.abilities,
         system=has_system,
@@ -130,7 +117,7 @@ def _basis(template: ChatTemplate) -> _Probe:
     """Return a probe with the form of contents and of no tools in which a question is printed."""
     for lists, tools_list in product((False, True), (False, True)):
         probe = _Probe(template, Abilities(lists=lists, tools_list=tools_list))
-        if probe.shows([_user()], ASKED):
+        if probe.shows([_user()], QUESTION):
             return probe
     render(template, [_user()])
     raise TemplateError(
@@ -141,15 +128,15 @@ def _basis(template: ChatTemplate) -> _Probe:
 
 def _with_calls(probe: _Probe) -> Abilities:
     """Return the features of a template, with those of calls, results and reasoning."""
-    words = (ASKED, _TOOL, _KEY, _VALUE, _RESULT)
+    words = (QUESTION, _TOOL, _KEY, _VALUE, _RESULT)
     for mapping, short_ids in product((True, False), (False, True)):
         abilities = attrs.evolve(probe.abilities, mapping=mapping, short_ids=short_ids)
         messages = [_user(), _calling(abilities, _TOOL), _result(abilities, _TOOL)]
         text = probe.text(messages, _TOOLS) or ""
         # Models do not read a mapping in Python's form, or JSON text that is quoted again.
-        is_json = f"{{'{_KEY}'" not in text and '\\"' not in text[text.find(ASKED) :]
-        is_shown = is_json and probe.shows(messages, ASKED, _RESULT)
-        if is_shown and probe.shows([*messages, _reply()], *words, SAID):
+        is_json = f"{{'{_KEY}'" not in text and '\\"' not in text[text.find(QUESTION) :]
+        is_shown = is_json and probe.shows(messages, QUESTION, _RESULT)
+        if is_shown and probe.shows([*messages, _reply()], *words, ANSWER):
             return _with_rounds(attrs.evolve(probe, abilities=abilities))
     return attrs.evolve(probe.abilities, calls=False, user_after_result=True, reasoning=False)
 
@@ -158,30 +145,37 @@ def _with_rounds(probe: _Probe) -> Abilities:
     """Return the features of a template that prints calls, with all that can be beside a call."""
     abilities = probe.abilities
     call, result = _calling(abilities, _TOOL), _result(abilities, _TOOL)
-    both = [_user(), _calling(abilities, _TOOL, _MORE), result, _result(abilities, _MORE)]
+    both = [
+        _user(),
+        _calling(abilities, _TOOL, _OTHER_TOOL),
+        result,
+        _result(abilities, _OTHER_TOOL),
+    ]
     printed = probe.text([_user(), call, result], _TOOLS) or ""
-    printed = printed[printed.find(ASKED) :]
+    printed = printed[printed.find(QUESTION) :]
     # Some print text beside a call as reasoning, and drop it once there is an answer.
-    call_with_text = {**call, "content": SAID}
+    call_with_text = {**call, "content": ANSWER}
     round_with_text = [_user(), call_with_text, result]
-    beside = (ASKED, SAID, _TOOL, _RESULT)
+    beside = (QUESTION, ANSWER, _TOOL, _RESULT)
     answered = [*round_with_text, {**_reply(), "content": LAST}, _user()]
-    thinking, thought = {"reasoning_content": THOUGHT}, (ASKED, THOUGHT, _TOOL, _RESULT)
+    thinking, thought = {"reasoning_content": THOUGHT}, (QUESTION, THOUGHT, _TOOL, _RESULT)
     thoughtful = [_user(), {**call, **thinking}, result]
     return attrs.evolve(
         abilities,
-        parallel=probe.shows(both, _TOOL, _MORE, _RESULT, _OTHER_RESULT),
+        parallel=probe.shows(both, _TOOL, _OTHER_TOOL, _RESULT, _OTHER_RESULT),
         beside=probe.shows(round_with_text, *beside) and probe.shows(answered, *beside, LAST),
         user_after_result=probe.shows(
-            [_user(), call, result, _user(LAST), _reply()], ASKED, _RESULT, LAST, SAID
+            [_user(), call, result, _user(LAST), _reply()], QUESTION, _RESULT, LAST, ANSWER
         ),
         tag_keys=_in_tag(_KEY).search(printed) is not None,
         tag_names=_in_tag(_TOOL).search(printed) is not None,
         reasoning=probe.shows(thoughtful, *thought),
-        answers=probe.shows([_user(), {**_reply(), **thinking}, _user(LAST)], THOUGHT, SAID, LAST),
+        answers=probe.shows(
+            [_user(), {**_reply(), **thinking}, _user(LAST)], THOUGHT, ANSWER, LAST
+        ),
         rounds=probe.shows([*thoughtful, _reply(), _user(LAST)], *thought, LAST),
         reasoning_beside=probe.shows(
-            [_user(), {**call_with_text, **thinking}, result], ASKED, THOUGHT, SAID, _TOOL
+            [_user(), {**call_with_text, **thinking}, result], QUESTION, THOUGHT, ANSWER, _TOOL
         ),
     )
 
@@ -190,25 +184,18 @@ def _in_tag(word: str) -> re.Pattern[str]:
     return re.compile(rf"</?[^<>\s{{}}]*(?:\s[^<>{{}}]*)?{word}[^<>{{}}]*>")
 
 
-def _user(content: str | list[Param] = ASKED) -> Param:
+def _user(content: str | list[Param] = QUESTION) -> Param:
     return {"role": "user", "content": content}
 
 
 def _reply() -> Param:
-    return {"role": "assistant", "content": SAID}
+    return {"role": "assistant", "content": ANSWER}
 
 
 def _calling(abilities: Abilities, *names: str) -> Param:
     """Return a turn with calls of tools, in the form of a template."""
     arguments = {_KEY: _VALUE} if abilities.mapping else f'{{"{_KEY}": "{_VALUE}"}}'
-    calls = [
-        {
-            "id": _id(abilities, name),
-            "type": "function",
-            "function": {"name": name, "arguments": arguments},
-        }
-        for name in names
-    ]
+    calls = [call_entry(_id(abilities, name), name, arguments) for name in names]
     return {"role": "assistant", "content": "", "tool_calls": calls}
 
 

@@ -3,16 +3,9 @@
 from collections.abc import Mapping
 from typing import cast
 
+from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.json import JsonObject, write_json
-from promptdsl.messages import (
-    Block,
-    ReasoningBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import optional
@@ -76,12 +69,12 @@ class _Reader:
                 id = next(iter(self.open_calls), f"call_{self.calls_before}")
             self.open_calls.pop(id, None)
             self.is_begun = True
-            result = ToolResultBlock(id, _read_content(entries.get("content")), speaker)
+            result = b.ToolResultBlock(id, _read_content(entries.get("content")), speaker)
             return message("tool", (result,), kind="recorded")
         details = NO_DETAILS if speaker is None else Details(name=speaker)
         if role == "assistant":
             content = _read_reply(entries, self.calls_before)
-            calls = [block.id for block in content if isinstance(block, ToolUseBlock)]
+            calls = [block.id for block in content if isinstance(block, b.ToolUseBlock)]
             self.calls_before += len(calls)
             self.open_calls = dict.fromkeys(calls)
             self.is_begun = True
@@ -93,7 +86,7 @@ class _Reader:
         return message(cast("Role", role), content, kind="recorded", details=details)
 
 
-def _read_content(content: object) -> tuple[Block, ...]:
+def _read_content(content: object) -> tuple[b.Block, ...]:
     """Return the blocks of a content: nothing, a text, or parts."""
     if content is None or content == "":
         return ()
@@ -102,27 +95,27 @@ def _read_content(content: object) -> tuple[Block, ...]:
     return tuple(located_items("content", _read_part, content))
 
 
-def _read_part(data: object) -> Block:
+def _read_part(data: object) -> b.Block:
     if isinstance(data, str):
         return text_block(data)
     part = mapping(data)
     if part.get("type", "text") == "text":
         return text_block(entry(part, "text", str))
-    return read_media(part) or UnknownBlock(part, ORIGIN)
+    return read_media(part) or b.UnknownBlock(part, ORIGIN)
 
 
-def _read_reply(entries: JsonObject, calls_before: int) -> tuple[Block, ...]:
+def _read_reply(entries: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
     """Return the blocks of a reply: reasoning, text, a refusal, calls.
 
     ``calls_before`` is the number of calls in earlier replies.
     """
     texts = filter(None, (optional(entries.get(key), key) for key in _REASONING_KEYS))
     # Some servers send the same reasoning under two keys.
-    reasoning = [ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
+    reasoning = [b.ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
     refusal = optional(entries.get("refusal"), "refusal")
-    refused = (TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
+    refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
     calls = [
-        ToolUseBlock(f"call_{calls_before + number}" if id is None else id, name, arguments)
+        b.ToolUseBlock(f"call_{calls_before + number}" if id is None else id, name, arguments)
         for number, (id, name, arguments) in enumerate(
             located_items("tool_calls", _read_call, entries.get("tool_calls") or ())
         )

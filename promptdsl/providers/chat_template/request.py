@@ -4,7 +4,7 @@ import re
 
 import attrs
 
-from promptdsl.providers.chat_template.control_tokens import control_tokens, neutralised
+from promptdsl.providers.chat_template.control_tokens import neutralised
 from promptdsl.providers.shared.clean import utf8
 from promptdsl.providers.shared.two_sided import Turns
 
@@ -70,9 +70,9 @@ CAREFUL = Abilities()
 class Templated(Turns):
     """A request for a chat template, with the features and the control tokens of the template."""
 
-    abilities: Abilities = attrs.field(default=CAREFUL, kw_only=True)
-    tokens: re.Pattern[str] = attrs.field(factory=lambda: control_tokens(None), kw_only=True)
-    given: dict[str, str] = attrs.field(factory=dict[str, str])
+    abilities: Abilities = attrs.field(kw_only=True)
+    tokens: re.Pattern[str] = attrs.field(kw_only=True)
+    prompt_ids: dict[str, str] = attrs.field(factory=dict[str, str])
     """The id in the prompt, by the id of a call in this request."""
 
     def harmless(self, text: str) -> str:

@@ -45,6 +45,17 @@ def formatted_time(now: datetime, format: str) -> str:
     return now.strftime(_LOCAL_DIRECTIVE.sub(lambda match: directives[match[1]], format))
 
 
+def call_entry(id: str, name: str, arguments: Param | str) -> Param:
+    """Return a call as a conversation has it."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tool_entry(name: str, description: str, parameters: Param) -> Param:
+    """Return the definition of a tool as a conversation has it."""
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
 class Clock:
     """``strftime_now`` of a template; a class, so that its ``repr`` has no address."""
 

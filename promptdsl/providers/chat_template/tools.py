@@ -7,6 +7,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
+from promptdsl.providers.chat_template.run import tool_entry
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
@@ -19,8 +20,8 @@ def tools_of(request: Templated) -> list[Param]:
     """Return the tools of a request that the template prints."""
     if not request.abilities.tools:
         for tool in request.prompt.tools:
-            why = "the template shows no tools"
-            request.lose(tool, "content", f"tool {tool.name!r}", why)
+            reason = "the template shows no tools"
+            request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, ORIGIN, _write_tool, inside="function")
     lose_tool_marks(request, "a template has none")
@@ -30,12 +31,8 @@ def tools_of(request: Templated) -> list[Param]:
 def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
     # Templates loop over these keys without a check that they are there.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
-    function: Param = {
-        "name": mended_name(request, tool, tool.name),
-        "description": tool.description or "",
-        "parameters": schema,
-    }
-    param: Param = json_copy({"type": "function", "function": thawed(function)})
+    name = mended_name(request, tool, tool.name)
+    param: Param = json_copy(thawed(tool_entry(name, tool.description or "", schema)))
     properties: JsonValue = param["function"]["parameters"]["properties"]
     if request.abilities.described and isinstance(properties, dict):
         for argument in properties.values():
@@ -48,11 +45,11 @@ def lose_settings(request: Templated) -> None:
     """Record the settings that no template can say: the choice of a tool, the answer's schema."""
     choice, output = request.prompt.tool_choice, request.prompt.output
     if choice not in (None, "auto"):
-        why = "a template cannot say it: the program that runs the model may"
-        request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
+        reason = "a template cannot say it: the program that runs the model may"
+        request.losses.append(Loss("hint", f"tool_choice {choice!r}", reason))
     if output is not None:
-        why = "a template cannot say it: the program that runs the model may enforce it"
-        request.lose(output, "content", "output schema", why)
+        reason = "a template cannot say it: the program that runs the model may enforce it"
+        request.lose(output, "content", "output schema", reason)
 
 
 def read_tool(data: object) -> ToolDefinition:

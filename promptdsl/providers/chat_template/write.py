@@ -4,21 +4,9 @@ from typing import Any, NotRequired, TypedDict
 
 import attrs
 
+from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import title
-from promptdsl.messages import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    MediaBlock,
-    ReasoningBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
@@ -92,8 +80,8 @@ def write(
         if last.get("role") == "assistant" and last["content"] and "tool_calls" not in last:
             text = render_open(template, messages, sent_tools)
             if text is None:
-                why = "the template does not print it so that it could be continued"
-                request.losses.append(Loss("hint", "trailing assistant turn", why))
+                reason = "the template does not print it so that it could be continued"
+                request.losses.append(Loss("hint", "trailing assistant turn", reason))
         payload["prompt"] = render(template, messages, sent_tools) if text is None else text
     return payload, tuple(request.losses)
 
@@ -104,25 +92,25 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
     params: list[Param] = []
     for block in message.content:
         match block:
-            case TextBlock():
+            case b.TextBlock():
                 _lose_hints(request, place, block)
                 param: Param | None = {"type": "text", "text": utf8(block.text)}
                 if not block.text:
                     continue
-            case ToolUseBlock() if message.role == "assistant":
+            case b.ToolUseBlock() if message.role == "assistant":
                 param = _call_param(request, place, block)
-            case ToolResultBlock() if message.role in ("tool", "user"):
+            case b.ToolResultBlock() if message.role in ("tool", "user"):
                 param = _result_param(request, place, block)
-            case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
+            case b.ImageBlock() | b.AudioBlock() | b.DocumentBlock() | b.VideoBlock():
                 param = _media_param(request, place, block)
-            case ReasoningBlock():
+            case b.ReasoningBlock():
                 param = {"type": "reasoning", "thought": utf8(block.text)}
                 is_own = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_own or not block.text or not request.abilities.reasoning:
-                    why = "of another provider, or the template shows none"
-                    request.lose(place, "hint", "reasoning", why)
+                    reason = "of another provider, or the template shows none"
+                    request.lose(place, "hint", "reasoning", reason)
                     continue
-            case UnknownBlock() if message.role == "user" and block.origin in (None, ORIGIN):
+            case b.UnknownBlock() if message.role == "user" and block.origin in (None, ORIGIN):
                 # A mark for media in the program; any further key could be a file of the machine.
                 kind = block.data.get("type")
                 is_mark = isinstance(kind, str) and len(block.data) == 1 and kind in CLASSES
@@ -138,32 +126,32 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
     if name is not None and message.role != "tool":
         name = utf8(name)
         texts = [param for param in params if param["type"] == "text"]
-        why = "there is no text of a speaker that it could stand in"
+        reason = "there is no text of a speaker that could begin with it"
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
-            why = "templates drop it: the text begins with it"
-        request.lose(place, "hint", f"name {name!r}", why)
+            reason = "templates drop it: the text begins with it"
+        request.lose(place, "hint", f"name {name!r}", reason)
     return params
 
 
-def _lose_block(request: Templated, place: Place, block: Block) -> None:
+def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
-    name = block.data.get("type", "unknown") if isinstance(block, UnknownBlock) else block.type
-    why = f"the template has no form for it in a {place.role} turn"
-    request.lose(place, kind, f"{name} block", why)
+    name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
+    reason = f"the template has no form for it in a {place.role} turn"
+    request.lose(place, kind, f"{name} block", reason)
 
 
-def _lose_mark(request: Templated, place: Place, block: Block) -> None:
+def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
     if getattr(block, "cache", None) is not None:
         request.lose(place, "hint", "cache mark", "a template has none")
 
 
-def _lose_hints(request: Templated, place: Place, block: Block) -> None:
+def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
     _lose_mark(request, place, block)
     lose_keys(request, place, block, service="a template")
 
 
-def _media_param(request: Templated, place: Place, block: MediaBlock) -> Param | None:
+def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param | None:
     _lose_mark(request, place, block)
     written = media_part(block, request.abilities.media) if place.role == "user" else None
     if written is None:
@@ -171,8 +159,8 @@ def _media_param(request: Templated, place: Place, block: MediaBlock) -> Param |
         return None
     part, address = written
     if request.tokens.search(address):
-        why = "its address has a token of the template"
-        request.lose(place, "content", f"{block.type} block", why)
+        reason = "its address has a token of the template"
+        request.lose(place, "content", f"{block.type} block", reason)
         return None
     lose_keys(request, place, block, service="a template", known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
@@ -181,7 +169,7 @@ def _media_param(request: Templated, place: Place, block: MediaBlock) -> Param |
     return part
 
 
-def _call_param(request: Templated, place: Place, block: ToolUseBlock) -> Param:
+def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Param:
     _lose_hints(request, place, block)
     name = mended_name(request, place, utf8(block.name))
     if not request.abilities.calls:
@@ -193,25 +181,25 @@ def _call_param(request: Templated, place: Place, block: ToolUseBlock) -> Param:
         if request.abilities.tag_keys:
             arguments = mended_keys(request, place, arguments)
     id = call_id(request, block.id, name)
-    request.given[id] = utf8(block.id)
+    request.prompt_ids[id] = utf8(block.id)
     return {"type": "call", "id": id, "name": name, "arguments": arguments}
 
 
-def _result_param(request: Templated, place: Place, block: ToolResultBlock) -> Param:
+def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) -> Param:
     _lose_hints(request, place, block)
     texts: list[str] = []
     for inner in block.content:
-        if isinstance(inner, TextBlock):
+        if isinstance(inner, b.TextBlock):
             _lose_hints(request, place, inner)
             texts += [utf8(inner.text)] if inner.text else []
         else:
-            why = "a template's result is text alone"
-            request.lose(place, "content", f"{inner.type} block", why)
+            reason = "a template's result is text alone"
+            request.lose(place, "content", f"{inner.type} block", reason)
             _lose_mark(request, place, inner)
     text = "\n\n".join(texts)
     if block.is_error:
-        why = "a template has none: the text says it"
-        request.lose(place, "hint", "the error flag of a result", why)
+        reason = "a template has none: the text says it"
+        request.lose(place, "hint", "the error flag of a result", reason)
         text = text or utf8(block.error_type or "unknown")
         text = text if text.lower().startswith("error:") else f"Error: {text}"
     if not request.abilities.calls or block.tool_use_id not in request.calls:
