@@ -295,10 +295,15 @@ def retract(args: Iterable[object]) -> None:
         del entries[-1]
 
 
+def type_name(value: object) -> str:
+    """Return the name of the type of an author's argument, for an error."""
+    # A class of components has a metaclass, whose name is no help.
+    return "type" if isinstance(value, type) else type(value).__name__
+
+
 def refused(arg: object, component: Node) -> ContentError:
     """Return the error for an argument that is not content, with the remedy for its type."""
-    # A class of components has a metaclass, whose name is no help.
-    name = "type" if isinstance(arg, type) else type(arg).__name__
+    name = type_name(arg)
     if isinstance(arg, Message) or (type(arg) is dict and "role" in arg and "content" in arg):
         fix = "what is recorded stands in a History, directly in the Timeline: History([message])"
     elif isinstance(arg, bool):

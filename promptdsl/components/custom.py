@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, ParamSpec, cast, overload
 
-from promptdsl.components.arguments import adopt, gather, retract
+from promptdsl.components.arguments import adopt, gather, retract, type_name
 from promptdsl.components.block import Container, finish
 from promptdsl.components.options import check_id
 from promptdsl.components.overrides import (
@@ -156,7 +156,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         asynchronous = inspect.isfunction(function)
         raise ContentError(
             "component() takes a plain function, not "
-            + ("an async def" if asynchronous else type(function).__name__),
+            + ("an async def" if asynchronous else type_name(function)),
             fix="write a Lazy for a function that awaits"
             if asynchronous
             else "write @component before a def",
@@ -227,9 +227,10 @@ def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:
 
 def _take(block: CustomComponent, returned: object) -> None:
     """Put the result of a function into its component, unless it is there already."""
+    kind = type_name(returned)
     if isinstance(returned, list | tuple):
         raise ContentError(
-            f"{block.name} returned a {type(cast('object', returned)).__name__}",
+            f"{block.name} returned a {kind}",
             fix="return Fragment(*parts)",
             at=(block.source,),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Self, TypedDict, TypeVar, Unpack, cast
 
-from promptdsl.components.arguments import retract
+from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import check_count, check_priority, unknown_option
 from promptdsl.components.scope import Component, getframe, place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
@@ -121,6 +121,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     component.form = form
     component.start = 0
     component.known = None
+    kind = type_name(messages)
     # The lists are copied, so that appending to them later changes nothing.
     if isinstance(messages, Mapping) and form != "messages":
         payload = cast("Mapping[str, object]", messages)
@@ -134,7 +135,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
         component.items = _entries(component, cast("Iterable[object]", messages))
     else:
         raise ContentError(
-            f"a History takes a list of messages, not {type_name(messages)}",
+            f"a History takes a list of messages, not {kind}",
             fix="give the list itself: History(messages)",
             at=(component.source,),
         )

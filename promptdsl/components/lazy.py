@@ -7,7 +7,7 @@ from typing import Never
 
 import attrs
 
-from promptdsl.components.arguments import TEXT_BITS, inline, value_node
+from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
 from promptdsl.components.block import begin_leaf, finish
 from promptdsl.components.options import is_real
 from promptdsl.components.overrides import kept_overrides, restored, standing
@@ -73,7 +73,7 @@ class Lazy(Component, LazyNode):
         function: object = self.function
         if not callable(function):
             raise ContentError(
-                f"a Lazy takes a function, not {type(function).__name__}",
+                f"a Lazy takes a function, not {type_name(function)}",
                 fix="Lazy(lambda context: ...)",
                 at=(self.source,),
             )

@@ -164,6 +164,11 @@ def is_priority(value: object) -> bool:
     return value is None or (is_real(value) and value not in (inf, -inf))
 
 
+def is_text(value: object) -> bool:
+    """Return whether an argument is a string, whatever its declared type is."""
+    return isinstance(value, str)
+
+
 def is_real(value: object) -> bool:
     """Return whether a value is a number that can be compared: no boolean, no NaN."""
     if isinstance(value, float):

@@ -136,9 +136,9 @@ def put(node: Node, opened: OpenBlock) -> None:
         return
     if node.mask & opened[4]:
         raise misplaced(node, block)
-    if not isinstance(block.content, list):
+    entries: list[Child] | tuple[Child, ...] = block.content
+    if not isinstance(entries, list):
         raise _closed(node, block)
-    entries: list[Child] = block.content
     entries.append(node)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, Never, TypeAlias, cast
 
-from promptdsl.components.arguments import TEXT_BITS, retract
+from promptdsl.components.arguments import TEXT_BITS, retract, type_name
 from promptdsl.components.options import check_choice, refuse_options
 from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest
@@ -91,7 +91,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
         return frame
     if not _is_ordered(data):
         raise ContentError(
-            f"a Table takes rows or a data frame, not {type(data).__name__}",
+            f"a Table takes rows or a data frame, not {type_name(data)}",
             fix="give a list of rows: [[1, 2], [3, 4]], or of mappings",
         )
     entries = list(cast("Iterable[object]", data))
@@ -108,7 +108,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
     for number, entry in enumerate(entries):
         if not _is_ordered(entry):
             raise ContentError(
-                f"rows[{number}] is {type(entry).__name__}, no row of cells",
+                f"rows[{number}] is {type_name(entry)}, no row of cells",
                 fix="give a list of cells each, or a mapping each",
             )
         cells = enumerate(cast("Iterable[object]", entry))

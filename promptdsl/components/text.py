@@ -16,7 +16,7 @@ from promptdsl.components.arguments import (
     retract,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import refuse_options
+from promptdsl.components.options import is_text, refuse_options
 from promptdsl.components.scope import OPENED, Component, getframe, join, place
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
@@ -141,8 +141,8 @@ class Code(Component, CodeNode):
         begin_text(self, (text,), unknown)
 
     def _check_fields(self) -> None:
-        language: object = self.language
-        if language is not None and not (isinstance(language, str) and _LANGUAGE.match(language)):
+        language = self.language
+        if language is not None and not (is_text(language) and _LANGUAGE.match(language)):
             raise OptionError(
                 f"Code(language={language!r})",
                 fix="write the name of a language: letters, digits, _ + # . -",
@@ -245,7 +245,7 @@ class Volatile(Component, VolatileNode):
         place(self)
 
     def _check_fields(self) -> None:
-        if not isinstance(self.label, str):
+        if not is_text(self.label):
             raise OptionError(
                 f"Volatile(label={self.label!r})", fix="write its name, a string", at=(self.source,)
             )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Never, Unpack, cast
 
-from promptdsl.components.arguments import Content
+from promptdsl.components.arguments import Content, type_name
 from promptdsl.components.block import (
     PART_FORBIDS,
     ROOTED,
@@ -13,7 +13,13 @@ from promptdsl.components.block import (
     turn_advice,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import NamedTurnOptions, check_choice, check_flag, refuse_options
+from promptdsl.components.options import (
+    NamedTurnOptions,
+    check_choice,
+    check_flag,
+    is_text,
+    refuse_options,
+)
 from promptdsl.components.scope import OPENED, Component, getframe, join, place, start
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.json import JsonValue, write_json
@@ -80,7 +86,7 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
     if isinstance(input, str):
         return exact(input)
     if not isinstance(input, Mapping):
-        problem = f"the input of a tool call is a mapping, not {type(input).__name__}"
+        problem = f"the input of a tool call is a mapping, not {type_name(input)}"
         raise ContentError(problem, fix=fix, at=(component.source,))
     try:
         return write_json(dict(cast("Mapping[object, object]", input)))
@@ -231,14 +237,13 @@ class ToolMessage(Container, ToolTurnNode):
 
 def _check_result(component: ToolResult | ToolMessage) -> None:
     """Raise for the id, the flag or the error type of a tool result that is none."""
-    tool_use_id: object = component.tool_use_id
-    if not isinstance(tool_use_id, str):
+    if not is_text(component.tool_use_id):
         raise ContentError(
             f"the first argument of {named_label(component)} is the id of the call it answers",
             fix=f'{label(component)}("call_1", "...")',
             at=(component.source,),
         )
-    component.tool_use_id = exact(tool_use_id)
+    component.tool_use_id = exact(component.tool_use_id)
     check_flag(component, "is_error", component.is_error)
     if component.error_type is not None:
         check_choice(component, "error_type", component.error_type, ERROR_TYPES)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Never, cast
 
-from promptdsl.components.arguments import retract
+from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import refuse_options
 from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
@@ -133,7 +133,7 @@ def _definition(
     if function is not None:
         if not callable(function):
             raise ContentError(
-                f"a Tool takes a function, not {type(function).__name__}",
+                f"a Tool takes a function, not {type_name(function)}",
                 fix="Tool(search), or Tool(name=..., description=..., input_schema=...)",
             )
         if schema is not None:
@@ -168,6 +168,8 @@ def _output_schema(
     """Return the schema of an answer, from a type or from a JSON schema."""
     if not isinstance(strict, bool):
         raise OptionError(f"strict={strict!r}", fix="write True or False")
+    kind = type_name(schema)
+    own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
     if isinstance(schema, Mapping):
         data = _plain_schema(cast("object", schema), "schema")
         check_shape(data, "schema")
@@ -177,7 +179,7 @@ def _output_schema(
         or isinstance(schema, partial | str | int | float | list | tuple)
     ):
         raise ContentError(
-            f"an Output takes a type or a JSON schema, not {type(schema).__name__}",
+            f"an Output takes a type or a JSON schema, not {kind}",
             fix="Output(Answer), or Output({...})",
         )
     else:
@@ -190,7 +192,6 @@ def _output_schema(
             f"the schema of an Output is of type {data.get('type')!r}, a strict one is an object",
             fix="put it in a field of a model, or write strict=False where a provider takes it",
         )
-    own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
     # All providers take these characters, and 64 of them.
     return OutputSchema(data, _UNFIT.sub("_", own_name)[:64], description, strict)
 
@@ -213,7 +214,7 @@ def _plain_schema(schema: object, name: str) -> JsonObject:
     """Return a JSON schema as plain data, or raise :class:`ContentError`."""
     if not isinstance(schema, Mapping):
         raise ContentError(
-            f"{name} is a JSON schema, a mapping, not {type(schema).__name__}",
+            f"{name} is a JSON schema, a mapping, not {type_name(schema)}",
             fix='{"type": "object", "properties": {...}}',
         )
     try:

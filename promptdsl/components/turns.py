@@ -67,7 +67,7 @@ class TurnComponent(Container, TurnNode):
         self.code = frame.f_code
         self.offset = frame.f_lasti
         self.content = content
-        self.options = at_priority(self, options["priority"]) if options else DEFAULTS
+        self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._own
         if not content:
             mask |= BARE
