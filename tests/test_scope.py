@@ -54,7 +54,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised
-from tests.internals import OPENED
+from tests.internals import OPENED, label
 from tests.renders import said
 from tests.searching import examples
 
@@ -1411,11 +1411,7 @@ class Building(RuleBasedStateMachine):
         """Every open block has as many entries as its model, of the same kinds."""
         kinds = [[entry[0] for entry in model] for _, model in self.open]
         held = [
-            [
-                type(node).__name__.removesuffix("Node").lower()
-                for node in block.content
-                if type(node) is not str
-            ]
+            [label(node).lower() for node in block.content if type(node) is not str]
             for block, _ in self.open
         ]
         assert kinds == held

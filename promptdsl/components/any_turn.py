@@ -1,28 +1,24 @@
 """The turn of any role, for generic code."""
 
-import sys
 from collections.abc import Mapping
-from types import FrameType
 from typing import Any
 
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.block import begin
-from promptdsl.components.request_only import Ephemeral, settle
+from promptdsl.components.request_only import Ephemeral
 from promptdsl.components.turns import (
     Assistant,
     Developer,
     Event,
     System,
     ToolResults,
-    TurnBlock,
+    TurnComponent,
     User,
 )
 from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.foundation.source import author
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
-
-TURNS: Mapping[str, type[TurnBlock]] = {
+TURNS: Mapping[str, type[TurnComponent]] = {
     "system": System,
     "developer": Developer,
     "user": User,
@@ -32,11 +28,35 @@ TURNS: Mapping[str, type[TurnBlock]] = {
 }
 
 
-def _write_turn(
-    role: object, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType
-) -> TurnBlock:
-    """Return the turn of a role, written at a place; :class:`OptionError` for an unknown role."""
-    cls = TURNS.get(role) if isinstance(role, str) else None
+def Turn(  # noqa: N802 (it reads like the components it makes)
+    role: str,
+    /,
+    *content: Content,
+    **options: Any,  # Any: the options of the role, which only its name tells
+) -> TurnComponent | Ephemeral:
+    """Return the turn of any role, for generic code.
+
+    ``role`` is ``"system"``, ``"developer"``, ``"user"``, ``"assistant"``, ``"event"``,
+    ``"ephemeral"``, or ``"tool"`` for a turn of tool results. The options are those of its class.
+
+    Raises :class:`OptionError` for an unknown role or option.
+
+    >>> from promptdsl import Timeline, Turn, render
+    >>> log = [("user", "Hi."), ("assistant", "Hello.")]
+    >>> prompt = Timeline(*[Turn(role, text) for role, text in log])
+    >>> [message.role for message in render(prompt).messages]
+    ['user', 'assistant']
+    """
+    if role == "ephemeral":
+        context = object.__new__(Ephemeral)
+        context.type = options.pop("type", None)
+        context.title = options.pop("title", None)
+        context.position = options.pop("position", None)
+        context.order = options.pop("order", 0)
+        context.grounding = False
+        begin(context, content, options)
+        return context
+    cls = TURNS.get(role) if isinstance(role, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if cls is None:
         retract(content)
         raise OptionError(
@@ -45,22 +65,5 @@ def _write_turn(
     turn = object.__new__(cls)
     turn.role = cls._role  # pyright: ignore[reportPrivateUsage]
     turn.kind = "written"
-    turn.code = frame.f_code
-    turn.offset = frame.f_lasti
-    begin(turn, content, options)
-    return turn
-
-
-def Turn(role: str, /, *content: Content, **options: Any) -> Any:  # noqa: N802
-    """Return the turn of any role, for generic code; it takes the options of that turn.
-
-    Raises :class:`OptionError` for an unknown role or option.
-    """
-    frame = _getframe(1)
-    if role != "ephemeral":
-        return _write_turn(role, content, options, frame)
-    turn = object.__new__(Ephemeral)
-    settle(turn, content, options, frame)
-    turn.grounding = False
     begin(turn, content, options)
     return turn

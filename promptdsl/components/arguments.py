@@ -1,36 +1,54 @@
-"""The arguments of a component: what they become, and moving in what was just written."""
+"""The arguments of a component: turned into content, and moved out of the block they joined."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from promptdsl.components.refusals import refused
-from promptdsl.components.scope import OPENED, check_owner, is_owner
+from promptdsl.components.scope import OPENED, Component, check_owner, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
+from promptdsl.messages import UnknownBlock
+from promptdsl.messages.blocks import CLASSES
+from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
-from promptdsl.tree.node import Node, label, make, named_label
+from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode
 
 if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
 
-Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | Template | bool | None"
-"""What may be given as content. Of the booleans only ``False``, which is skipped."""
+Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | bool | None"
+"""An argument that is content. Of the booleans only ``False``, which is skipped."""
 
 TEXT_BITS = bits(TEXT)
+UNSETTLED = BUSY | BARE | TEXT
 
 
-class Template:
-    """What a t-string is (``string.templatelib.Template``), known by its attributes."""
+class Interpolation(Protocol):
+    """An interpolation of a t-string (``string.templatelib.Interpolation``)."""
 
-    strings: tuple[str, ...]
-    interpolations: tuple[Any, ...]
+    value: object
+    conversion: str | None
+    format_spec: str
+
+
+class TString(Protocol):
+    """A t-string (``string.templatelib.Template``), recognised by its attributes."""
+
+    @property
+    def strings(self) -> tuple[str, ...]:
+        """The static texts, one more than the interpolations between them."""
+        ...
+
+    @property
+    def interpolations(self) -> tuple[Any, ...]:  # Any: an `Interpolation`, read-only
+        """The values inserted between the static texts."""
+        ...
 
 
 def bare(component: Node) -> ContentError:
-    """Return the error for a component written with nothing in it."""
+    """Return the error for a component written without content and without a block."""
     return ContentError(
         f"this {label(component)} was written with no content and no block",
         fix=f"give it content, or open it: with {label(component)}(...):",
@@ -38,12 +56,15 @@ def bare(component: Node) -> ContentError:
     )
 
 
-def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
+def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     """Return the content of arguments: neighbouring strings, numbers and values are one text."""
-    content: list[Any] = []
-    run: list[Any] = []
-    busy: list[Any] = []
-    values: list[Any] = []
+    # Finished parts that are no text are the content already.
+    if all(isinstance(arg, Node) and not arg.mask & UNSETTLED for arg in args):
+        return cast("tuple[Node, ...]", args)
+    content: list[Child] = []
+    run: list[Child] = []
+    busy: list[Node] = []
+    values: list[Node] = []
     for arg in args:
         if type(arg) is str:
             run.append(arg)
@@ -55,11 +76,11 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
                 values.append(arg)
                 continue
             if run:
-                flush(component, run, content)
+                _end_run(component, run, content)
             content.append(arg)
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
-    flush(component, run, content)
+    _end_run(component, run, content)
     if busy:
         adopt(component, busy)
     for value in values:
@@ -67,26 +88,39 @@ def gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
     return content
 
 
-def freeze(part: Any) -> Any:
-    """Return the node of a part that needs nothing checked."""
-    if type(part) is not part._node:
-        part.__class__ = part._node
+def _end_run(component: Node, run: list[Child], content: list[Child]) -> None:
+    """Move a run of strings and values into the content, as one text."""
+    if not run:
+        return
+    if all(type(part) is str for part in run):
+        content.append("".join(cast("list[str]", run)))
+    elif len(run) == 1:
+        content.append(run[0])
+    else:
+        content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component.at))
+    run.clear()
+
+
+def freeze(part: Node) -> Node:
+    """Return the node of a part that needs no checks."""
+    if type(part) is not part._node:  # pyright: ignore[reportPrivateUsage]
+        part.__class__ = part._node  # pyright: ignore[reportPrivateUsage]
     return part
 
 
-def gather_items(component: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Return the content of a list: what is no component is an item of its own."""
-    content: list[Any] = []
+def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
+    """Return the content of a list: each argument that is no component is an item."""
+    content: list[Node] = []
     for arg in args:
         if isinstance(arg, Node):
             content.append(arg)
         elif arg is not None and arg is not False:
-            content.append(item_of(tuple(inline(arg, component)), component))
+            content.append(_item_of(tuple(inline(arg, component)), component))
     adopt(component, [arg for arg in content if arg.mask & (BUSY | BARE)])
-    return [item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
+    return [_item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
 
 
-def item_of(parts: tuple[Any, ...], component: Any) -> Any:
+def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
     """Return the node of an item of one text."""
     mask = bits(TEXT | ITEM) if any(parts) else bits(TEXT | ITEM) | HOLLOW
     content = (
@@ -95,32 +129,19 @@ def item_of(parts: tuple[Any, ...], component: Any) -> Any:
     return make(ItemNode, content, mask=mask, at=component.at, done=None)
 
 
-def flush(component: Any, run: list[Any], content: list[Any]) -> None:
-    """Move a run of strings and values into the content, as one text."""
-    if not run:
-        return
-    if all(type(part) is str for part in run):
-        content.append("".join(run))
-    elif len(run) == 1:
-        content.append(run[0])
-    else:
-        content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component.at))
-    run.clear()
-
-
-def joined(run: Iterable[Any]) -> tuple[Any, ...]:
+def joined(run: Iterable[Child]) -> tuple[Child, ...]:
     """Return the parts of a text with neighbouring strings joined."""
-    parts: list[Any] = []
+    parts: list[Child] = []
     for part in run:
-        if type(part) is str and parts and type(parts[-1]) is str:
-            parts[-1] += part
+        if isinstance(part, str) and parts and isinstance(before := parts[-1], str):
+            parts[-1] = before + part
         else:
             parts.append(part)
     return tuple(parts)
 
 
-def inline(arg: object, component: Any) -> list[Any]:
-    """Return the parts of one text that an argument stands for, or raise :class:`ContentError`."""
+def inline(arg: object, component: Node) -> list[Child]:
+    """Return the parts of one text that an argument gives, or raise :class:`ContentError`."""
     if type(arg) is Trusted:
         return [make(TrustedTextNode, mask=TEXT_BITS, at=component.at, text=str.__str__(arg))]
     if isinstance(arg, str) or is_number(arg):
@@ -128,60 +149,58 @@ def inline(arg: object, component: Any) -> list[Any]:
             return [text_of(arg)]
         except ContentError as error:
             raise error.located(component.source) from None
-    strings = getattr(arg, "strings", None)
-    values = getattr(arg, "interpolations", None)
-    if isinstance(strings, tuple) and isinstance(values, tuple):
-        return _template_parts(strings, values, component)  # pyright: ignore[reportUnknownArgumentType]
-    raise refused(arg, component)
+    t_string = _t_string(arg)
+    if t_string is None:
+        raise refused(arg, component)
+    return _t_string_parts(t_string, component)
 
 
-class _Nested(NamedTuple):
-    """A template in a template, whose parts take its place."""
+def _t_string(value: object) -> TString | None:
+    """Return a value that is a t-string, ``None`` for any other value."""
+    strings, inserted = getattr(value, "strings", None), getattr(value, "interpolations", None)
+    if isinstance(value, str) or not (isinstance(strings, tuple) and isinstance(inserted, tuple)):
+        return None
+    return cast("TString", value)
 
-    strings: tuple[str, ...]
-    values: tuple[Any, ...]
 
-
-def _template_parts(strings: tuple[str, ...], values: tuple[Any, ...], component: Any) -> list[Any]:
-    parts: list[Any] = []
-    waiting: list[Any] = [_Nested(strings, values)]
+def _t_string_parts(t_string: TString, component: Node) -> list[Child]:
+    """Return the parts of a t-string; a t-string inserted in it is replaced by its own parts."""
+    parts: list[Child] = []
+    waiting: list[str | Interpolation | TString] = [t_string]
     while waiting:
         entry = waiting.pop()
         if isinstance(entry, str):
             parts.append(entry)
-        elif isinstance(entry, _Nested):
-            waiting += _interleaved(*entry)
+            continue
+        opened = _t_string(entry)
+        if opened is not None:
+            # Static text and insertions take turns; the last is put on the stack first.
+            for index in range(len(opened.strings) - 1, -1, -1):
+                waiting += opened.interpolations[index : index + 1]
+                static = opened.strings[index]
+                waiting += [text_of(static)] if static else []
+            continue
+        interpolation = cast("Interpolation", entry)
+        value = interpolation.value
+        plain = not interpolation.conversion and not interpolation.format_spec
+        inner = _t_string(value) if plain else None
+        if inner is not None:
+            waiting.append(inner)
+        elif plain and type(value) is Trusted:
+            parts += inline(value, component)
         else:
-            waiting += _inserted(entry, parts, component)
+            parts.append(_inserted_value(interpolation, component))
     return parts or [""]
-
-
-def _interleaved(strings: tuple[str, ...], values: tuple[Any, ...]) -> list[Any]:
-    """Return the parts of a template, last first; static text as a string."""
-    parts: list[Any] = []
-    for index, static in enumerate(strings):
-        parts += [text_of(static)] if static else []
-        parts += values[index : index + 1]
-    return parts[::-1]
-
-
-def _inserted(part: Any, parts: list[Any], component: Any) -> list[Any]:
-    """Add the value of an interpolation to the parts; return what a template in it is made of."""
-    value = part.value
-    strings, values = getattr(value, "strings", None), getattr(value, "interpolations", None)
-    plain = not part.conversion and not part.format_spec
-    if isinstance(strings, tuple) and isinstance(values, tuple) and plain:
-        return [_Nested(strings, values)]  # pyright: ignore[reportUnknownArgumentType]
-    trusted = type(value) is Trusted and plain
-    parts += inline(value, component) if trusted else [_interpolated(part, component)]
-    return []
 
 
 _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
 
 
-def _interpolated(part: Any, component: Any) -> ValueNode:
-    value = part.value
+def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
+    """Return the node of a value inserted in a t-string, converted and formatted as it asks."""
+    value = interpolation.value
+    # The code in its braces, without the blanks around it.
+    expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
     if isinstance(value, Node):
         raise ContentError(
             f"{named_label(value)} cannot stand inside a t-string",
@@ -189,28 +208,23 @@ def _interpolated(part: Any, component: Any) -> ValueNode:
             at=(component.source, value.source),
         )
     try:
-        if part.conversion:
-            value = _CONVERSIONS[part.conversion](value)
-        if part.format_spec:
-            value = format(value, part.format_spec)
+        if interpolation.conversion:
+            value = _CONVERSIONS[interpolation.conversion](value)
+        if interpolation.format_spec:
+            value = format(value, interpolation.format_spec)
     except (TypeError, ValueError) as error:
         raise ContentError(
-            f"{_expression(part) or 'a value'} has no such form: {error}",
-            fix="correct what stands behind its colon or exclamation mark",
+            f"{expression or 'a value'} cannot be formatted like this: {error}",
+            fix="correct the part after its colon or exclamation mark",
             at=(component.source,),
         ) from None
-    return value_node(value, component, _expression(part))
+    return value_node(value, component, expression)
 
 
-def _expression(part: Any) -> str | None:
-    """Return what stands in the braces of an interpolation, without the blanks around it."""
-    return (getattr(part, "expression", None) or "").strip() or None
-
-
-def value_node(value: object, component: Any, label: str | None = None) -> ValueNode:
+def value_node(value: object, component: Node, label: str | None = None) -> ValueNode:
     """Return the node of a value.
 
-    Raises :class:`ContentError` with the author's line for what is no text.
+    Raises :class:`ContentError` with the author's line for a value that has no text.
     """
     try:
         text = text_of(value)
@@ -219,29 +233,34 @@ def value_node(value: object, component: Any, label: str | None = None) -> Value
     return make(ValueNode, mask=TEXT_BITS, at=component.at, text=text, label=label)
 
 
-def adopt(component: Any, busy: list[Any]) -> None:
-    """Move components just written into the open block to the one they are arguments of."""
-    moving: dict[int, Any] = {}
+def adopt(component: Node, busy: list[Node]) -> None:
+    """Take components that are arguments of another one out of the block they just joined."""
+    moving: dict[int, Node] = {}
     for arg in busy:
         check_finished(arg, component)
-        if arg.mask & PLACED and arg._node is not type(arg):
+        if arg.mask & PLACED and isinstance(arg, Component):
             moving[id(arg)] = arg
     if not moving:
         return
     top = OPENED.get()
-    entries: list[Any] | tuple[Any, ...] | None = None
+    entries: list[Child] | tuple[Child, ...] = ()
     if top is not None and top[0] is not None:
         check_owner(component, top)
         entries = top[0].content
-    tail = entries[-len(moving) :] if type(entries) is list else []
-    if {id(entry) for entry in tail} != moving.keys():
-        raise _not_newest(component, next(iter(moving.values())))
-    del cast("list[Any]", entries)[-len(moving) :]
+    newest = {id(entry) for entry in entries[-len(moving) :]}
+    if not isinstance(entries, list) or newest != moving.keys():
+        arg = next(iter(moving.values()))
+        raise ScopeError(
+            f"this {label(arg)} already stands in another place of a block",
+            fix="write it in the argument list itself, or build it under `with detached():`",
+            at=(component.source, arg.source),
+        )
+    del entries[-len(moving) :]
     for arg in moving.values():
         arg.mask &= ~PLACED
 
 
-def check_finished(arg: Any, component: Any) -> None:
+def check_finished(arg: Node, component: Node) -> None:
     """Raise when an argument is still open, failed, or was never given any content."""
     if arg.mask & FAILED == FAILED:
         raise ScopeError(
@@ -249,49 +268,60 @@ def check_finished(arg: Any, component: Any) -> None:
             fix="write it again",
             at=(component.source, arg.source),
         )
-    if arg.mask & OPEN and arg._node is not type(arg):
+    if arg.mask & OPEN and isinstance(arg, Component):
         raise ScopeError(
             f"this {label(arg)} is still open, it cannot be an argument yet",
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg.mask & BARE and arg._node is not type(arg):
+    if arg.mask & BARE and isinstance(arg, Component):
         raise bare(arg)
 
 
-def _not_newest(component: Any, arg: Any) -> ScopeError:
-    return ScopeError(
-        f"this {label(arg)} already stands in another place of a block",
-        fix="write it in the argument list itself, or build it under `with detached():`",
-        at=(component.source, arg.source),
-    )
+def retract(args: Iterable[object]) -> None:
+    """Take the components of an argument list back out of the open block: the call failed.
 
-
-def retract(args: Iterable[Any]) -> None:
-    """Take what was written in an argument list back out of the open block: the call failed.
-
-    That is what stands last in the block. What the author wrote there before stays.
+    Those are the last entries of the block. The components written before them stay.
     """
-    given = {id(node) for node in _parts_of(args) if node.mask & PLACED and not is_frozen(node)}
+    flat: list[object] = []
+    for arg in args:
+        flat += cast("Iterable[object]", arg) if isinstance(arg, list | tuple) else (arg,)
+    written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
     top = OPENED.get()
-    if not given or top is None or top[0] is None or not is_owner(top):
+    if not written or top is None or top[0] is None or not is_owner(top):
         return
-    entries: Any = top[0].content
-    if isinstance(entries, tuple):
-        return
-    while entries and id(entries[-1]) in given:
+    entries: list[Child] | tuple[Child, ...] = top[0].content
+    while isinstance(entries, list) and entries and id(entries[-1]) in written:
         del entries[-1]
 
 
-def _parts_of(args: Iterable[Any]) -> Iterator[Node]:
-    """Yield the components among arguments, those in a list or tuple too."""
-    for arg in args:
-        inside = cast("Iterable[object]", arg) if isinstance(arg, list | tuple) else (arg,)
-        for node in inside:
-            if isinstance(node, Node):
-                yield node
+def type_name(value: object) -> str:
+    """Return the name of the type of an author's argument, for an error."""
+    # A class of components has a metaclass, whose name is no help.
+    return "type" if isinstance(value, type) else type(value).__name__
 
 
-def is_frozen(node: Any) -> bool:
-    """Return whether a component is a node already."""
-    return type(node) is node._node
+def refused(arg: object, component: Node) -> ContentError:
+    """Return the error for an argument that is not content, with the remedy for its type."""
+    name = type_name(arg)
+    if isinstance(arg, Message) or (type(arg) is dict and "role" in arg and "content" in arg):
+        fix = "what is recorded stands in a History, directly in the Timeline: History([message])"
+    elif isinstance(arg, bool):
+        fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
+    elif arg is None:
+        fix = "leave it out, or write an empty string"
+    elif isinstance(arg, list | tuple | set | frozenset | Iterator):
+        fix = "unpack it: *items"
+    elif isinstance(arg, (*CLASSES.values(), UnknownBlock)):
+        fix = 'write History([Message("user", [block])]), or the component of that name'
+    elif isinstance(arg, Mapping):
+        fix = "write Json(value) to show it as JSON, or pass its items one by one"
+    elif callable(arg):
+        fix = "call it"
+    else:
+        fix = f"write str(...) of the {name}, or Value(str(...)) when it comes from elsewhere"
+    return ContentError(
+        f"{'True' if arg is True else f'a {name}'} cannot be content of {named_label(component)}",
+        fix=fix,
+        at=(component.source,),
+    )

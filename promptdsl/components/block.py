@@ -1,4 +1,4 @@
-"""How a component is written: its arguments, its options, its block, and its turning into a node.
+"""How a component is written: its arguments, its options, its block, and how it becomes a node.
 
 A component has the slots of its node. Its life, in order:
 
@@ -8,21 +8,35 @@ A component has the slots of its node. Its life, in order:
 3. *enter*, for ``with``: its content becomes a list, and it the open block, which others join;
 4. *leave*: the block closes and is sealed; one that raised *fails*, and is taken out again;
 5. *seal*: its children are checked and frozen: their class is swapped to that of the node, which
-   refuses every change. What has no parent is frozen by ``finish``.
+   refuses every change. A component without a parent is frozen by ``finish``.
 """
 
+# The functions below the classes belong to them, and read their private names.
+# pyright: reportPrivateUsage=false
 from collections.abc import Mapping
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gather, retract
-from promptdsl.components.options import check_id, options_of, unknown_option
-from promptdsl.components.scope import NOT_BARE, OPENED, enter, fail, join, leave, misplaced
+from promptdsl.components.fast_path import with_own_code
+from promptdsl.components.options import check_id, options_of, refuse_options
+from promptdsl.components.scope import (
+    NOT_BARE,
+    OPENED,
+    Component,
+    enter,
+    fail,
+    getframe,
+    join,
+    leave,
+    misplaced,
+    place,
+)
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, ScopeError
+from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import (
     BARE,
-    BUSY,
     CACHE,
     CALL,
     CLOSED,
@@ -40,78 +54,36 @@ from promptdsl.tree.masks import (
     SECTION,
     SHIFT,
     SURFACE,
-    TEXT,
     TOOL,
     TURN,
 )
-from promptdsl.tree.node import DEFAULTS, Node, label, make, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
+from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 ROOTED = ROOT | TURN | REQUEST | RECORDED | TOOL
-"""What stands directly in a timeline only, so never inside a turn or a part of one."""
+"""Children of a timeline only: never inside a turn or a part of one."""
 
 BESIDE = "write it beside the turns, directly in the Timeline"
-"""What to do with a tool or an output that is written inside of one."""
+"""The advice for a tool or an output that is written inside a turn."""
 
 PART_FORBIDS = ROOTED | ITEM | CALL | RESULT | EVENT_BLOCK
-"""What stands in no part of a turn: what belongs to one kind of turn, items outside of lists."""
+"""Never inside a part of a turn: children of one kind of turn, and items outside of lists."""
 
 TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
-"""What stands in no part that is one text."""
+"""Never inside a part that is one text."""
 
 NOT_OPEN = ~OPEN
 UNFINISHED = OPEN | BARE
-UNSETTLED = BUSY | BARE | TEXT
 
 
-class Written(Node):
-    """What all components share: being mutable until they are nodes."""
-
-    __slots__ = ()
-    _accepts: ClassVar[frozenset[str]] = frozenset()
-    """The names of the options that may be said as keywords."""
-    _own: ClassVar[int] = 0
-    """The bits of its mask that do not depend on what is in it."""
-
-    def __init_subclass__(cls) -> None:
-        nodes = (base for base in cls.__mro__ if issubclass(base, Node))
-        cls._node = next(node for node in nodes if not issubclass(node, Written))
-
-    __setattr__ = object.__setattr__
-    __delattr__ = object.__delattr__
-
-    def _keywords(self) -> frozenset[str]:
-        """Return the names of the keywords this component takes."""
-        return self._accepts
-
-
-def with_own_code(function: Any) -> FunctionType:
-    """Return a copy of a function that shares no code object with it.
-
-    The interpreter remembers in a code object which class it saw last. Shared by all components
-    that memory never fits; with a copy for each class a block costs a twentieth less.
-    """
-    copy = FunctionType(
-        function.__code__.replace(),
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    copy.__doc__ = function.__doc__
-    return copy
-
-
-class Block(Written):
-    """A component that holds others: as arguments, or written in its ``with`` block."""
+class Container(Component):
+    """A component that has children: as arguments, or written in its ``with`` block."""
 
     __slots__ = ()
     _forbids: ClassVar[int] = 0
-    """What no child may be (surface bits) or hold (deep bits)."""
-    _forbids_at_once: ClassVar[int] = 0
-    """What of it is refused the moment it is written in the block; the rest when the block closes,
-    as until then it may still become an argument of another component."""
+    """The bits that are refused in a child: those of itself (surface) or inside it (deep)."""
     _inspects: ClassVar[int] = NAMED
     """The bits of children that ``_inspect`` is called for; ids have to be unique."""
     _shows: ClassVar[int] = DEEP
@@ -120,12 +92,10 @@ class Block(Written):
     """All bits for which its children are looked at when it is sealed."""
 
     _gather = staticmethod(gather)
-    """How its arguments become its content."""
-
-    content: Any
+    """The function that makes content of its arguments."""
 
     if TYPE_CHECKING:
-
+        # At run time each class has a copy of `enter` (see `fast_path.with_own_code`).
         def __enter__(self) -> Self: ...
 
     else:
@@ -144,7 +114,7 @@ class Block(Written):
             fail(self, leave(self, raised=kind is not None))
             return
         OPENED.set(top[1])
-        # What seal() does, without the call: it is a twentieth of what a block costs.
+        # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
         own = self.mask & NOT_OPEN | (CLOSED if content else CLOSED | HOLLOW)
         mask = 0
@@ -156,35 +126,53 @@ class Block(Written):
             mask = _freeze(content)
         if mask & self._stops:
             try:
-                _check(self, content, mask)
+                _check_children(self, content, mask)
             except PromptError:
                 fail(self, top[1])
                 raise
         self.content = content
         self.mask = own | mask & self._shows
 
-    def _advice(self, node: Node) -> str:
-        return "write it outside of this block"
-
-    def _inspect(self, content: tuple[Any, ...], mask: int) -> None:
-        """Check what a mask cannot say, where it tells that there is something to look at."""
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> None:
+        """Check the children where their mask has a bit of ``_inspects``."""
 
 
-def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
-    """Fill a new block component from its arguments and options, and place it."""
+def begin(
+    component: Container,
+    args: tuple[object, ...],
+    options: Mapping[str, object],
+    *,
+    id: object = ABSENT,
+    at: Source | None = None,
+) -> None:
+    """Fill a new component from its arguments and options, and put it into the open block.
+
+    Its fields are set already. ``id`` is the first argument of a component that is written with
+    one. Its line is ``at``, or that of the author, two calls up.
+    """
+    if at is None:
+        frame = getframe(2)
+        component.code = frame.f_code
+        component.offset = frame.f_lasti
+    else:
+        component.code = at
+        component.offset = -1
     component.content = ()
     component.options = DEFAULTS
     component.mask = component._own | BARE
-    if args or options:
-        try:
-            if options:
-                component.options = options_of(component, options)
-            if args:
-                content = args if _are_finished(args) else tuple(component._gather(component, args))
-                seal(component, content, component.mask & NOT_BARE)
-        except PromptError:
-            retract(args)
-            raise
+    try:
+        component._check_fields()
+        if id is not ABSENT:
+            component.options = options_of(component, options, _checked_id(component, id))
+        elif options:
+            component.options = options_of(component, options)
+        if args:
+            content = tuple(component._gather(component, args))
+            seal(component, content, component.mask & NOT_BARE)
+    except PromptError:
+        fields = [getattr(component, name, None) for name in type(component)._fields]
+        retract((*args, *found_in(id, *options.values(), *fields)))
+        raise
     if args and not component.content:
         component.mask |= HOLLOW
     top = OPENED.get()
@@ -192,20 +180,41 @@ def begin(component: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
         join(component, top, component.mask)
 
 
-def _are_finished(args: tuple[Any, ...]) -> bool:
-    """Whether the arguments are components that need nothing done: no text, none placed or open."""
-    mask = 0
-    for arg in args:
-        if not isinstance(arg, Node):
-            return False
-        mask |= arg.mask
-    return not mask & UNSETTLED
+def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
+    """Check the fields of a new component that has no children, and put it into the open block."""
+    frame = getframe(2)
+    component.code = frame.f_code
+    component.offset = frame.f_lasti
+    component.content = ()
+    component.options = DEFAULTS
+    component.mask = component._own
+    try:
+        if unknown:
+            refuse_options(component, unknown)
+        component._check_fields()
+    except PromptError:
+        fields = [getattr(component, name, None) for name in type(component)._fields]
+        retract(found_in(*unknown.values(), *fields))
+        raise
+    place(component)
 
 
-def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
-    """Freeze the children of a component and set its content and mask, of which ``own`` is a part.
+def _checked_id(component: Component, id: object) -> str:
+    """Return the id that comes first in the arguments, or raise :class:`OptionError`."""
+    problem = check_id(id)
+    if problem or not isinstance(id, str):
+        raise OptionError(
+            f"{id!r} is not the id of {named_label(component)}",
+            fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
+            at=(component.source,),
+        )
+    return str.__str__(id)
 
-    Raises :class:`PlacementError` for a child that may not stand here.
+
+def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
+    """Freeze the children of a component and set its content and mask; ``own`` is its own part.
+
+    Raises :class:`PlacementError` for a child that may not be here.
     """
     mask = 0
     try:
@@ -216,16 +225,16 @@ def seal(component: Any, content: tuple[Any, ...], own: int) -> None:
         # A string has no mask, and a part that is frozen already refuses to be frozen again.
         mask = _freeze(content)
     if mask & component._stops:
-        _check(component, content, mask)
+        _check_children(component, content, mask)
     component.content = content
     component.mask = own | mask & component._shows
 
 
-def _freeze(content: tuple[Any, ...]) -> int:
-    """Turn the components of a content into nodes, and return what they are and hold."""
+def _freeze(content: tuple[Child, ...]) -> int:
+    """Turn the components of a content into nodes, and return their masks, joined."""
     mask = 0
     for child in content:
-        if type(child) is str:
+        if isinstance(child, str):
             mask |= TEXT_BITS if child else TEXT_BITS | HOLLOW
         else:
             mask |= child.mask
@@ -234,88 +243,64 @@ def _freeze(content: tuple[Any, ...]) -> int:
     return mask
 
 
-def _check(component: Any, content: tuple[Any, ...], mask: int) -> None:
+def _check_children(component: Container, content: tuple[Child, ...], mask: int) -> None:
+    """Raise for the first child that is unfinished, misplaced, or has the id of another child."""
     if mask & (component._forbids | BARE | OPEN):
-        raise _offence(component, content)
+        for child in content:
+            _check_child(component, child)
     unique_ids(component, content)
     component._inspect(content, mask)
 
 
-def _offence(component: Any, content: tuple[Any, ...]) -> PromptError:
-    for child in content:
-        mask = _mask(child)
-        if mask & BARE:
-            return bare(child)
-        if mask & OPEN:
-            return ScopeError(
-                f"the {label(child)} in this {label(component)} is still open",
-                fix="close its block first",
-                at=(child.source, component.source),
+def _check_child(component: Container, child: Child) -> None:
+    """Raise for a child that is unfinished or misplaced."""
+    if isinstance(child, str):
+        if TEXT_BITS & component._forbids:
+            raise PlacementError(
+                f"loose text cannot stand in {named_label(component)}: {child[:40]!r}",
+                fix=component._advice(make(TextNode)),
+                at=(component.source,),
             )
-        if mask & component._forbids:
-            return _misplaced(component, child)
-    raise AssertionError("no child was at fault")
-
-
-def _mask(child: Any) -> int:
-    return TEXT_BITS if type(child) is str else int(child.mask)
-
-
-def _misplaced(component: Any, child: Any) -> PlacementError:
-    if type(child) is str:
-        return PlacementError(
-            f"loose text cannot stand in {named_label(component)}: {child[:40]!r}",
-            fix=component._advice(make(TextNode)),
-            at=(component.source,),
+        return
+    if child.mask & BARE:
+        raise bare(child)
+    if child.mask & OPEN:
+        raise ScopeError(
+            f"the {label(child)} in this {label(component)} is still open",
+            fix="close its block first",
+            at=(child.source, component.source),
         )
-    return misplaced(culprit(child, component._forbids), component)
+    if child.mask & component._forbids:
+        raise misplaced(culprit(child, component._forbids), component)
 
 
 def culprit(node: Node, forbidden: int) -> Node:
-    """Return the node that brings what is forbidden: the node itself, or one inside it."""
-    while (passes := _shows_others(node)) or not node.mask & SURFACE & forbidden:
-        scope = forbidden if passes else forbidden & DEEP
-        inner = next((c for c in node.content if type(c) is not str and c.mask & scope), None)
-        if inner is None:
-            break
-        node = inner
-    return node
+    """Return the node that brings in the forbidden bits: the node itself, or one inside it."""
+    while True:
+        # A fragment has the bits of its children, a limit those of a text.
+        passes = isinstance(node, FragmentNode) and not isinstance(node, LimitNode)
+        if node.mask & SURFACE & forbidden and not passes:
+            return node
+        bits = forbidden if passes else forbidden & DEEP
+        inner = [
+            child for child in node.content if not isinstance(child, str) and child.mask & bits
+        ]
+        if not inner:
+            return node
+        node = inner[0]
 
 
-def _shows_others(node: Node) -> bool:
-    """Return whether a node is nothing at its own level but what it holds."""
-    return isinstance(node, FragmentNode) and not isinstance(node, LimitNode)
-
-
-def finish(component: Any) -> Node:
-    """Return the node of a component, freezing it at its first use."""
-    if component._node is not type(component):
+def finish(component: Node) -> Node:
+    """Return the node of a component, frozen at its first use."""
+    if type(component) is not component._node:
         if component.mask & UNFINISHED:
             check_finished(component, component)
         component.__class__ = component._node
-    return cast("Node", component)
+    return component
 
 
-def named(
-    component: Any, id: Any, content: tuple[Any, ...], options: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the options with the id a component is given first."""
-    if "id" in options:
-        retract(content)
-        raise unknown_option(component, "id", component._keywords(), component.source)
-    problem = check_id(id)
-    if problem:
-        retract(content)
-        raise OptionError(
-            f"{id!r} is not the id of {named_label(component)}",
-            fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
-            at=(component.source,),
-        )
-    return {**options, "id": str.__str__(id)}
-
-
-def advice_for(node: Node, otherwise: str) -> str:
-    """Return where a node belongs that may not stand in a turn."""
+def turn_advice(node: Node, otherwise: str) -> str:
+    """Return where a node belongs that may not be in a turn."""
     if node.mask & (ROOT | TURN | REQUEST | RECORDED):
         return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
     if node.mask & TOOL:
@@ -329,3 +314,8 @@ def advice_for(node: Node, otherwise: str) -> str:
     if node.mask & EVENT_BLOCK:
         return f"only an Event holds {named_label(node)}"
     return otherwise
+
+
+def part_advice(node: Node, otherwise: str) -> str:
+    """Return where a node belongs that may not be in a part of a turn."""
+    return BESIDE if isinstance(node, ToolNode | OutputNode) else otherwise

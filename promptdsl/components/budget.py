@@ -1,125 +1,105 @@
-"""What a budget may do with parts, and where a part ends that a provider's cache may keep."""
+"""What a budget may do with parts, and where the part ends that a provider's cache may keep."""
 
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never
+from collections.abc import Sequence
+from typing import Literal, Never
 
-from promptdsl.components.arguments import TEXT_BITS, Content, adopt, inline, joined, retract
-from promptdsl.components.block import TEXT_FORBIDS, Block, Written, advice_for, begin
-from promptdsl.components.options import check_count, check_priority, refuse_options
-from promptdsl.components.scope import misplaced, place
-from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.components.arguments import TEXT_BITS, Content, adopt, inline, joined
+from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
+from promptdsl.components.options import check_choice, check_count, check_priority
+from promptdsl.components.scope import Component, misplaced
+from promptdsl.foundation.errors import OptionError
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.group_nodes import FirstFitNode, GroupNode, LimitNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT
-from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
+from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
 TTLS = ("5m", "1h")
 ENDS = ("head", "tail", "ends")
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
+class Group(Container, GroupNode):
+    """Parts that belong together: a budget keeps or drops them as a whole.
 
-class Group(Block, GroupNode):
-    """Parts that belong together: a budget keeps or drops them whole.
-
-    The lowest ``priority`` goes first; without one it is the lowest of what stands inside.
-    Otherwise a group is as a :class:`Fragment`.
+    ``priority`` is a number; the group with the lowest is dropped first. By default it is the
+    lowest priority of its parts. Without a budget a group is the same as a :class:`Fragment`.
 
     Raises :class:`OptionError` for a priority that is no finite number.
+
+    >>> from promptdsl import Group, Timeline, User, render
+    >>> old = Group(User("I live in Paris. " * 50), priority=1)
+    >>> prompt = Timeline(old, User("Hi.", priority=2))
+    >>> [message.text for message in render(prompt, model="gpt-5", budget=50).messages]
+    ['Hi.']
     """
 
     __slots__ = ()
     _own = HOLLOW
 
-    if TYPE_CHECKING:
+    def __init__(self, *content: Content, priority: float | None = None, **unknown: Never) -> None:
+        self.priority = priority
+        begin(self, content, unknown)
 
-        def __init__(self, *content: Content, priority: float | None = None) -> None: ...
-
-    else:
-
-        def __init__(self, *content, priority=None, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            self.priority = None if priority is None else _priority(self, priority, content)
-            begin(self, content, options)
-
-    def _keywords(self) -> frozenset[str]:
-        return _PRIORITY
+    def _check_fields(self) -> None:
+        self.priority = check_priority(self, self.priority)
 
 
-class FirstFit(Block, FirstFitNode):
-    """Forms of one part, the best first: the first one is sent that a budget has room for.
+class FirstFit(Container, FirstFitNode):
+    """Alternatives, the best first: the first one that fits the budget is sent.
 
-    Every argument, and everything written in its block, is a form; one of several parts is a
-    :class:`Fragment`. Forms may share ids. With a ``priority`` a budget may leave out the last one
-    as well. Without a budget the first is sent.
+    Each argument, and each part written in its block, is an alternative; a :class:`Fragment` is one
+    of several parts. Alternatives may share ids. With a ``priority``, a number, a budget may drop
+    the last alternative as well; by default one of them is always sent. Without a budget the first
+    is sent.
 
     Raises :class:`OptionError` for a priority that is no finite number.
+
+    >>> from promptdsl import FirstFit, User, render
+    >>> user = User(FirstFit("A long story. " * 100, "A story."))
+    >>> render(user, model="gpt-5", budget=50).messages[0].text
+    'A story.'
     """
 
     __slots__ = ()
     _own = HOLLOW
 
-    if TYPE_CHECKING:
+    def __init__(
+        self, *alternatives: Content, priority: float | None = None, **unknown: Never
+    ) -> None:
+        self.priority = priority
+        begin(self, alternatives, unknown)
 
-        def __init__(self, *alternatives: Content, priority: float | None = None) -> None: ...
-
-    else:
-
-        def __init__(self, *alternatives, priority=None, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            self.priority = None if priority is None else _priority(self, priority, alternatives)
-            begin(self, alternatives, options)
+    def _check_fields(self) -> None:
+        self.priority = check_priority(self, self.priority)
 
     @staticmethod
-    def _gather(component: Any, args: tuple[Any, ...]) -> list[Any]:
-        forms: list[Any] = []
+    def _gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
+        alternatives: list[Node] = []
         for arg in args:
             if isinstance(arg, Node):
-                forms.append(arg)
+                alternatives.append(arg)
             elif arg is not None and arg is not False:
-                forms.append(_text(component, joined(inline(arg, component))))
-        adopt(component, [form for form in forms if form.mask & (BUSY | BARE)])
-        return forms
-
-    def _keywords(self) -> frozenset[str]:
-        return _PRIORITY
-
-
-_PRIORITY = frozenset({"priority"})
+                parts = joined(inline(arg, component))
+                mask = TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
+                alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
+        adopt(component, [part for part in alternatives if part.mask & (BUSY | BARE)])
+        return alternatives
 
 
-def _priority(component: Any, given: object, content: tuple[Any, ...]) -> Any:
-    return _checked(lambda: check_priority(component, given), content, given)
+class Limit(Container, LimitNode):
+    """Text of at most ``max_tokens`` tokens, with a budget or without one; the rest is cut.
 
+    ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The cut
+    is after a paragraph if possible, else after a sentence or a word, and it is marked.
 
-def _checked(check: Callable[[], Any], content: tuple[Any, ...], *given: object) -> Any:
-    """Return what a check returns; where it raises, no block keeps what was given."""
-    try:
-        return check()
-    except PromptError:
-        retract((*content, *found_in(*given)))
-        raise
+    Raises :class:`OptionError` for another ``keep`` or a ``max_tokens`` below 1,
+    :class:`PlacementError` for a part that is no text.
 
-
-def _text(component: Any, parts: tuple[Child, ...]) -> TextNode:
-    mask = TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
-    return make(TextNode, parts, mask=mask, at=component.at)
-
-
-class Limit(Block, LimitNode):
-    """Text that is cut where it is longer than ``max_tokens``, with a budget or without one.
-
-    ``keep`` says what of it stays: its ``"head"``, its ``"tail"``, or both ``"ends"``. It is cut
-    behind a paragraph, otherwise a sentence or a word, and the cut is marked.
-
-    Raises :class:`OptionError` for another ``keep``, and a ``max_tokens`` below 1.
+    >>> from promptdsl import Limit, User, render
+    >>> user = User(Limit(8, "One two three. " * 20))
+    >>> len(render(user, model="gpt-5").messages[0].text) < 100
+    True
     """
 
     __slots__ = ()
@@ -127,39 +107,42 @@ class Limit(Block, LimitNode):
     _forbids = TEXT_FORBIDS
     _inspects = NAMED | HOLLOW
 
-    if TYPE_CHECKING:
+    def __init__(
+        self,
+        max_tokens: int,
+        /,
+        *content: Content,
+        keep: Literal["head", "tail", "ends"] = "head",
+        **unknown: Never,
+    ) -> None:
+        self.max_tokens = max_tokens
+        self.keep = keep
+        begin(self, content, unknown)
 
-        def __init__(
-            self,
-            max_tokens: int,
-            /,
-            *content: Content,
-            keep: Literal["head", "tail", "ends"] = "head",
-        ) -> None: ...
+    def _check_fields(self) -> None:
+        first: object = self.max_tokens
+        if isinstance(first, str | Node):
+            name = named_label(first) if isinstance(first, Node) else "its text"
+            raise OptionError(
+                f"the number of tokens of a Limit comes first, not {name}",
+                fix="Limit(500, ...)",
+                at=(self.source,),
+            )
+        self.max_tokens = check_count(self, "max_tokens", first, 1)
+        check_choice(self, "keep", self.keep, ENDS)
+        self.keep = exact(self.keep)
 
-    else:
-
-        def __init__(self, max_tokens, /, *content, keep="head", **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            said = _checked(lambda: _limits(self, max_tokens, keep), content, max_tokens, keep)
-            self.max_tokens, self.keep = said
-            begin(self, content, options)
-
-    def _keywords(self) -> frozenset[str]:
-        return frozenset({"keep"})
-
-    def _advice(self, node: Node) -> str:
+    @classmethod
+    def _advice(cls, node: Node) -> str:
         if isinstance(node, CacheBreakpointNode):
-            return "what is cut has no place for it: write the breakpoint behind the Limit"
+            return "a text that is cut has no place for it: write the breakpoint after the Limit"
         if node.mask & SECTION:
             return "write the Limit in the Section, around its text"
         if isinstance(node, _UNCUT):
             return f"a Limit holds text only: write the {label(node)} around it, or beside it"
-        return advice_for(node, f"a Limit holds text only: write the {label(node)} beside it")
+        return turn_advice(node, f"a Limit holds text only: write the {label(node)} beside it")
 
-    def _inspect(self, content: tuple[Any, ...], mask: int) -> None:
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> None:
         whole = uncut(content)
         if whole is not None:
             raise misplaced(whole, self)
@@ -168,93 +151,66 @@ class Limit(Block, LimitNode):
 _UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
 
 
-def uncut(content: tuple[Any, ...]) -> Node | None:
-    """Return what cannot be cut: what stays whole, leaves room, or is read by people only."""
-    waiting = list(reversed(content))
+def uncut(content: tuple[Child, ...]) -> Node | None:
+    """Return the first node of a content that cannot be cut, if any.
+
+    Groups and alternatives stay whole, a reserve leaves room, and only people read notes.
+    """
+    waiting = [*reversed(content)]
     while waiting:
         child = waiting.pop()
         if isinstance(child, _UNCUT):
             return child
-        # What stands in a limit in this one was looked at there.
+        # The content of an inner limit was checked with that limit.
         if not isinstance(child, str | LimitNode) and child.mask & HOLLOW:
             waiting += reversed(child.content)
     return None
 
 
-def _limits(limit: Limit, max_tokens: object, keep: object) -> tuple[int, Any]:
-    if isinstance(max_tokens, str | Node):
-        raise OptionError(
-            f"how many tokens a Limit keeps comes first, not {named_label(max_tokens)}"
-            if isinstance(max_tokens, Node)
-            else "how many tokens a Limit keeps comes first, not its text",
-            fix="Limit(500, ...)",
-            at=(limit.source,),
-        )
-    tokens = check_count(limit, "max_tokens", max_tokens, 1)
-    if isinstance(keep, str) and keep in ENDS:
-        return tokens, exact(keep)
-    known = nearest(keep if isinstance(keep, str) else "", ENDS)
-    raise OptionError(f"Limit(keep={keep!r})", fix=known, at=(limit.source,))
-
-
-class Reserve(Written, ReserveNode):
+class Reserve(Component, ReserveNode):
     """Room in a budget that is left free, such as that for the answer: so many ``tokens``.
 
-    Nothing is sent for it, and without a budget it does nothing.
+    Nothing is sent for it, and without a budget it has no effect.
 
-    Raises :class:`OptionError` for what is no whole number of 0 or more.
+    Raises :class:`OptionError` for a number that is not whole or is below 0.
+
+    >>> from promptdsl import Reserve, Timeline, User
+    >>> prompt = Timeline(Reserve(1_000), User("Tell me a story."))
     """
 
     __slots__ = ()
+    _own = HOLLOW
 
-    def __init__(self, tokens: int, **options: Never) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        self.content = ()
-        self.mask = HOLLOW
-        self.options = DEFAULTS
-        try:
-            refuse_options(self, options, ("tokens",))
-            self.tokens = check_count(self, "tokens", tokens, 0)
-        except PromptError:
-            retract(found_in(tokens))
-            raise
-        place(self)
+    def __init__(self, tokens: int, **unknown: Never) -> None:
+        self.tokens = tokens
+        begin_leaf(self, unknown)
+
+    def _check_fields(self) -> None:
+        self.tokens = check_count(self, "tokens", self.tokens, 0)
 
 
-class CacheBreakpoint(Written, CacheBreakpointNode):
-    """The end of a part that a provider's prompt cache may keep: what is written before it.
+class CacheBreakpoint(Component, CacheBreakpointNode):
+    """The end of a part that a provider's prompt cache may keep: all that is written before it.
 
-    ``ttl`` is how long it is kept, ``"5m"`` or ``"1h"``; without it the provider says. A request
+    ``ttl`` is how long it is kept, ``"5m"`` or ``"1h"``; by default the provider decides. A request
     carries four marks at most.
 
     Raises :class:`OptionError` for any other ``ttl``.
+
+    >>> from promptdsl import CacheBreakpoint, Timeline, System, User, render
+    >>> prompt = Timeline(System("A long manual."), CacheBreakpoint("1h"), User("Hi."))
+    >>> render(prompt, model="claude-opus-4-5").to_anthropic()["system"][0]["cache_control"]
+    {'type': 'ephemeral', 'ttl': '1h'}
     """
 
     __slots__ = ()
+    _own = CACHE
 
-    def __init__(self, ttl: Literal["5m", "1h"] | None = None, **options: Never) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        self.content = ()
-        self.mask = CACHE
-        self.options = DEFAULTS
-        try:
-            refuse_options(self, options, ("ttl",))
-            self.ttl = _time(self, ttl)
-        except PromptError:
-            retract(found_in(ttl))
-            raise
-        place(self)
+    def __init__(self, ttl: Literal["5m", "1h"] | None = None, **unknown: Never) -> None:
+        self.ttl = ttl
+        begin_leaf(self, unknown)
 
-
-def _time(component: CacheBreakpoint, ttl: Any) -> Any:
-    if ttl is None or (isinstance(ttl, str) and ttl in TTLS):
-        return ttl if ttl is None else str.__str__(ttl)
-    raise OptionError(
-        f"CacheBreakpoint(ttl={ttl!r})",
-        fix=nearest(str(ttl), TTLS) if isinstance(ttl, str) else "write '5m', '1h' or leave it out",
-        at=(component.source,),
-    )
+    def _check_fields(self) -> None:
+        if self.ttl is not None:
+            check_choice(self, "ttl", self.ttl, TTLS)
+            self.ttl = exact(self.ttl)

@@ -1,48 +1,44 @@
-"""Components of an author's own: functions with a name, with children, with stand-ins."""
+"""Components of an author's own: functions that get a name, children, and can be overridden."""
 
 import inspect
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial, wraps
-from types import FrameType
-from typing import Any, NamedTuple, ParamSpec, cast, overload
+from typing import Any, ParamSpec, cast, overload
 
-from promptdsl.components.arguments import adopt, gather, retract
-from promptdsl.components.block import Block, begin, finish
-from promptdsl.components.options import NAME
+from promptdsl.components.arguments import adopt, gather, retract, type_name
+from promptdsl.components.block import Container, finish
+from promptdsl.components.options import check_id
 from promptdsl.components.overrides import (
     COMPONENTS,
     OVERRIDES,
-    StandIn,
+    Function,
+    StandIns,
     difference,
-    inside_of,
     is_plain,
     moved,
     standing,
-    standing_in,
     unfit,
 )
-from promptdsl.components.scope import OPENED, enter, fail, leave, put
+from promptdsl.components.scope import OPENED, enter, fail, getframe, leave, place, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HOLLOW, PLACED
-from promptdsl.tree.node import Node, walk
+from promptdsl.tree.node import DEFAULTS, Node, walk
 
 P = ParamSpec("P")
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-
-class ComponentBlock(Block, ComponentNode):
-    """What a component function writes; a ``with`` block where the function yields."""
+class CustomComponent(Container, ComponentNode):
+    """The parts that a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()
     _own = HOLLOW
 
-    def __enter__(self) -> Any:
-        if self.running is None:
+    def __enter__(self) -> Any:  # Any: the value that the author's function yields
+        running: _Running | None = self.running
+        if running is None:
             raise ScopeError(
                 f"{self.name} is written already, it has no place for children",
                 fix="its function has to yield where they go; a block is entered once",
@@ -51,20 +47,24 @@ class ComponentBlock(Block, ComponentNode):
         enter(self)
         with _failing(self):
             try:
-                given = self.running.start()
+                yielded = running.start()
             except StopIteration:
-                raise _yields(self, "never yields") from None
-        return self if given is None else given
+                raise _yield_error(self, "never yields") from None
+        return self if yielded is None else yielded
 
-    def __exit__(self, kind: object, error: Any, trace: object) -> Any:
+    def __exit__(
+        self, kind: object, error: object, trace: object
+    ) -> Any:  # Any: True where the function took the exception of the block
         running, self.running = self.running, None
         try:
             with _failing(self):
-                if not running.end(error):
-                    raise _yields(self, "yields more than once")
+                if not running.end(error if isinstance(error, BaseException) else None):
+                    raise _yield_error(self, "yields more than once")
         except BaseException as raised:
-            # What the block raised goes on as it was.
-            if raised is error or _is_stopped(raised, error):
+            # The exception of the block goes on as it was. A generator makes another error of a
+            # StopIteration thrown into it (PEP 479).
+            stopped = isinstance(error, StopIteration) and raised.__cause__ is error
+            if raised is error or stopped:
                 return False
             raise
         super().__exit__(None, None, None)
@@ -72,7 +72,7 @@ class ComponentBlock(Block, ComponentNode):
 
 
 @contextmanager
-def _failing(component: ComponentBlock) -> Generator[None]:
+def _failing(component: CustomComponent) -> Generator[None]:
     """Take a component out of its block when its function raises."""
     try:
         yield
@@ -81,36 +81,31 @@ def _failing(component: ComponentBlock) -> Generator[None]:
         raise
 
 
-def _yields(component: ComponentBlock, what: str) -> ScopeError:
+def _yield_error(component: CustomComponent, problem: str) -> ScopeError:
     return ScopeError(
-        f"the function of {component.name} {what}",
+        f"the function of {component.name} {problem}",
         fix="it yields once, where its children go",
         at=(component.source,),
     )
 
 
-def _is_stopped(raised: BaseException, error: object) -> bool:
-    """Whether a generator made another error of a ``StopIteration`` thrown into it (PEP 479)."""
-    return isinstance(error, StopIteration) and raised.__cause__ is error
-
-
 class _Running:
-    """A generator, and the stand-ins that hold while its own code runs."""
+    """A generator, and the overrides that hold while its own code runs."""
 
-    def __init__(self, generator: Generator[Any, None, None], own: StandIn | None) -> None:
+    def __init__(self, generator: Generator[object, None, None], own: StandIns | None) -> None:
         self.generator = generator
         self.own = self.inside = own
-        self.around: StandIn | None = None
+        self.around: StandIns | None = None
 
-    def start(self) -> Any:
-        """Run to where the children go: what it overrides around them holds for them, too."""
+    def start(self) -> object:
+        """Run to where the children go: overrides around its ``yield`` hold for them, too."""
         with standing(self.own):
-            given = next(self.generator)
+            yielded = next(self.generator)
             self.inside = OVERRIDES.get()
-        if self.inside is not self.own:
+        if self.inside is not self.own and self.inside is not None:
             self.around = OVERRIDES.get()
             OVERRIDES.set(moved(self.inside, self.own, self.around))
-        return given
+        return yielded
 
     def end(self, error: BaseException | None) -> bool:
         """Run to the end, with the exception of the block if there was one; return whether it ends.
@@ -129,128 +124,125 @@ class _Running:
 
 
 @overload
-def component(function: Callable[P, object], /) -> Callable[P, ComponentBlock]: ...
+def component(function: Callable[P, object], /) -> Callable[P, CustomComponent]: ...
 @overload
-def component(*, name: str) -> Callable[[Callable[P, object]], Callable[P, ComponentBlock]]: ...
-def component(function: Any = None, /, *, name: str | None = None) -> Any:
-    """Make a component of a function: it gets a name in outlines and can be overridden by it.
+def component(*, name: str) -> Callable[[Callable[P, object]], Callable[P, CustomComponent]]: ...
+def component(function: object = None, /, *, name: str | None = None) -> object:
+    r"""Return a component made of a function: it has a name in outlines and can be overridden.
 
     The function writes into the open block or returns a part. A generator function yields once,
-    where the children go that are written in its ``with`` block. With no block open what it wrote
-    is a part to be used later. ``name`` is the function's own unless given.
+    where the children go that are written in its ``with`` block. With no block open the component
+    is a part to be used later. ``name`` is the name of the function by default.
 
-    Raises :class:`ContentError` for what is no plain function, :class:`OptionError` for a name
-    that is none.
+    Raises :class:`ContentError` for anything but a plain function, :class:`OptionError` for a name
+    with other characters than letters, digits and ``_ . -``.
+
+    >>> from promptdsl import Section, System, Text, component, render
+    >>> @component
+    ... def card(title):
+    ...     with Section(title.lower(), title=title):
+    ...         yield
+    >>> with System() as system, card("Rules"):
+    ...     rule = Text("Be kind.")
+    >>> render(system).messages[0].text
+    '## Rules\nBe kind.'
     """
     return partial(component_of, name=name) if function is None else component_of(function, name)
 
 
-def component_of(function: Any, name: str | None) -> Callable[..., ComponentBlock]:
+def component_of(function: object, name: str | None) -> Callable[..., CustomComponent]:
     """Return the component that a function writes, called ``name`` or as the function is."""
     if not is_plain(function):
         asynchronous = inspect.isfunction(function)
         raise ContentError(
             "component() takes a plain function, not "
-            + ("an async def" if asynchronous else type(function).__name__),
-            fix="what awaits is a Lazy" if asynchronous else "write @component before a def",
+            + ("an async def" if asynchronous else type_name(function)),
+            fix="write a Lazy for a function that awaits"
+            if asynchronous
+            else "write @component before a def",
             at=(author(),),
         )
-    called = function.__name__ if name is None else name
-    if not isinstance(called, str) or not NAME.match(called):
+    original = function
+    component_name = original.__name__ if name is None else name
+    if check_id(component_name):
         raise OptionError(
-            f"{called!r} is no name of a component",
+            f"{component_name!r} is no name of a component",
             fix="letters, digits, _ . - : @component(name=...)",
             at=(author(),),
         )
+    signature = inspect.signature(original)
 
-    made = _Made(called, function, inspect.signature(function))
+    @wraps(original)
+    def write(*args: object, **kwargs: object) -> CustomComponent:
+        frame = getframe(1)
+        block = object.__new__(CustomComponent)
+        block.code, block.offset = frame.f_code, frame.f_lasti
+        block.name, block.by, block.running = component_name, None, None
+        _move_in(block, (*args, *kwargs.values()))
+        function: Function = original
+        inside = OVERRIDES.get()
+        stand_in = None if inside is None else inside.get(component_name)
+        if inside is not None and stand_in is not None:
+            function = stand_in.function
+            problem = difference(original, function)
+            if problem:
+                at = (block.source, stand_in.source)
+                raise unfit(component_name, original, (function, problem), at)
+            block.by = getattr(function, "__name__", None)
+            inside = inside.without(component_name)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise OptionError(
+                f"{component_name}(): {error}",
+                fix=f"it takes {component_name}{signature}",
+                at=(block.source,),
+            ) from None
+        block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
+        place(block)
+        if inspect.isgeneratorfunction(function):
+            block.running = _Running(function(*args, **kwargs), inside)
+            return block
+        enter(block)
+        with _failing(block), standing(inside):
+            _take(block, function(*args, **kwargs))
+        Container.__exit__(block, None, None, None)
+        return block
 
-    @wraps(function)
-    def write(*args: Any, **kwargs: Any) -> ComponentBlock:
-        return _write(made, args, kwargs, _getframe(1))
-
-    COMPONENTS[write] = called
+    COMPONENTS[write] = component_name
     return write
 
 
-class _Made(NamedTuple):
-    """A component: its name, the function it was made of, and what that takes."""
-
-    name: str
-    function: Callable[..., Any]
-    signature: inspect.Signature
-
-
-def _write(
-    made: _Made, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType
-) -> ComponentBlock:
-    name, original, signature = made
-    block = object.__new__(ComponentBlock)
-    block.code, block.offset = frame.f_code, frame.f_lasti
-    block.name, block.by, block.running = name, None, None
-    _move_in(block, (*args, *kwargs.values()))
-    function, inside = original, OVERRIDES.get()
-    found = standing_in(name, inside)
-    if found is not None and found.function is not None:
-        function = found.function
-        problem = difference(original, function)
-        if problem:
-            raise unfit(name, original, (function, problem), (block.source, found.source))
-        block.by = function.__name__
-        inside = inside_of(name, inside)
-    _check_arguments(block, signature, args, kwargs)
-    begin(block, (), {})
-    if inspect.isgeneratorfunction(function):
-        block.running = _Running(function(*args, **kwargs), inside)
-        return block
-    enter(block)
-    with _failing(block), standing(inside):
-        _take(block, function(*args, **kwargs))
-    Block.__exit__(block, None, None, None)
-    return block
-
-
-def _move_in(block: ComponentBlock, given: tuple[Any, ...]) -> None:
+def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:
     """Take the components among arguments, or in a list of them, out of the open block."""
-    flat: list[Any] = []
-    for one in given:
-        flat += cast("list[Any]", one) if isinstance(one, list | tuple) else [one]
+    flat: list[object] = []
+    for arg in args:
+        flat += cast("list[object]", arg) if isinstance(arg, list | tuple) else [arg]
     try:
         adopt(block, [x for x in flat if isinstance(x, Node) and x.mask & (BUSY | BARE)])
     except PromptError:
-        retract(given)
+        retract(args)
         raise
 
 
-def _take(block: ComponentBlock, returned: object) -> None:
-    """Put what a function returned into its component, where it does not stand there yet."""
+def _take(block: CustomComponent, returned: object) -> None:
+    """Put the result of a function into its component, unless it is there already."""
+    kind = type_name(returned)
     if isinstance(returned, list | tuple):
         raise ContentError(
-            f"{block.name} returned a {type(cast('object', returned)).__name__}",
+            f"{block.name} returned a {kind}",
             fix="return Fragment(*parts)",
             at=(block.source,),
         )
     if not isinstance(returned, Node):
         block.content += gather(block, (returned,))
-    elif not returned.mask & PLACED:
-        put(finish(returned), cast("Any", OPENED.get()))
-    elif not _stands_in(block, returned):
+        return
+    opened = OPENED.get()
+    if not returned.mask & PLACED and opened is not None:
+        put(finish(returned), opened)
+        return
+    parts = [child for child in block.content if isinstance(child, Node)]
+    if any(returned is part for part in parts):
+        return
+    if not any(returned is node for part in parts for node, _ in walk(part)):
         block.content += gather(block, (returned,))
-
-
-def _stands_in(block: ComponentBlock, part: Node) -> bool:
-    tops = [child for child in block.content if isinstance(child, Node)]
-    return any(part is top for top in tops) or any(
-        part is node for top in tops for node, _ in walk(top)
-    )
-
-
-def _check_arguments(
-    block: ComponentBlock, signature: inspect.Signature, args: Any, kwargs: Any
-) -> None:
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise OptionError(
-            f"{block.name}(): {error}", fix=f"it takes {block.name}{signature}", at=(block.source,)
-        ) from None

@@ -1,11 +1,9 @@
-"""What happens in an application: the blocks of an event turn."""
+"""Event blocks: what a user, a value or the application did."""
 
-import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
-from promptdsl.components.block import Written
-from promptdsl.components.scope import place
+from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.json import ABSENT
@@ -13,35 +11,60 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.tree.masks import EVENT_BLOCK, bits
-from promptdsl.tree.node import DEFAULTS, label, named_label
+from promptdsl.tree.node import label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+_EVENT_BLOCK = bits(EVENT_BLOCK)
+_NO_FIELDS: frozenset[str] = frozenset()
+_BlockClass: TypeAlias = Callable[..., UserActionBlock | StateChangeBlock | SystemEventBlock]
 
-_HAPPENING = bits(EVENT_BLOCK)
 
+class UserAction(Component, EventBlockNode):
+    """An action of a user, inside an :class:`Event`: ``{actor or "User"} {action}: {target}``.
 
-class UserAction(Written, EventBlockNode):
-    """Something a user did: ``{actor or "User"} {action}: {target}``, then one line a detail.
+    Each other keyword is a detail, written as a line of its own. Every field is a value: a string,
+    a number, a boolean or ``None``.
 
-    Every field is a value; raises :class:`ContentError` for one that has no text.
+    Raises :class:`ContentError` for a field that has no text, such as a list.
+
+    >>> from promptdsl import Event, UserAction, render
+    >>> event = Event(UserAction("opened", target="invoice 1881", amount="EUR 49"))
+    >>> print(render(event).messages[0].content[0].text)
+    <event type="user_action">
+    User opened: invoice 1881
+    amount: EUR 49
+    </event>
     """
 
     __slots__ = ()
+    _own = _EVENT_BLOCK
 
     def __init__(
         self, action: str, /, *, target: object = None, actor: object = None, **details: object
     ) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        _write(self, UserActionBlock, {"action": action, "target": target, "actor": actor}, details)
+        start(self)
+        fields = {"action": action, "target": target, "actor": actor}
+        _finish_event(self, UserActionBlock, fields, details)
 
 
-class StateChange(Written, EventBlockNode):
-    """A value that changed: ``{key} changed: {old} -> {new}``; one not given is left out."""
+class StateChange(Component, EventBlockNode):
+    """A value that changed, inside an :class:`Event`: ``{key} changed: {old} -> {new}``.
+
+    ``old`` and ``new`` may be left out, ``trigger`` is the cause; each other keyword is a detail,
+    written as a line of its own.
+
+    Raises :class:`ContentError` for a field that has no text, such as a list.
+
+    >>> from promptdsl import Event, StateChange, render
+    >>> event = Event(StateChange("ticket", old="draft", new="open"))
+    >>> print(render(event).messages[0].content[0].text)
+    <event type="state_change">
+    ticket changed: draft -> open
+    </event>
+    """
 
     __slots__ = ()
+    _own = _EVENT_BLOCK
 
     def __init__(
         self,
@@ -53,58 +76,50 @@ class StateChange(Written, EventBlockNode):
         trigger: object = None,
         **details: object,
     ) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
+        start(self)
         fields = {"key": key, "old": old, "new": new, "trigger": trigger}
-        _write(self, StateChangeBlock, fields, details)
+        _finish_event(self, StateChangeBlock, fields, details)
 
 
-class SystemEvent(Written, EventBlockNode):
-    """Something the application did: ``{source}: {event}``, then one line an entry of ``data``."""
+class SystemEvent(Component, EventBlockNode):
+    """Something the application did, inside an :class:`Event`: ``{source}: {event}``.
+
+    ``source`` is the part of the application; each other keyword is data, written as a line of its
+    own.
+
+    Raises :class:`ContentError` for a field that has no text, such as a list.
+
+    >>> from promptdsl import Event, SystemEvent, render
+    >>> event = Event(SystemEvent("payment failed", source="billing", attempts=3))
+    >>> print(render(event).messages[0].content[0].text)
+    <event type="system_event">
+    billing: payment failed
+    attempts: 3
+    </event>
+    """
 
     __slots__ = ()
+    _own = _EVENT_BLOCK
 
     def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        _write(self, SystemEventBlock, {"event": event, "source": source}, data)
+        start(self)
+        _finish_event(self, SystemEventBlock, {"event": event, "source": source}, data)
 
 
-def _write(
-    component: Any, cls: Callable[..., Any], fields: dict[str, object], details: dict[str, object]
+def _finish_event(
+    component: UserAction | StateChange | SystemEvent,
+    cls: _BlockClass,
+    fields: dict[str, object],
+    details: dict[str, object],
 ) -> None:
-    """Fill a component with its block and place it; what an author vouches for is noted apart."""
-    _check(component, fields, details)
-    vouched = [name for name, value in fields.items() if type(value) is Trusted]
-    inner = "data" if cls is SystemEventBlock else "details"
-    vouched += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
-    component.trusted = frozenset(vouched) if vouched else _NOTHING
-    given: tuple[object, ...] = (*fields.values(), details)
-    if vouched:
-        inside = {key: exact(value) for key, value in details.items()}
-        given = (*map(exact, fields.values()), inside)
-    try:
-        component.block = cls(*given)
-    except DataError as error:
-        raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
-    component.content = ()
-    component.mask = _HAPPENING
-    component.options = DEFAULTS
-    place(component)
-
-
-_NOTHING: frozenset[str] = frozenset()
-
-
-def _check(component: Any, fields: dict[str, object], details: dict[str, object]) -> None:
+    """Fill a component with its block and place it; the names of its trusted fields are noted."""
     if next(iter(fields.values())) is None:
         raise ContentError(
             f"{named_label(component)} needs a text",
             fix=f'{label(component)}("...")',
             at=(component.source,),
         )
+    # Every field needs a text.
     for name, value in (*fields.items(), *details.items()):
         try:
             if value is not ABSENT:
@@ -113,3 +128,17 @@ def _check(component: Any, fields: dict[str, object], details: dict[str, object]
             raise ContentError(
                 f"{name}: {error.what}", fix=error.fix, at=(component.source,)
             ) from None
+    # Author text in a field is noted by name, as the block holds plain strings.
+    inner = "data" if cls is SystemEventBlock else "details"
+    trusted = [name for name, value in fields.items() if type(value) is Trusted]
+    trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
+    component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
+    values: list[object] = [*fields.values()]
+    if trusted:
+        values = [exact(value) for value in values]
+        details = {key: exact(value) for key, value in details.items()}
+    try:
+        component.block = cls(*values, details)
+    except DataError as error:
+        raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
+    place(component)

@@ -1,34 +1,36 @@
-"""What is written when the prompt is rendered: text from templates, and what a function returns."""
+"""Parts that a function returns when the prompt is rendered."""
 
-import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from math import inf
-from typing import Any, Never
+from typing import Never
 
 import attrs
 
-from promptdsl.components.arguments import TEXT_BITS, inline, retract, value_node
-from promptdsl.components.block import Written, finish
-from promptdsl.components.options import refuse_options
-from promptdsl.components.overrides import OVERRIDES, standing
-from promptdsl.components.scope import detached, open_block, place
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
+from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
+from promptdsl.components.block import begin_leaf, finish
+from promptdsl.components.options import is_real
+from promptdsl.components.overrides import kept_overrides, restored, standing
+from promptdsl.components.scope import Component, detached, open_block
+from promptdsl.foundation.errors import ContentError, OptionError, ScopeError
 from promptdsl.foundation.escaping import is_number
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import HOLLOW
-from promptdsl.tree.node import DEFAULTS, Node, label, make
+from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import TextNode
-
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
 @attrs.frozen
 class LazyContext:
-    """What the function of a :class:`Lazy` is told of the request it is called for.
+    """The request that the function of a :class:`Lazy` is called for.
 
-    ``tokens`` is how many it may fill, ``None`` without a budget.
+    ``model`` and ``provider`` are the target, ``None`` where it is unknown. ``tokens`` is the
+    number of tokens that the part may fill, ``None`` without a budget.
+
+    >>> from promptdsl import LazyContext
+    >>> LazyContext(model="gpt-5", tokens=200).tokens
+    200
     """
 
     model: str | None = None
@@ -36,63 +38,61 @@ class LazyContext:
     tokens: int | None = None
 
 
-class Lazy(Written, LazyNode):
-    """What ``function`` returns when the prompt is rendered: text (a value), a part, or ``None``.
+class Lazy(Component, LazyNode):
+    r"""A part that ``function`` returns when the prompt is rendered.
 
-    It is called with a :class:`LazyContext`, where no block is open; under ``arender()`` it may be
-    asynchronous. ``weight`` is its share of the tokens that several lazies divide.
+    The function is called with a :class:`LazyContext`, with no block open. It returns text (which
+    is a value), a part, or ``None`` for nothing; under ``arender()`` it may be asynchronous.
+    ``weight``, a number above 0 (default 1), is its share of the tokens that several lazies divide.
 
-    Raises :class:`ContentError` for what is no function, :class:`OptionError` for a weight that is
-    no number above zero.
+    Raises :class:`ContentError` for anything but a function, :class:`OptionError` for another
+    weight.
+
+    >>> from promptdsl import Lazy, System, render
+    >>> system = System("You run on ", Lazy(lambda context: context.model))
+    >>> render(system, model="gpt-5").messages[0].text
+    'You run on \n\ngpt-5'
     """
 
     __slots__ = ()
+    _own = HOLLOW
 
     def __init__(
-        self, function: Callable[[LazyContext], Any], /, weight: float = 1, **options: Never
+        self,
+        function: Callable[[LazyContext], object],
+        /,
+        weight: float = 1,
+        **unknown: Never,
     ) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        self.content = ()
-        self.mask = HOLLOW
-        self.options = DEFAULTS
-        try:
-            refuse_options(self, options, ("weight",))
-            _check(self, function, weight)
-        except PromptError:
-            retract((function,))
-            raise
         self.function = function
         self.weight = weight
-        self.overrides = OVERRIDES.get()
-        place(self)
+        self.overrides = kept_overrides()
+        begin_leaf(self, unknown)
 
-
-def _check(lazy: Lazy, function: object, weight: Any) -> None:
-    if not callable(function):
-        raise ContentError(
-            f"a Lazy takes a function, not {type(function).__name__}",
-            fix="Lazy(lambda context: ...)",
-            at=(lazy.source,),
-        )
-    numeric = isinstance(weight, int | float) and not isinstance(weight, bool)
-    if not numeric or not 0 < weight < inf:
-        raise OptionError(
-            f"Lazy(weight={weight!r})", fix="write a number above 0", at=(lazy.source,)
-        )
+    def _check_fields(self) -> None:
+        function: object = self.function
+        if not callable(function):
+            raise ContentError(
+                f"a Lazy takes a function, not {type_name(function)}",
+                fix="Lazy(lambda context: ...)",
+                at=(self.source,),
+            )
+        if not is_real(self.weight) or not 0 < self.weight < inf:
+            raise OptionError(
+                f"Lazy(weight={self.weight!r})", fix="write a number above 0", at=(self.source,)
+            )
 
 
 def call(lazy: LazyNode, context: LazyContext) -> object:
-    """Return what the function of a lazy returns, called where no block is open.
+    """Return the result of the function of a lazy, called with no block open.
 
     Raises :class:`ContentError` when it has to be awaited.
     """
-    with detached(), standing(lazy.overrides):
-        returned = lazy.function(context)
+    with detached(), standing(restored(lazy.overrides)):
+        result = lazy.function(context)
         _refuse_open(lazy)
-    if isawaitable(returned):
-        close = getattr(returned, "close", None)
+    if isawaitable(result):
+        close: Callable[[], object] | None = getattr(result, "close", None)
         if close is not None:
             close()
         raise ContentError(
@@ -100,19 +100,21 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
             fix="use await arender(...)",
             at=(lazy.source,),
         )
-    return returned
+    return result
 
 
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
-    """Return what the function of a lazy returns, awaited where it has to be."""
-    with detached(), standing(lazy.overrides):
-        returned = lazy.function(context)
-        found = await returned if isawaitable(returned) else returned
+    """Return the result of the function of a lazy, awaited if it has to be."""
+    with detached(), standing(restored(lazy.overrides)):
+        result: object | Awaitable[object] = lazy.function(context)
+        if isawaitable(result):
+            result = await result
         _refuse_open(lazy)
-        return found
+        return result
 
 
 def _refuse_open(lazy: LazyNode) -> None:
+    """Raise :class:`ScopeError` for a block that the function of a lazy left open."""
     block = open_block()
     if block is not None:
         raise ScopeError(
@@ -122,17 +124,17 @@ def _refuse_open(lazy: LazyNode) -> None:
         )
 
 
-def part_of(returned: object, lazy: LazyNode) -> Node | None:
-    """Return the part that a lazy came to: text is a value.
+def part_of(result: object, lazy: LazyNode) -> Node | None:
+    """Return the part that the result of a lazy is: text is a value.
 
-    Raises :class:`ContentError` for what is neither text nor a part nor ``None``.
+    Raises :class:`ContentError` for anything but text, a part or ``None``.
     """
-    if returned is None:
+    if result is None:
         return None
-    if isinstance(returned, Node):
-        return finish(returned)
-    if is_number(returned) or (isinstance(returned, str) and not isinstance(returned, Trusted)):
-        value = value_node(returned, lazy)
+    if isinstance(result, Node):
+        return finish(result)
+    if is_number(result) or (isinstance(result, str) and not isinstance(result, Trusted)):
+        value = value_node(result, lazy)
         return value if value.text else None
-    parts = tuple(inline(returned, lazy))
+    parts = tuple(inline(result, lazy))
     return make(TextNode, parts, mask=TEXT_BITS, at=lazy.at) if parts else None

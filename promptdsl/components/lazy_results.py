@@ -1,15 +1,16 @@
-"""Check that what a Lazy returned may stand where the Lazy was written."""
+"""Check that the result of a Lazy may be where the Lazy was written."""
 
+# The rules of a place belong to the classes of components: their private names are read here.
+# pyright: reportPrivateUsage=false
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from promptdsl.components.any_turn import TURNS
-from promptdsl.components.block import Block, culprit
+from promptdsl.components.block import Container, culprit
 from promptdsl.components.budget import Limit, uncut
-from promptdsl.components.lists import Checklist, Example, Item, List, Quote, SideBlock
-from promptdsl.components.request_only import RequestBlock
+from promptdsl.components.lists import Checklist, Example, ExampleSide, Item, List, Quote
+from promptdsl.components.request_only import RequestComponent
 from promptdsl.components.sections import Note, Section
-from promptdsl.components.timeline import Timeline
+from promptdsl.components.timeline import Timeline, refuse_loose_media
 from promptdsl.components.tool_calls import ToolMessage, ToolResult
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.tree.group_nodes import LazyNode, LimitNode, NoteNode
@@ -28,10 +29,10 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode, ToolTurnNode, TurnNode
 
-_HOLDERS: Mapping[type[Node], type[Block]] = {
+_CONTAINERS: Mapping[type[Node], type[Container]] = {
     RootNode: Timeline,
     ToolTurnNode: ToolMessage,
-    RequestOnlyNode: RequestBlock,
+    RequestOnlyNode: RequestComponent,
     SectionNode: Section,
     NoteNode: Note,
     ToolResultNode: ToolResult,
@@ -40,7 +41,7 @@ _HOLDERS: Mapping[type[Node], type[Block]] = {
     ItemNode: Item,
     QuoteNode: Quote,
     ExampleNode: Example,
-    ExampleSideNode: SideBlock,
+    ExampleSideNode: ExampleSide,
     LimitNode: Limit,
 }
 
@@ -48,48 +49,43 @@ _HOLDERS: Mapping[type[Node], type[Block]] = {
 def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
     """Return a part that a Lazy returned, checked for its place.
 
-    ``holders`` are what the Lazy stands in, the innermost first, one of each kind. Raises
-    :class:`PlacementError` when the part may not stand there.
+    ``holders`` are the nodes around the Lazy, the innermost first, one of each kind. Raises
+    :class:`PlacementError` when the part may not be there.
     """
+    innermost, root = holders[0], holders[-1]
     for holder in holders:
-        kind = _kind(holder)
-        # What is around the innermost one refuses only what may stand nowhere in it.
-        forbidden = kind._forbids if holder is holders[0] else kind._forbids & DEEP  # pyright: ignore[reportPrivateUsage]
+        rules = _rules(holder)
+        # The outer ones refuse only a part that may be nowhere in them.
+        forbidden = rules._forbids if holder is innermost else rules._forbids & DEEP
         if part.mask & forbidden:
             raise _misplaced(culprit(part, forbidden), holder, lazy)
-        if kind is Limit:
-            _check_cut(part, holder, lazy)
-    if not any(isinstance(one, TurnNode | RequestOnlyNode | NoteNode) for one in holders):
-        _check_loose(part, holders, lazy)
+        whole = uncut((part,)) if rules is Limit else None
+        if whole is not None:
+            raise _misplaced(whole, holder, lazy)
+    if not any(isinstance(holder, TurnNode | RequestOnlyNode | NoteNode) for holder in holders):
+        # Outside of any turn it is system content, which has no media in its sections.
+        loose = part if innermost is root else with_content(innermost, (part,))
+        try:
+            refuse_loose_media((loose,))
+        except PlacementError as error:
+            raise PlacementError(error.what, fix=error.fix, at=(lazy.source, *error.at)) from None
     return part
 
 
-def _kind(holder: Node) -> type[Block]:
-    return TURNS[holder.role] if type(holder) is TurnNode else _HOLDERS[type(holder)]
+def _rules(holder: Node) -> type[Container]:
+    """Return the component whose rules hold in a node."""
+    if isinstance(holder, TurnNode) and type(holder) is TurnNode:
+        return TURNS[holder.role]
+    return _CONTAINERS[type(holder)]
 
 
-def _misplaced(wrong: Node, holder: Node, lazy: LazyNode) -> PlacementError:
-    advice: Any = _kind(holder)._advice  # pyright: ignore[reportPrivateUsage]
-    root = isinstance(wrong, RootNode)
+def _misplaced(node: Node, holder: Node, lazy: LazyNode) -> PlacementError:
+    """Return the error for a node that a Lazy returned where it may not be."""
+    advice = "return its turns in a Fragment"
+    if not isinstance(node, RootNode):
+        advice = _rules(holder)._advice(node)
     return PlacementError(
-        f"this Lazy returned {named_label(wrong)}, which cannot stand in {named_label(holder)}",
-        fix="return its turns in a Fragment" if root else advice(holder, wrong),
-        at=(lazy.source, wrong.source, holder.source),
+        f"this Lazy returned {named_label(node)}, which cannot stand in {named_label(holder)}",
+        fix=advice,
+        at=(lazy.source, node.source, holder.source),
     )
-
-
-def _check_cut(part: Node, limit: Node, lazy: LazyNode) -> None:
-    """Refuse what stands in no limit, which a mask does not tell."""
-    whole = uncut((part,))
-    if whole is not None:
-        raise _misplaced(whole, limit, lazy)
-
-
-def _check_loose(part: Node, holders: Sequence[Node], lazy: LazyNode) -> None:
-    """Refuse media in a section outside of any turn, which is system content."""
-    holder, root = holders[0], holders[-1]
-    whole = part if holder is root else with_content(holder, (part,))
-    try:
-        Timeline._inspect(root, (whole,), whole.mask)  # type: ignore[arg-type]  # pyright: ignore
-    except PlacementError as error:
-        raise PlacementError(error.what, fix=error.fix, at=(lazy.source, *error.at)) from None

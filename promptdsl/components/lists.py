@@ -1,7 +1,7 @@
 """Parts of text that hold others: lists, quotations, examples."""
 
-import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Never
 
 from promptdsl.components.arguments import (
     TEXT_BITS,
@@ -11,13 +11,12 @@ from promptdsl.components.arguments import (
     gather,
     gather_items,
     inline,
-    retract,
+    refused,
 )
-from promptdsl.components.block import TEXT_FORBIDS, Block, advice_for, begin, seal
-from promptdsl.components.refusals import refused
-from promptdsl.foundation.errors import OptionError, PromptError
+from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
+from promptdsl.components.options import check_flag
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits
-from promptdsl.tree.node import DEFAULTS, Node, label, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
     ExampleNode,
@@ -28,151 +27,161 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-_ITEM_BITS = bits(TEXT | ITEM)
-
-
-class TextBlock(Block):
-    """What the components share that hold parts of one text. Not a component of its own."""
+class TextContainer(Container):
+    """The base of the components that hold parts of one text. Not a component of its own."""
 
     __slots__ = ()
     _own = TEXT_BITS
     _forbids = TEXT_FORBIDS
 
-    def _advice(self, node: Node) -> str:
+    @classmethod
+    def _advice(cls, node: Node) -> str:
         if node.mask & SECTION:
             return "a Section holds lists, it does not stand in one"
+        name = cls.__name__.removesuffix("Side")
         if isinstance(node, CacheBreakpointNode):
-            return f"a {label(self)} is sent whole: write the breakpoint behind it"
-        beside = f"{named_label(self)} holds text only: write it beside the {label(self)}"
-        return advice_for(node, beside)
+            return f"a {name} is sent whole: write the breakpoint after it"
+        article = "an" if name[0] in "EI" else "a"
+        beside = f"{article} {name} holds text only: write it beside the {name}"
+        return turn_advice(node, beside)
 
 
-class List(TextBlock, ListNode):
-    """A list. What is given or written in it is an item each; a ``List`` in it is nested.
+class List(TextContainer, ListNode):
+    """A list: each argument, and each part written in its block, is an item.
 
-    ``ordered=True`` numbers the items.
+    A ``List`` in it is nested under the item before it. ``ordered=True`` numbers the items
+    (default ``False``).
+
+    Raises :class:`OptionError` for another ``ordered``, :class:`PlacementError` for a part that is
+    no text, such as a ``Section`` or an attachment.
+
+    >>> from promptdsl import List, System, render
+    >>> print(render(System(List("Read.", "Answer.", ordered=True))).messages[0].text)
+    1. Read.
+    2. Answer.
     """
 
     __slots__ = ()
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
-    if TYPE_CHECKING:
+    def __init__(self, *items: Content, ordered: bool = False, **unknown: Never) -> None:
+        self.ordered = ordered
+        begin(self, items, unknown)
 
-        def __init__(self, *items: Content, ordered: bool = False) -> None: ...
-
-    else:
-
-        def __init__(self, *items, ordered=False, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            self.ordered = ordered
-            _check_flag(self, "ordered", ordered, items)
-            begin(self, items, options)
-
-    def _keywords(self) -> frozenset[str]:
-        return frozenset({"ordered"})
+    def _check_fields(self) -> None:
+        check_flag(self, "ordered", self.ordered)
 
 
-class Checklist(TextBlock, ChecklistNode):
-    """A list of what is to be done: ``Item(..., done=True)`` is done already."""
+class Checklist(TextContainer, ChecklistNode):
+    """A list of tasks; ``Item(..., done=True)`` is a task that is done. It takes no options.
+
+    >>> from promptdsl import Checklist, Item, System, render
+    >>> print(render(System(Checklist(Item("Read.", done=True), "Answer."))).messages[0].text)
+    - [x] Read.
+    - [ ] Answer.
+    """
 
     __slots__ = ()
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, *items: Content) -> None: ...
-
-    else:
-
-        def __init__(self, *items, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            begin(self, items, options)
+    def __init__(self, *items: Content, **unknown: Never) -> None:
+        begin(self, items, unknown)
 
 
-class Item(TextBlock, ItemNode):
-    """An item of a list. It may hold other lists, quotations, code. ``done`` is for checklists."""
+class Item(TextContainer, ItemNode):
+    """An item of a :class:`List` or a :class:`Checklist`; it may hold lists, quotations and code.
 
-    __slots__ = ()
-    _own = _ITEM_BITS
+    ``done`` is for checklists: ``True``, ``False``, or ``None`` (default), which is not done.
 
-    if TYPE_CHECKING:
+    Raises :class:`OptionError` for another ``done``, :class:`ContentError` for ``None`` and
+    ``False`` as an argument.
 
-        def __init__(self, *parts: Content, done: bool | None = None) -> None: ...
-
-    else:
-
-        def __init__(self, *parts, done=None, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            self.done = done
-            if done is not None:
-                _check_flag(self, "done", done, parts)
-            try:
-                _refuse_nothing(self, parts)
-            except PromptError:
-                retract(parts)
-                raise
-            begin(self, parts, options)
-
-    def _keywords(self) -> frozenset[str]:
-        return frozenset({"done"})
-
-
-class Quote(TextBlock, QuoteNode):
-    """A quotation."""
+    >>> from promptdsl import Item, List, System, render
+    >>> item = Item("Read:", List("the question", "the page"))
+    >>> print(render(System(List(item))).messages[0].text)
+    - Read:
+      - the question
+      - the page
+    """
 
     __slots__ = ()
+    _own = bits(TEXT | ITEM)
 
-    if TYPE_CHECKING:
+    def __init__(self, *parts: Content, done: bool | None = None, **unknown: Never) -> None:
+        self.done = done
+        begin(self, parts, unknown)
 
-        def __init__(self, *parts: Content) -> None: ...
+    def _check_fields(self) -> None:
+        if self.done is not None:
+            check_flag(self, "done", self.done)
 
-    else:
-
-        def __init__(self, *parts, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            begin(self, parts, options)
+    @staticmethod
+    def _gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
+        return gather(component, _without_nothing(component, args))
 
 
-class Example(TextBlock, ExampleNode):
-    """An example: what goes in, and what comes out.
+class Quote(TextContainer, QuoteNode):
+    """A quotation of text and parts of text. It takes no options.
 
-    Each side is text, or a component that holds text.
+    >>> from promptdsl import Quote, System, render
+    >>> print(render(System("The rule:", Quote("No refunds."))).messages[0].text)
+    The rule:
+    <BLANKLINE>
+    > No refunds.
     """
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-
-        def __init__(self, input: Content, output: Content) -> None: ...
-
-    else:
-
-        def __init__(self, input, output, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            sides = _sides(self, (input, output)) if not options else (input, output)
-            begin(self, sides, options)
-            # Both sides are there: no block adds a third.
-            self.mask |= CLOSED
-
-    def _keywords(self) -> frozenset[str]:
-        return frozenset({"input", "output"})
+    def __init__(self, *parts: Content, **unknown: Never) -> None:
+        begin(self, parts, unknown)
 
 
-class SideBlock(TextBlock, ExampleSideNode):
+class Example(TextContainer, ExampleNode):
+    """An example of an ``input`` and the ``output`` it should lead to.
+
+    Each side is text, or one component that holds text.
+
+    Raises :class:`ContentError` for a side that is no text, ``None`` and ``False`` included.
+
+    >>> from promptdsl import Example, Format, System, render
+    >>> print(render(System(Format("xml", Example("2 + 2", "4")))).messages[0].text)
+    <example>
+    <input>2 + 2</input>
+    <output>4</output>
+    </example>
+    """
+
+    __slots__ = ()
+
+    def __init__(self, input: Content, output: Content, **unknown: Never) -> None:
+        begin(self, (input, output), unknown)
+
+    def _check_fields(self) -> None:
+        # Both sides are there: no block adds a third.
+        self.mask |= CLOSED
+
+    @staticmethod
+    def _gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
+        """Return the two sides of an example; a component just written moves into its side."""
+        for part in _without_nothing(component, args):
+            if not isinstance(part, Node):
+                inline(part, component)
+        parts = [part for part in args if isinstance(part, Node)]
+        adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
+        sides: list[Child] = []
+        for name, part in zip(("input", "output"), args, strict=True):
+            side = object.__new__(ExampleSide)
+            side.code, side.offset, side.options = component.code, component.offset, DEFAULTS
+            side.name = name
+            seal(side, tuple(gather(side, (part,))), TEXT_BITS)
+            sides.append(freeze(side))
+        return sides
+
+
+class ExampleSide(TextContainer, ExampleSideNode):
     """One side of an example. Not a component of its own."""
 
     __slots__ = ()
@@ -181,42 +190,9 @@ class SideBlock(TextBlock, ExampleSideNode):
         return "Example"
 
 
-def _sides(example: Example, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the two sides of an example; what was just written moves into them."""
-    try:
-        _refuse_nothing(example, given)
-        for part in given:
-            if not isinstance(part, Node):
-                inline(part, example)
-        parts = [part for part in given if isinstance(part, Node)]
-        adopt(example, [part for part in parts if part.mask & (BUSY | BARE)])
-        return tuple(_side(example, name, part) for name, part in zip(_NAMES, given, strict=True))
-    except PromptError:
-        retract(given)
-        raise
-
-
-_NAMES = ("input", "output")
-
-
-def _side(example: Example, name: str, given: object) -> Any:
-    side = object.__new__(SideBlock)
-    side.code, side.offset, side.options = example.code, example.offset, DEFAULTS
-    side.name = name
-    seal(side, tuple(gather(side, (given,))), TEXT_BITS)
-    return freeze(side)
-
-
-def _refuse_nothing(component: Any, parts: tuple[Any, ...]) -> None:
+def _without_nothing(component: Node, parts: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the arguments, or raise :class:`ContentError` for ``None`` or ``False`` in them."""
     for part in parts:
         if part is None or part is False:
             raise refused(part, component)
-
-
-def _check_flag(component: Any, name: str, given: object, parts: tuple[Any, ...]) -> None:
-    if isinstance(given, bool):
-        return
-    retract(parts)
-    raise OptionError(
-        f"{label(component)}({name}={given!r})", fix="write True or False", at=(component.source,)
-    )
+    return parts

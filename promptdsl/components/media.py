@@ -1,14 +1,11 @@
-"""Attachments."""
+"""Attachments: pictures, recordings, documents and films."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
-from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeVar, cast
+from typing import Any, ClassVar, Never, Self, TypeVar, cast
 
-from promptdsl.components.block import Written
 from promptdsl.components.options import unknown_option
-from promptdsl.components.scope import place
+from promptdsl.components.scope import Component, getframe, place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
@@ -20,23 +17,25 @@ from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import DEFAULTS, named_label
 from promptdsl.tree.part_nodes import MediaNode
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
+class MediaComponent(Component, MediaNode):
+    """The base of the attachments, each made by one of its ``from_`` methods.
 
-class Attachment(Written, MediaNode):
-    """What all attachments share: being made by one of the ``from_`` methods.
-
-    ``title`` names it; ``media_type`` may be left out where bytes tell it. Each method raises
-    :class:`MediaError` at its line for what is no attachment of this kind.
+    All methods take ``title``, a name for people, and ``media_type``, which may be left out when
+    the bytes tell it; ``detail`` is for images. They raise :class:`MediaError` for data that is no
+    attachment of this kind, :class:`ContentError` for an argument of another type and
+    :class:`OptionError` for an unknown option.
     """
 
     __slots__ = ()
-    _accepts: ClassVar[frozenset[str]] = frozenset({"media_type", "title"})
-    _block: ClassVar[type[MediaBlock]]
+    accepts = frozenset({"media_type", "title"})
+    _block: ClassVar[type[ImageBlock | AudioBlock | DocumentBlock | VideoBlock]]
 
     def __init__(self, *_: object, **__: object) -> None:
         raise ContentError(
-            f"{named_label(self)} is made by one of its methods", fix=_methods(self), at=(author(),)
+            f"{named_label(self)} is made by one of its methods",
+            fix=_methods(type(self).__name__),
+            at=(author(),),
         )
 
     @classmethod
@@ -46,15 +45,16 @@ class Attachment(Written, MediaNode):
         *,
         media_type: str | None = None,
         title: str | None = None,
-        **options: Never,
+        detail: str | None = None,
+        **unknown: Never,
     ) -> Self:
         """Return an attachment in a file, which is read when the prompt is rendered."""
-        return _made(
-            cls,
-            _getframe(1),
-            lambda it, kind: of_path(_path(it, path), media_type, kind=kind),
-            {"title": title, **options},
-        )
+
+        def source(kind: MediaKind) -> MediaSource:
+            text: object = os.fspath(path) if isinstance(path, os.PathLike) else path
+            return of_path(_text(cls, text, "a path, a Path or"), media_type, kind=kind)
+
+        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
 
     @classmethod
     def from_url(
@@ -63,18 +63,18 @@ class Attachment(Written, MediaNode):
         *,
         media_type: str | None = None,
         title: str | None = None,
-        **options: Never,
+        detail: str | None = None,
+        **unknown: Never,
     ) -> Self:
         """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
 
         The provider fetches it; a ``data:`` address holds the bytes.
         """
-        return _made(
-            cls,
-            _getframe(1),
-            lambda it, kind: of_url(_text(it, url, "an address"), media_type, kind=kind),
-            {"title": title, **options},
-        )
+
+        def source(kind: MediaKind) -> MediaSource:
+            return of_url(_text(cls, url, "an address"), media_type, kind=kind)
+
+        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
 
     @classmethod
     def from_bytes(
@@ -83,15 +83,17 @@ class Attachment(Written, MediaNode):
         media_type: str | None = None,
         *,
         title: str | None = None,
-        **options: Never,
+        detail: str | None = None,
+        **unknown: Never,
     ) -> Self:
         """Return an attachment given as bytes, at most 32 MB."""
-        return _made(
-            cls,
-            _getframe(1),
-            lambda it, kind: of_bytes(_bytes(it, data), media_type, kind=kind),
-            {"title": title, **options},
-        )
+
+        def source(kind: MediaKind) -> MediaSource:
+            if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise _wrong(cls, "bytes", data)
+            return of_bytes(bytes(data), media_type, kind=kind)
+
+        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
 
     @classmethod
     def from_base64(
@@ -100,15 +102,17 @@ class Attachment(Written, MediaNode):
         media_type: str | None = None,
         *,
         title: str | None = None,
-        **options: Never,
+        detail: str | None = None,
+        **unknown: Never,
     ) -> Self:
         """Return an attachment given as base64, at most 32 MB decoded; white space is skipped."""
-        return _made(
-            cls,
-            _getframe(1),
-            lambda it, kind: of_base64(_encoded(it, data), media_type, kind=kind),
-            {"title": title, **options},
-        )
+
+        def source(kind: MediaKind) -> MediaSource:
+            binary = isinstance(data, bytes | bytearray | memoryview)
+            text = bytes(cast("bytes", data)) if binary else _text(cls, data, "base64 text")
+            return of_base64(text, media_type, kind=kind)
+
+        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
 
     @classmethod
     def from_file_id(
@@ -117,203 +121,141 @@ class Attachment(Written, MediaNode):
         *,
         media_type: str | None = None,
         title: str | None = None,
-        **options: Never,
+        detail: str | None = None,
+        **unknown: Never,
     ) -> Self:
-        """Return an attachment uploaded before, by the id its provider gave it."""
-        return _made(
-            cls,
-            _getframe(1),
-            lambda it, kind: of_file_id(_text(it, id, "a file id"), media_type, kind=kind),
-            {"title": title, **options},
-        )
+        """Return an attachment uploaded before, by the id that its provider gave it."""
+
+        def source(kind: MediaKind) -> MediaSource:
+            return of_file_id(_text(cls, id, "a file id"), media_type, kind=kind)
+
+        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
 
 
-class Image(Attachment):
-    """A picture in a user turn or a tool's answer, made by one of the ``from_`` methods.
+class Image(MediaComponent):
+    """A picture in a user turn or a tool's result, made by one of its ``from_`` methods.
 
-    ``title`` describes it to people, ``detail`` is the resolution OpenAI is asked to look at
-    (``low``, ``high``, ``auto``).
+    ``title`` describes it to people, ``detail`` is the resolution that OpenAI looks at: ``"low"``,
+    ``"high"`` or ``"auto"``; by default the provider chooses.
+
+    Raises :class:`MediaError` for data that is no image, :class:`OptionError` for an unknown
+    option.
+
+    >>> from promptdsl import Image, User, render
+    >>> user = User("What is it?", Image.from_url("https://example.com/cat.png", detail="low"))
+    >>> render(user, model="gpt-5").to_openai()["messages"][0]["content"][1]["image_url"]
+    {'url': 'https://example.com/cat.png', 'detail': 'low'}
     """
 
     __slots__ = ()
-    _accepts = Attachment._accepts | {"detail"}
+    accepts = MediaComponent.accepts | {"detail"}
     _block = ImageBlock
 
-    if TYPE_CHECKING:
-        # At run time these are the methods above; ``detail`` is one of their options.
 
-        @classmethod
-        def from_path(
-            cls,
-            path: str | os.PathLike[str],
-            *,
-            media_type: str | None = None,
-            title: str | None = None,
-            detail: str | None = None,
-            **options: Never,
-        ) -> Self:
-            """Return a picture in a file, which is read when the prompt is rendered."""
-            ...
-
-        @classmethod
-        def from_url(
-            cls,
-            url: str,
-            *,
-            media_type: str | None = None,
-            title: str | None = None,
-            detail: str | None = None,
-            **options: Never,
-        ) -> Self:
-            """Return a picture at an address, which the provider fetches."""
-            ...
-
-        @classmethod
-        def from_bytes(
-            cls,
-            data: bytes | bytearray | memoryview,
-            media_type: str | None = None,
-            *,
-            title: str | None = None,
-            detail: str | None = None,
-            **options: Never,
-        ) -> Self:
-            """Return a picture given as bytes."""
-            ...
-
-        @classmethod
-        def from_base64(
-            cls,
-            data: str | bytes,
-            media_type: str | None = None,
-            *,
-            title: str | None = None,
-            detail: str | None = None,
-            **options: Never,
-        ) -> Self:
-            """Return a picture given as base64."""
-            ...
-
-        @classmethod
-        def from_file_id(
-            cls,
-            id: str,
-            *,
-            media_type: str | None = None,
-            title: str | None = None,
-            detail: str | None = None,
-            **options: Never,
-        ) -> Self:
-            """Return a picture uploaded before."""
-            ...
-
-
-class Audio(Attachment):
-    """A recording in a user turn, made by one of the ``from_`` methods.
+class Audio(MediaComponent):
+    """A recording in a user turn, made by one of its ``from_`` methods.
 
     OpenAI Chat takes WAV and MP3 given as bytes, Anthropic none: there it is a loss of content.
+
+    Raises :class:`MediaError` for data that is no audio, :class:`OptionError` for an unknown
+    option.
+
+    >>> from promptdsl import Audio, User
+    >>> turn = User(Audio.from_path("call.wav", title="The call"))
+    >>> turn.content[0].block.title
+    'The call'
     """
 
     __slots__ = ()
     _block = AudioBlock
 
 
-class Document(Attachment):
-    """A PDF, an office document or a text in a user turn, made by one of the ``from_`` methods.
+class Document(MediaComponent):
+    """A PDF, an office document or a text in a user turn, made by one of its ``from_`` methods.
 
-    ``title`` is what it is called for the model. UTF-8 text is ``text/plain`` unless declared; the
-    type of an office document is declared.
+    ``title`` is its name for the model. UTF-8 text is ``text/plain`` unless ``media_type`` says
+    otherwise; the type of an office document has to be given.
+
+    Raises :class:`MediaError` for data that is no document, :class:`OptionError` for an unknown
+    option.
+
+    >>> from promptdsl import Document, User
+    >>> turn = User("Sum it up.", Document.from_bytes(b"Dear Ann", title="letter"))
+    >>> turn.content[1].block.source.media_type
+    'text/plain'
     """
 
     __slots__ = ()
     _block = DocumentBlock
 
 
-class Video(Attachment):
-    """A film in a user turn, made by one of the ``from_`` methods.
+class Video(MediaComponent):
+    """A film in a user turn, made by one of its ``from_`` methods.
 
     Neither OpenAI Chat nor Anthropic takes one: there it is a loss of content.
+
+    Raises :class:`MediaError` for data that is no video, :class:`OptionError` for an unknown
+    option.
+
+    >>> from promptdsl import User, Video
+    >>> turn = User("Cut it.", Video.from_url("https://example.com/tour.mp4", title="The tour"))
+    >>> turn.content[1].block.title
+    'The tour'
     """
 
     __slots__ = ()
     _block = VideoBlock
 
 
-A = TypeVar("A", bound=Attachment)
+M = TypeVar("M", bound=MediaComponent)
 
 
-def _made(
-    cls: type[A],
-    frame: FrameType,
-    source: Callable[[A, MediaKind], MediaSource],
-    said: Mapping[str, object],
-) -> A:
-    """Return a new component and place it; ``source`` reads what it was given."""
-    component, block = object.__new__(cls), cast("Any", cls)._block
+def _write_media(
+    cls: type[M], source: Callable[[MediaKind], MediaSource], options: Mapping[str, object]
+) -> M:
+    """Return a new attachment, put into the open block; ``source`` makes its source."""
+    component = object.__new__(cls)
+    frame = getframe(2)
     component.code = frame.f_code
     component.offset = frame.f_lasti
     component.content = ()
     component.mask = bits(MEDIA)
     component.options = DEFAULTS
-    words: dict[str, Any] = {
-        name: _word(component, name, value)
-        for name, value in said.items()
-        if value is not None or name != "title"
-    }
+    texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
+    for name, value in options.items():
+        if value is None and name in ("title", "detail"):
+            continue
+        if name not in cls.accepts:
+            raise unknown_option(component, name, cls.accepts)
+        if value is not None and not isinstance(value, str):
+            problem = f"{cls.__name__}({name}={value!r})"
+            raise OptionError(problem, fix="write a string", at=(component.source,))
+        texts[name] = exact(value)
+    block: type[MediaBlock] = cls._block  # pyright: ignore[reportPrivateUsage]
     try:
-        found = source(component, block.type)
+        component.block = block(source(block.type), **texts)
     except PromptError as error:
         raise error.located(component.source) from None
-    component.block = block(found, **words)
     place(component)
     return component
 
 
-def _word(component: Attachment, name: str, value: object) -> str | None:
-    """Return the value of a keyword: a string, or none."""
-    accepted = component._keywords()  # pyright: ignore[reportPrivateUsage]
-    if name not in accepted:
-        raise unknown_option(component, name, accepted, component.source)
-    if value is not None and not isinstance(value, str):
-        what = f"{type(component).__name__}({name}={value!r})"
-        raise OptionError(what, fix="write a string", at=(component.source,))
+def _text(cls: type[MediaComponent], value: object, needed: str) -> str:
+    """Return a string that an attachment is made of, or raise :class:`ContentError`."""
+    if not isinstance(value, str):
+        raise _wrong(cls, f"{needed}, a string", value)
     return exact(value)
 
 
-def _text(component: Attachment, given: object, needed: str) -> str:
-    if not isinstance(given, str):
-        raise _wrong(component, f"{needed}, a string", given)
-    return exact(given)
-
-
-def _path(component: Attachment, given: object) -> str:
-    path: object = given
-    if isinstance(given, os.PathLike):
-        path = os.fspath(cast("os.PathLike[str]", given))
-    return _text(component, path, "a path, a Path or")
-
-
-def _bytes(component: Attachment, given: object) -> bytes:
-    if not isinstance(given, bytes | bytearray | memoryview):
-        raise _wrong(component, "bytes", given)
-    return bytes(cast("bytes", given))
-
-
-def _encoded(component: Attachment, given: object) -> str | bytes:
-    if isinstance(given, bytes | bytearray | memoryview):
-        return bytes(cast("bytes", given))
-    return _text(component, given, "base64 text")
-
-
-def _wrong(component: Attachment, needed: str, given: object) -> ContentError:
+def _wrong(cls: type[MediaComponent], needed: str, value: object) -> ContentError:
+    article = "an" if cls.__name__[0] in "AEIO" else "a"
     return ContentError(
-        f"{named_label(component)} is made of {needed}, not {type(given).__name__}",
-        fix=_methods(component),
+        f"{article} {cls.__name__} is made of {needed}, not {type(value).__name__}",
+        fix=_methods(cls.__name__),
     )
 
 
-def _methods(component: Attachment) -> str:
-    name = type(component).__name__
-    given = ("path(path)", "url(url)", "bytes(data)", "base64(text)", "file_id(id)")
-    *first, last = (f"{name}.from_{method}" for method in given)
+def _methods(name: str) -> str:
+    arguments = ("path(path)", "url(url)", "bytes(data)", "base64(text)", "file_id(id)")
+    *first, last = (f"{name}.from_{method}" for method in arguments)
     return f"write {', '.join(first)} or {last}"

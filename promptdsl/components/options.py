@@ -1,181 +1,234 @@
-"""What may be said of a component beside its content: its options, checked."""
+"""The options of components: their types, and the checks of their values."""
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
-from math import isfinite
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from math import inf, isnan
+from typing import Any, TypedDict, cast
 
+from promptdsl.components.fast_path import options_with_priority, remember_priority
+from promptdsl.components.scope import Component
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
-from promptdsl.tree.node import DEFAULTS, Options, implied, label
+from promptdsl.tree.node import DEFAULTS, Node, Options, implied, label
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 AUDIENCES = ("all", "model", "people")
 NOT_SPOKEN = ~SPOKEN
-TURN_OPTIONS = frozenset({"id", "metadata", "tags", "audience", "cache", "priority"})
+A_NUMBER = "write a number: the higher, the longer it is kept"
 
 
-def unknown_option(component: Any, name: str, accepts: Iterable[str], at: object) -> OptionError:
-    """Return the error for a keyword a component does not take."""
+# A turn takes its options as **options: with eight keyword-only parameters it takes 35 % longer.
+
+
+class SharedOptions(TypedDict, total=False):
+    """The options that all turns and request-only turns take."""
+
+    metadata: Mapping[str, object] | None
+    tags: tuple[str, ...]
+    audience: str
+    priority: float | None
+
+
+class EphemeralOptions(SharedOptions, total=False):
+    """The options of a request-only turn whose id is optional."""
+
+    id: str | None
+
+
+class TurnOptions(SharedOptions, total=False):
+    """The options of every turn."""
+
+    id: str | None
+    cache: bool
+
+
+class SpeechOptions(TurnOptions, total=False):
+    """The options of a turn that somebody speaks."""
+
+    name: str | None
+    merge: bool
+
+
+class NamedTurnOptions(TurnOptions, total=False):
+    """The options of a tool's turn."""
+
+    name: str | None
+
+
+class SectionOptions(TypedDict, total=False):
+    """The options of a section."""
+
+    priority: float | None
+    cache: bool
+    audience: str
+
+
+def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
+    """Return the error for a keyword that a component does not take."""
     return OptionError(
-        f"{label(component)}() takes no {name!r}", fix=nearest(name, accepts), at=(at,)
+        f"{label(component)}() takes no {name!r}",
+        fix=nearest(name, known),
+        at=(component.source,),
     )
 
 
-def refuse_options(component: Any, given: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Raise :class:`OptionError` for the first keyword of a component that takes none of them."""
-    for name in given:
-        raise unknown_option(component, name, known, component.source)
+def refuse_options(component: Component, options: Iterable[str]) -> None:
+    """Raise :class:`OptionError` for the first of the keywords, which are all unknown."""
+    for name in options:
+        raise unknown_option(component, name, keywords(component))
 
 
-def options_of(component: Any, given: Mapping[str, Any]) -> Options:
+def keywords(component: Component) -> set[str]:
+    """Return the keywords that the class of a component takes."""
+    parameters = [*inspect.signature(type(component).__init__).parameters.values()][1:]
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return {x.name for x in parameters if x.kind in kinds} | component.accepts
+
+
+def options_of(
+    component: Component, options: Mapping[str, object], id: str | None = None
+) -> Options:
     """Return the options of a component and note in its mask what they imply.
 
-    Raises :class:`OptionError` for an unknown name or a value an option cannot take.
+    ``id`` is an id that was checked. Raises :class:`OptionError` for an unknown name or a value
+    that an option cannot have.
     """
-    if len(given) == 1 and "priority" in given and "priority" in component._accepts:
-        return at_priority(component, given["priority"])
-    for name, value in given.items():
-        if name not in component._accepts:
-            raise unknown_option(component, name, component._keywords(), component.source)
-        problem = _CHECKS[name](value)
+    alone = id is None and len(options) == 1 and "priority" in options
+    if alone and "priority" in component.accepts:
+        return at_priority(component, options["priority"])
+    kept: dict[str, Any] = {}  # Any: attrs checks no types, `_kept_option` has done so
+    for name, value in options.items():
+        if name not in component.accepts:
+            raise unknown_option(component, name, keywords(component))
+        try:
+            kept[name], problem = _kept_option(name, value)
+        except DataError as error:  # metadata that contains itself, or is nested too deep
+            raise error.located(component.source) from None
         if problem:
             raise OptionError(
                 f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
             )
-    try:
-        options = Options(**{name: _KEEP.get(name, _same)(v) for name, v in given.items()})
-    except DataError as error:  # metadata that contains itself, or is nested too deep
-        raise error.located(component.source) from None
-    # What has options of its own is not plain speech any more.
-    component.mask = component.mask & NOT_SPOKEN | implied(options)
-    return options
+    if id is not None:
+        kept["id"] = id
+    checked = Options(**kept)
+    # A turn with options is no plain speech any more.
+    component.mask = component.mask & NOT_SPOKEN | implied(checked)
+    return checked
 
 
-_PRIORITIES: Mapping[type[Any], dict[float, Options]] = {int: {}, float: {}}
-_MOST = 10_000
+def _kept_option(name: str, value: object) -> tuple[object, str]:
+    """Return the value of an option as a node keeps it, and what to write instead of a bad one."""
+    if name in ("cache", "merge"):
+        return value, "" if isinstance(value, bool) else "write True or False"
+    if name == "audience":
+        return value, "" if value in AUDIENCES else "one of 'all', 'model', 'people'"
+    if name == "tags":
+        is_set = isinstance(value, set | frozenset)
+        tags = (
+            [*cast("Iterable[object]", value)] if is_set or isinstance(value, list | tuple) else []
+        )
+        texts = [str.__str__(tag) for tag in tags if isinstance(tag, str)]
+        good = len(texts) == len(tags) and isinstance(value, list | tuple | set | frozenset)
+        problem = "" if good else 'write a tuple of strings: tags=("a", "b")'
+        # A set has no order, so its tags are sorted.
+        return tuple(sorted(texts) if is_set else texts), problem
+    if name == "metadata":
+        problem = "" if value is None or isinstance(value, Mapping) else "write a mapping"
+        return frozen(value) if value and not problem else EMPTY, problem
+    if name == "priority":
+        return exact_number(value), "" if is_priority(value) else A_NUMBER
+    if value is None:
+        return None, ""
+    problem = check_id(value) if name == "id" else ""
+    return exact(value), problem or ("" if isinstance(value, str) else "write a string")
 
 
-def at_priority(component: Any, priority: object) -> Options:
-    """Return the options of a component that has a priority and no other one.
+def at_priority(component: Node, priority: object) -> Options:
+    """Return the options of a component that has a priority and no other option.
 
-    Nothing that is sent depends on it, so plain speech is plain speech still.
-    Raises :class:`OptionError` for a priority that is none.
+    Nothing that is sent depends on it, so plain speech stays plain speech.
+    Raises :class:`OptionError` for a priority that is no finite number.
     """
-    # Asked by type: True is 1, and a page of turns may have a priority each.
-    remembered = _PRIORITIES.get(type(priority))
-    known = None if remembered is None else remembered.get(cast("float", priority))
+    known = options_with_priority(priority)
     if known is not None:
         return known
     if priority is None:
         return DEFAULTS
     options = Options(priority=check_priority(component, priority))
-    if remembered is not None and len(remembered) < _MOST:
-        remembered[cast("float", priority)] = options
+    remember_priority(priority, options)
     return options
 
 
-def check_priority(component: Any, given: object) -> float | None:
-    """Return a priority as it is kept, or raise :class:`OptionError`."""
-    problem = _a_priority(given)
-    if problem:
+def is_priority(value: object) -> bool:
+    """Return whether a value can be a priority: a finite number, or ``None``."""
+    return value is None or (is_real(value) and value not in (inf, -inf))
+
+
+def is_text(value: object) -> bool:
+    """Return whether an argument is a string, whatever its declared type is."""
+    return isinstance(value, str)
+
+
+def is_real(value: object) -> bool:
+    """Return whether a value is a number that can be compared: no boolean, no NaN."""
+    if isinstance(value, float):
+        return not isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_priority(component: Node, priority: object) -> float | None:
+    """Return a priority as an exact number, or raise :class:`OptionError`."""
+    if not is_priority(priority):
         raise OptionError(
-            f"{label(component)}(priority={given!r})", fix=problem, at=(component.source,)
+            f"{label(component)}(priority={priority!r})", fix=A_NUMBER, at=(component.source,)
         )
-    return cast("float | None", _number(given))
+    return exact_number(priority)
 
 
-def check_count(component: Any, name: str, given: object, least: int) -> int:
+def exact_number(value: object) -> float | None:
+    """Return a number as an exact one, as a subclass may compare in its own way."""
+    if isinstance(value, int):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else None
+
+
+def check_count(component: Node, name: str, value: object, least: int) -> int:
     """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
-    if isinstance(given, int) and not isinstance(given, bool) and int.__int__(given) >= least:
-        return int.__int__(given)
+    if isinstance(value, int) and not isinstance(value, bool) and int.__int__(value) >= least:
+        return int.__int__(value)
     raise OptionError(
-        f"{label(component)}({name}={given!r})",
+        f"{label(component)}({name}={value!r})",
         fix=f"write a whole number, {least} or more",
         at=(component.source,),
     )
 
 
-def _number(given: Any) -> Any:
-    """Return a number as an exact one: a subclass may compare as it likes."""
-    if isinstance(given, int):
-        return int.__int__(given)
-    return None if given is None else float.__float__(given)
+def check_choice(component: Node, name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise :class:`OptionError` for a value that is not one of some strings."""
+    text = value if isinstance(value, str) else ""
+    if not text or text not in choices:
+        raise OptionError(
+            f"{label(component)}({name}={value!r})",
+            fix=nearest(text, choices),
+            at=(component.source,),
+        )
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _text(value: Any) -> Any:
-    return value if type(value) is str else exact(value)
-
-
-def _tags(value: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags as they were given; a set has no order, so its tags are sorted."""
-    tags: list[str] = list(map(exact, value))
-    return tuple(sorted(tags) if isinstance(value, set | frozenset) else tags)
-
-
-_KEEP: Mapping[str, Callable[[Any], Any]] = {
-    "id": _text,
-    "name": _text,
-    "metadata": lambda value: frozen(value) if value else EMPTY,
-    "tags": _tags,
-    "priority": _number,
-}
+def check_flag(component: Node, name: str, value: object) -> None:
+    """Raise :class:`OptionError` for a value that is not ``True`` or ``False``."""
+    if not isinstance(value, bool):
+        raise OptionError(
+            f"{label(component)}({name}={value!r})",
+            fix="write True or False",
+            at=(component.source,),
+        )
 
 
 def check_id(value: object) -> str:
-    """Return what is wrong with an id, or an empty string."""
+    """Return the rule for ids when a value breaks it, else an empty string."""
     if isinstance(value, str) and NAME.match(value):
         return ""
     return "an id starts with a letter or _, then letters, digits, _ . -"
-
-
-def _optional_id(value: object) -> str:
-    return "" if value is None else check_id(value)
-
-
-def _optional_text(value: object) -> str:
-    return "" if value is None or isinstance(value, str) else "write a string"
-
-
-def _a_mapping(value: object) -> str:
-    return "" if value is None or isinstance(value, Mapping) else "write a mapping"
-
-
-def _some_tags(value: object) -> str:
-    good = isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(tag, str) for tag in cast("Iterable[object]", value)
-    )
-    return "" if good else 'write a tuple of strings: tags=("a", "b")'
-
-
-def _an_audience(value: object) -> str:
-    return "" if value in AUDIENCES else "one of 'all', 'model', 'people'"
-
-
-def _a_bool(value: object) -> str:
-    return "" if isinstance(value, bool) else "write True or False"
-
-
-def _a_priority(value: object) -> str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if value is None or whole or (isinstance(value, float) and isfinite(value)):
-        return ""
-    return "write a number: the higher, the longer it is kept"
-
-
-_CHECKS: Mapping[str, Callable[[object], str]] = {
-    "id": _optional_id,
-    "name": _optional_text,
-    "metadata": _a_mapping,
-    "tags": _some_tags,
-    "audience": _an_audience,
-    "cache": _a_bool,
-    "merge": _a_bool,
-    "priority": _a_priority,
-}

@@ -1,11 +1,12 @@
-"""Stand-ins: other functions in the place of components, by name."""
+"""Overrides: functions that are called instead of components, by the names of these."""
 
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from inspect import Parameter
-from typing import Any
+from types import FunctionType
+from typing import TypeAlias, TypeGuard
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -13,60 +14,52 @@ import attrs
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
 from promptdsl.foundation.source import Source, author
 
+Function: TypeAlias = Callable[..., object]
+KeptOverrides: TypeAlias = tuple[tuple[str, tuple[Function, ...]], ...]
+"""Overrides as plain data: by name the functions that replace a component, the innermost first."""
 
-@attrs.frozen(eq=False, repr=False)
+
+@attrs.frozen(eq=False)
 class StandIn:
-    """A function in the place of the component ``name``.
+    """A function that replaces a component.
 
-    ``around`` is what stood in around it. Where ``function`` is ``None`` one is running, and
-    ``resume`` is what stands in for the component it calls by its own name.
+    ``source`` is the line of its ``override()``, ``around`` the function that it replaces itself.
     """
 
-    name: str
-    function: Callable[..., Any] | None
+    function: Function
     source: Source | None
     around: "StandIn | None"
-    resume: "StandIn | None" = None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, StandIn):
-            return NotImplemented
-        return [one[:2] for one in _flat(self)] == [one[:2] for one in _flat(other)]
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.function))
-
-    def __repr__(self) -> str:
-        return f"StandIn({', '.join(name for name, _, _ in _flat(self))})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _stacked, (list(_flat(self)),)
 
 
-def _flat(stand_in: StandIn | None) -> Iterator[tuple[str, Callable[..., Any] | None, Any]]:
-    """Yield the stand-ins as plain records, the innermost first."""
-    while stand_in is not None:
-        yield stand_in.name, stand_in.function, stand_in.source
-        stand_in = stand_in.around
+class StandIns(dict[str, StandIn]):
+    """The stand-ins at one place by name. ``around`` are those around the ``override`` block."""
+
+    def __init__(self, around: "StandIns | None", opened_by: object = None) -> None:
+        super().__init__(around or {})
+        self.around = around
+        self.opened_by = opened_by
+
+    def add(self, name: str, function: Function, source: Source | None) -> None:
+        """Let a function replace a component, or the stand-in that replaces it so far."""
+        self[name] = StandIn(function, source, self.get(name))
+
+    def without(self, name: str) -> "StandIns":
+        """Return the stand-ins while the one of a name runs: it calls what it replaces itself."""
+        inside = StandIns(self)
+        stand_in = inside.pop(name)
+        if stand_in.around is not None:
+            inside[name] = stand_in.around
+        return inside
 
 
-def _stacked(records: list[tuple[Any, ...]]) -> StandIn | None:
-    chain: StandIn | None = None
-    for name, function, source in reversed(records):
-        chain = (
-            inside_of(name, chain) if function is None else StandIn(name, function, source, chain)
-        )
-    return chain
-
-
-OVERRIDES: ContextVar[StandIn | None] = ContextVar("promptdsl_overrides", default=None)
-COMPONENTS: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
-"""All components there are, and their names: several may have the same."""
+OVERRIDES: ContextVar[StandIns | None] = ContextVar("promptdsl_overrides", default=None)
+COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
+"""All components that functions were made into, and their names: several may have the same."""
 
 
 @contextmanager
-def standing(stand_ins: StandIn | None) -> Generator[None]:
-    """Let functions stand in while a block runs."""
+def standing(stand_ins: StandIns | None) -> Generator[None]:
+    """Let these stand-ins replace components while a block runs."""
     token = OVERRIDES.set(stand_ins)
     try:
         yield
@@ -74,173 +67,189 @@ def standing(stand_ins: StandIn | None) -> Generator[None]:
         OVERRIDES.reset(token)
 
 
-def standing_in(name: str, found: StandIn | None) -> StandIn | None:
-    """Return what stands in for a component of this name, ``None`` for the component itself."""
-    while found is not None:
-        if found.name != name:
-            found = found.around
-        elif found.function is None:
-            found = found.resume
-        else:
-            return found
-    return None
+def moved(inside: StandIns, own: StandIns | None, around: StandIns | None) -> StandIns:
+    """Return the stand-ins of ``around`` and those that were added from ``own`` to ``inside``."""
+    result = StandIns(around)
+    for name, stand_in in inside.items():
+        last = None if own is None else own.get(name)
+        added: list[StandIn] = []
+        entry: StandIn | None = stand_in
+        while entry is not None and entry is not last:
+            added.append(entry)
+            entry = entry.around
+        for new in reversed(added):
+            result.add(name, new.function, new.source)
+    return result
 
 
-def inside_of(name: str, around: StandIn | None) -> StandIn:
-    """Return the stand-ins for what is called while one for ``name`` is running."""
-    found = standing_in(name, around)
-    return StandIn(name, None, None, around, None if found is None else found.around)
+def kept_overrides() -> KeptOverrides:
+    """Return the stand-ins at this place as data that can be compared, printed and pickled."""
+    kept: list[tuple[str, tuple[Function, ...]]] = []
+    stand_ins: dict[str, StandIn] = OVERRIDES.get() or {}
+    for name, stand_in in sorted(stand_ins.items(), key=lambda item: item[0]):
+        functions: list[Function] = []
+        entry: StandIn | None = stand_in
+        while entry is not None:
+            functions.append(entry.function)
+            entry = entry.around
+        kept.append((name, tuple(functions)))
+    return tuple(kept)
 
 
-def moved(top: StandIn | None, bottom: StandIn | None, around: StandIn | None) -> StandIn | None:
-    """Return the stand-ins from ``top`` down to ``bottom``, with others around them."""
-    found: list[StandIn] = []
-    while top is not None and top is not bottom:
-        found.append(top)
-        top = top.around
-    for one in reversed(found):
-        around = attrs.evolve(one, around=around)
-    return around
+def restored(kept: KeptOverrides) -> StandIns:
+    """Return the stand-ins of :func:`kept_overrides`."""
+    stand_ins = StandIns(None)
+    for name, functions in kept:
+        for function in reversed(functions):
+            stand_ins.add(name, function, None)
+    return stand_ins
 
 
-def is_plain(function: object) -> bool:
-    """Return whether this is a function that is not asynchronous."""
+def is_plain(function: object) -> TypeGuard[FunctionType]:
+    """Return whether a value is a function that is not asynchronous."""
     return inspect.isfunction(function) and not (
         inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     )
 
 
-def override(stand_ins: Mapping[str, Callable[..., object]], /) -> AbstractContextManager[None]:
-    """Let functions stand in for components of these names, for what is written in the block.
+def override(functions: Mapping[str, Callable[..., object]], /) -> AbstractContextManager[None]:
+    """Return a ``with`` block in which functions replace the components of these names.
 
-    Each takes the arguments of its component; the innermost wins. What was written before, or is
-    included, stays as it is; a :class:`Lazy` written in the block keeps the stand-ins.
+    Each function takes the arguments of its component; the innermost override wins. A component
+    that a function calls by the name it replaces is the one around it. Parts that were written
+    before, or are included, stay as they are; a :class:`Lazy` written in the block is called with
+    the same overrides.
 
     Raises :class:`OptionError` for an unknown name, or a function that takes other arguments.
+
+    >>> from promptdsl import System, component, override, render
+    >>> @component
+    ... def persona(name):
+    ...     return f"You are {name}."
+    >>> with override({"persona": lambda name: f"Act as {name}."}):
+    ...     render(System(persona("a pirate"))).messages[0].text
+    'Act as a pirate.'
     """
-    place = author()
-    if not isinstance(stand_ins, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    line = author()
+    if not isinstance(functions, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(
-            f"override() takes a mapping, not {type(stand_ins).__name__}",
+            f"override() takes a mapping, not {type(functions).__name__}",
             fix='override({"persona": my_persona})',
-            at=(place,),
+            at=(line,),
         )
-    return _Override([(name, _checked(name, f, place)) for name, f in stand_ins.items()], place)
+    return _Override({name: _checked(name, f, line) for name, f in functions.items()}, line)
 
 
-def _checked(name: str, given: object, place: Source) -> Callable[..., Any]:
-    """Return the function that stands in for components, or raise :class:`OptionError`."""
-    originals = [_original(made) for made, called in _components() if called == name]
+def _checked(name: str, given: object, line: Source) -> Function:
+    """Return the function that is to replace components, or raise :class:`OptionError`."""
+    alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
+    originals = [_original(made) for made in alive if COMPONENTS[made] == name]
     if not originals:
-        names = {called for _, called in _components()}
+        names = {COMPONENTS[made] for made in alive}
         raise OptionError(
-            f"no component is called {name!r}", fix=nearest(str(name), names), at=(place,)
+            f"no component is called {name!r}", fix=nearest(str(name), names), at=(line,)
         )
-    function: Callable[..., Any] = _original(given)
+    # A component replaces another one by the function it was made of.
+    function = _original(given) if is_plain(given) else given
     if not is_plain(function):
         raise OptionError(
             f"{name!r} is overridden by {type(given).__name__}, no plain function",
             fix="give the function itself",
-            at=(place,),
+            at=(line,),
         )
-    # Of several components with this name it has to fit one: which is called is seen later.
+    # Of several components with this name it has to fit one: the call shows later which it is.
     problems = [difference(original, function) for original in originals]
     if all(problems):
-        raise unfit(name, originals[-1], (function, problems[-1]), (place,))
+        raise unfit(name, originals[-1], (function, problems[-1]), (line,))
     return function
 
 
-def _components() -> list[tuple[Callable[..., Any], str]]:
-    """Return the components there are, the newest last, and their names."""
-    alive = filter(None, [reference() for reference in COMPONENTS.keyrefs()])
-    return [(made, COMPONENTS[made]) for made in alive]
-
-
-def _original(given: Any) -> Any:
-    """Return the function that a component was made of; of what is none, itself."""
-    return given.__wrapped__ if inspect.isfunction(given) and given in COMPONENTS else given  # type: ignore[attr-defined]
+def _original(function: Function) -> Function:
+    """Return the function that a component was made of, and any other function as it is."""
+    wrapped: Function = getattr(function, "__wrapped__", function)
+    return wrapped if function in COMPONENTS else function
 
 
 class _Override(AbstractContextManager[None]):
-    """A block in which functions stand in; it can be entered anywhere, any number of times."""
+    """The block of :func:`override`; it can be entered anywhere, any number of times."""
 
-    def __init__(self, given: list[tuple[str, Callable[..., Any]]], place: Source) -> None:
-        self.given = given
-        self.place = place
+    def __init__(self, functions: dict[str, Function], line: Source) -> None:
+        self.functions = functions
+        self.line = line
 
     def __enter__(self) -> None:
-        chain = OVERRIDES.get()
-        for name, function in self.given:
-            chain = StandIn(name, function, self.place, chain)
-        OVERRIDES.set(chain)
+        stand_ins = StandIns(OVERRIDES.get(), opened_by=self)
+        for name, function in self.functions.items():
+            stand_ins.add(name, function, self.line)
+        OVERRIDES.set(stand_ins)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        top = found = OVERRIDES.get()
-        while found is not None and found.source is not self.place:
-            found = found.around
-        if found is not None:
-            OVERRIDES.set(_below(found, len(self.given)))
-        if kind is None and self.given and (found is None or found is not top):
+        top = opened = OVERRIDES.get()
+        while opened is not None and opened.opened_by is not self:
+            opened = opened.around
+        if opened is not None:
+            OVERRIDES.set(opened.around)
+        if kind is None and (opened is None or opened is not top):
             raise ScopeError(
                 "this override() is closed out of order",
                 fix="close blocks in the order they were opened; a generator suspended inside a "
                 "block keeps it open",
-                at=(author(), self.place),
+                at=(author(), self.line),
             )
 
 
-def _below(stand_in: StandIn | None, count: int) -> StandIn | None:
-    for _ in range(count):
-        stand_in = None if stand_in is None else stand_in.around
-    return stand_in
-
-
 def unfit(
-    name: str, original: Callable[..., Any], wrong: tuple[Any, str], at: tuple[Any, ...]
+    name: str, original: Function, wrong: tuple[Function, str], at: tuple[Source | None, ...]
 ) -> OptionError:
-    """Return the error for a function that cannot stand in for a component, and why."""
+    """Return the error for a function that cannot replace a component, with the reason."""
     function, problem = wrong
     return OptionError(
-        f"{function.__name__} cannot stand in for {name}: {problem}",
+        f"{getattr(function, '__name__', function)} cannot stand in for {name}: {problem}",
         fix=f"take the same arguments: {name}{inspect.signature(original)}",
         at=at,
     )
 
 
-def difference(original: Callable[..., Any], function: Callable[..., Any]) -> str:
-    """Return what keeps a function from taking the calls of another: all kinds are tried."""
-    one, other = inspect.signature(original), inspect.signature(function)
-    for args, kwargs in _calls(list(one.parameters.values())):
-        try:
-            bound = other.bind(*args, **kwargs)
-        except TypeError as error:
-            return str(error)
-        for name, given in bound.arguments.items():
-            named = name in one.parameters and isinstance(given, str) and given in one.parameters
-            if named and name != given:
-                return f"it takes {given} in the place of {name}"
+def difference(original: Function, function: Function) -> str:
+    """Return the reason why a function cannot take all calls of another, else an empty string."""
     yields = inspect.isgeneratorfunction(original)
-    if yields == inspect.isgeneratorfunction(function):
-        return ""
-    return "it does not yield" if yields else "it yields"
+    if yields != inspect.isgeneratorfunction(function):
+        return "it does not yield" if yields else "it yields"
+    wanted, taken = inspect.signature(original).parameters, inspect.signature(function).parameters
+    positions = [parameter for parameter in taken.values() if parameter.kind in _BY_POSITION]
+    kinds = {parameter.kind for parameter in taken.values()}
+    filled: set[str] = set()
+    for index, parameter in enumerate(wanted.values()):
+        name, kind = parameter.name, parameter.kind
+        by_position, by_name = kind in _BY_POSITION, kind in _BY_NAME
+        same = taken.get(name)
+        same = None if same is not None and same.kind in _SEVERAL else same
+        at_index = positions[index] if by_position and index < len(positions) else None
+        problem = ""
+        if kind in _SEVERAL and kind not in kinds:
+            problem = f"it does not take {parameter}"
+        elif by_position and at_index is None and Parameter.VAR_POSITIONAL not in kinds:
+            problem = f"it does not take {name!r} by position"
+        elif at_index is not None and at_index.name != name and at_index.name in wanted:
+            problem = f"it takes {name} in the place of {at_index.name}"
+        elif by_name and same is None and Parameter.VAR_KEYWORD not in kinds:
+            problem = f"it does not take {name!r} by name"
+        elif by_name and same is not None and same.kind is Parameter.POSITIONAL_ONLY:
+            problem = f"it takes {name!r} by position only"
+        if problem:
+            return problem
+        # A parameter that may be left out fills none that is required.
+        if parameter.default is Parameter.empty:
+            filled |= {other.name for other in (at_index, same) if other is not None}
+    required = [parameter for parameter in taken.values() if parameter.kind not in _SEVERAL]
+    missing = [
+        parameter.name
+        for parameter in required
+        if parameter.default is Parameter.empty and parameter.name not in filled
+    ]
+    return f"it requires {missing[0]!r}" if missing else ""
 
 
-def _calls(parameters: list[Parameter]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Yield calls by position, by keyword, and with what is required alone.
-
-    Every argument is the name of its parameter.
-    """
-    plain = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    more = ["more"] if _has(parameters, "VAR_POSITIONAL") else []
-    others = {"other": "other"} if _has(parameters, "VAR_KEYWORD") else {}
-    required = [p for p in plain if p.default is Parameter.empty]
-    for some in (plain, required):
-        by_place = [p.name for p in some if p.kind is not Parameter.KEYWORD_ONLY]
-        named = {p.name: p.name for p in some if p.kind is Parameter.KEYWORD_ONLY}
-        yield [*by_place, *(more if some is plain else ())], {**named, **others}
-        first = [p.name for p in some if p.kind is Parameter.POSITIONAL_ONLY]
-        yield first, {p.name: p.name for p in some if p.name not in first} | others
-
-
-def _has(parameters: list[Parameter], kind: str) -> bool:
-    return any(p.kind.name == kind for p in parameters)
+_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+_SEVERAL = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

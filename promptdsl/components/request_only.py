@@ -1,159 +1,124 @@
 """Request-only turns: sent with this request, not part of the conversation."""
 
-import sys
-from collections.abc import Mapping
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
-from promptdsl.components.arguments import Content, adopt, retract
-from promptdsl.components.block import BESIDE, PART_FORBIDS, ROOTED, Block, begin, named
-from promptdsl.components.options import TURN_OPTIONS
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
+from promptdsl.components.arguments import Content, adopt
+from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, part_advice
+from promptdsl.components.options import EphemeralOptions, SharedOptions, check_choice, is_real
+from promptdsl.foundation.errors import ContentError, OptionError
 from promptdsl.foundation.escaping import text_of
-from promptdsl.tree.masks import BARE, BUSY, CACHE, REQUEST, bits
-from promptdsl.tree.node import DEFAULTS, Node
+from promptdsl.tree.masks import BUSY, CACHE, REQUEST, bits
+from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import ValueNode
-from promptdsl.tree.turn_nodes import CacheBreakpointNode, OutputNode, RequestOnlyNode, ToolNode
+from promptdsl.tree.turn_nodes import CacheBreakpointNode, RequestOnlyNode
 
 POSITIONS = ("flow", "after_system", "start", "before_user", "end")
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-
-class RequestBlock(Block, RequestOnlyNode):
-    """What the request-only turns share. Not a component of its own."""
+class RequestComponent(Container, RequestOnlyNode):
+    """The base of the request-only turns. Not a component of its own."""
 
     __slots__ = ()
     _own = bits(REQUEST)
     _forbids = PART_FORBIDS | CACHE
     _forbids_at_once = ROOTED
 
-    def _advice(self, node: Node) -> str:
+    def _check_fields(self) -> None:
+        texts: tuple[object, ...] = (self.type, self.title)
+        adopt(self, [text for text in texts if isinstance(text, ValueNode) and text.mask & BUSY])
+        try:
+            # A type or title is a value, on one line.
+            self.type, self.title = [
+                None
+                if text is None
+                else text.text
+                if isinstance(text, ValueNode)
+                else text_of(text)
+                for text in texts
+            ]
+        except ContentError as error:
+            raise error.located(self.source) from None
+        if self.position is not None:
+            check_choice(self, "position", self.position, POSITIONS)
+        if not is_real(self.order):
+            raise OptionError(
+                f"{label(self)}(order={self.order!r})", fix="write a number", at=(self.source,)
+            )
+
+    @classmethod
+    def _advice(cls, node: Node) -> str:
         if node.mask & CACHE:
             mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
             return f"what is sent once cannot be cached: leave {mark} out"
-        if isinstance(node, ToolNode | OutputNode):
-            return BESIDE
-        return "a turn never stands inside a request-only turn: write it beside it"
+        return part_advice(
+            node, "a turn never stands inside a request-only turn: write it beside it"
+        )
 
 
-class Ephemeral(RequestBlock):
-    """Context for this request only, fenced. Where it stands is the configuration's to choose.
+class Ephemeral(RequestComponent):
+    """Context for this request only, in a fence; the next request does not repeat it.
 
-    ``type`` and ``title`` stand in the fence; ``position`` is ``flow``, ``after_system``,
-    ``start``, ``before_user`` or ``end``; within a position the lower ``order`` comes first.
+    Options:
+
+    - ``type`` and ``title``: texts that are written in the fence;
+    - ``position``: ``"flow"`` (where it is written), ``"after_system"``, ``"start"``,
+      ``"before_user"`` or ``"end"``; by default the configuration chooses;
+    - ``order``: a number, 0 by default; at one position the lower comes first;
+    - ``id``, ``metadata``, ``tags``, ``audience``, ``priority``: see :class:`System`.
+
+    Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
+    child that may not be here: a turn, or a part with a cache mark.
+
+    >>> from promptdsl import Ephemeral, Timeline, User, render
+    >>> prompt = Timeline(Ephemeral("It is 9 am.", type="clock"), User("Am I late?"))
+    >>> "It is 9 am." in render(prompt).messages[0].text
+    True
     """
 
     __slots__ = ()
-    _accepts = (TURN_OPTIONS - {"cache"}) | {"type", "title", "position", "order"}
+    accepts = EphemeralOptions.__optional_keys__
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *content: Content,
-            type: str | None = None,
-            title: str | ValueNode | None = None,
-            position: str | None = None,
-            order: float = 0,
-            id: str | None = None,
-            metadata: Mapping[str, Any] | None = None,
-            tags: tuple[str, ...] = (),
-            audience: str = "all",
-            priority: float | None = None,
-        ) -> None: ...
-
-    else:
-
-        def __init__(self, *content, **options):
-            frame = _getframe(1)
-            settle(self, content, options, frame)
-            self.grounding = False
-            begin(self, content, options)
+    def __init__(
+        self,
+        *content: Content,
+        type: str | None = None,
+        title: str | ValueNode | None = None,
+        position: str | None = None,
+        order: float = 0,
+        **options: Unpack[EphemeralOptions],
+    ) -> None:
+        self.type, self.title, self.position, self.order = type, title, position, order  # type: ignore[assignment]
+        self.grounding = False
+        begin(self, content, options)
 
 
-class Grounding(RequestBlock):
+class Grounding(RequestComponent):
     """Facts for this request only. Every string in it is a value, whoever wrote it.
 
-    It stands directly before the last turn a user wrote, unless ``position`` says otherwise.
+    ``id`` names the facts in addresses and reports. They are sent directly before the last turn of
+    the user, unless ``position`` says otherwise. The options and errors are those of
+    :class:`Ephemeral`, without ``type``.
+
+    >>> from promptdsl import Grounding, Timeline, User, render
+    >>> prompt = Timeline(User("Hi."), Grounding("page", "Shop <open>"), User("Is it open?"))
+    >>> "Shop &lt;open&gt;" in render(prompt).messages[0].text
+    True
     """
 
     __slots__ = ()
-    _accepts = (TURN_OPTIONS - {"cache"}) | {"title", "position", "order"}
+    accepts = SharedOptions.__optional_keys__
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            id: str,
-            /,
-            *content: Content,
-            title: str | ValueNode | None = None,
-            position: str | None = None,
-            order: float = 0,
-            metadata: Mapping[str, Any] | None = None,
-            tags: tuple[str, ...] = (),
-            audience: str = "all",
-            priority: float | None = None,
-        ) -> None: ...
-
-    else:
-
-        def __init__(self, id, /, *content, **options):
-            frame = _getframe(1)
-            settle(self, content, options, frame)
-            self.grounding = True
-            begin(self, content, named(self, id, content, options))
-
-    def _keywords(self) -> frozenset[str]:
-        return self._accepts - {"id"}
-
-
-def settle(
-    component: Any, content: tuple[Any, ...], options: dict[str, Any], frame: FrameType
-) -> None:
-    """Take the options that only request-only turns have out of the given ones."""
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.options = DEFAULTS
-    component.mask = component._own | BARE
-    component.content = ()
-    type = options.pop("type", None) if "type" in component._accepts else None
-    said = (type, options.pop("title", None))
-    component.position = options.pop("position", None)
-    component.order = options.pop("order", 0)
-    try:
-        adopt(
-            component,
-            [value for value in said if isinstance(value, ValueNode) and value.mask & BUSY],
-        )
-        component.type, component.title = [one_line(component, value) for value in said]
-        _check_place(component)
-    except PromptError:
-        retract((*content, *said))
-        raise
-
-
-def _check_place(component: Any) -> None:
-    if component.position is not None and component.position not in POSITIONS:
-        raise OptionError(
-            f"position={component.position!r}",
-            fix=nearest(str(component.position), POSITIONS),
-            at=(component.source,),
-        )
-    if isinstance(component.order, bool) or not (
-        isinstance(component.order, int | float) and component.order == component.order
-    ):
-        raise OptionError(
-            f"order={component.order!r}", fix="write a number", at=(component.source,)
-        )
-
-
-def one_line(component: Any, value: Any) -> str | None:
-    """Return the text of a title or type, which is a value."""
-    if value is None:
-        return None
-    try:
-        return value.text if isinstance(value, ValueNode) else text_of(value)
-    except ContentError as error:
-        raise error.located(component.source) from None
+    def __init__(
+        self,
+        id: str,
+        /,
+        *content: Content,
+        title: str | ValueNode | None = None,
+        position: str | None = None,
+        order: float = 0,
+        **options: Unpack[SharedOptions],
+    ) -> None:
+        self.type = None
+        self.title, self.position, self.order = title, position, order  # type: ignore[assignment]
+        self.grounding = True
+        begin(self, content, options, id=id)

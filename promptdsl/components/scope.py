@@ -1,9 +1,13 @@
-"""What is open, and who opened it: the one context variable.
+"""Components, the blocks that are open, and who opened them: the one context variable.
 
-It holds an immutable chain of open blocks, the innermost first. Each names the thread and task that
-opened it, so that code which runs elsewhere with a copy of the context is told apart instead of
-mixed in.
+The variable holds an immutable chain of open blocks, the innermost first. Each names the thread
+and the task that opened it, so that code which runs elsewhere with a copy of the context gets an
+error instead of writing into the wrong block.
 """
+
+# The functions below the class belong to it, and read its private names.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
@@ -11,47 +15,92 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
 from threading import enumerate as threads
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.source import Source, author
 from promptdsl.tree.masks import BARE, CLOSED, FAILED, OPEN, PLACED
-from promptdsl.tree.node import Node, label, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
 NOT_BARE = ~BARE
+getframe = sys._getframe
 
 
-OpenBlock: TypeAlias = tuple[Any, Any, int, Any, int]
+class Component(Node):
+    """A node while its author writes it: it can be changed until its parent freezes it."""
+
+    __slots__ = ()
+    accepts: ClassVar[frozenset[str]] = frozenset()
+    """The names of the options that it takes as ``**options``."""
+    _own: ClassVar[int] = 0
+    """The bits of its mask that do not depend on its content."""
+    _forbids_at_once: ClassVar[int] = 0
+    """The bits that are refused the moment a child is written in its block."""
+
+    content: Any  # Any: a list of children while its block is open, a tuple at other times
+
+    def __init_subclass__(cls) -> None:
+        nodes = (base for base in cls.__mro__ if issubclass(base, Node))
+        cls._node = next(node for node in nodes if not issubclass(node, Component))
+
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
+
+    def _check_fields(self) -> None:
+        """Raise :class:`PromptError` for a field with a bad value; make the others plain."""
+
+    @classmethod
+    def _advice(cls, node: Node) -> str:  # noqa: ARG003 (its subclasses read it)
+        """Return where a node belongs that may not be in this block."""
+        return "write it outside of this block"
+
+
+def start(component: Component) -> None:
+    """Note the line of the author, two calls up, in a new component that has no content yet."""
+    frame = getframe(2)
+    component.code = frame.f_code
+    component.offset = frame.f_lasti
+    component.content = ()
+    component.mask = component._own
+    component.options = DEFAULTS
+
+
+OpenBlock: TypeAlias = "tuple[Component | None, OpenBlock | None, int, Task[object] | None, int]"
 """A component whose block is open, the open block around it, its owner (thread and asyncio task),
-and what it forbids at once.
+and the bits that it refuses at once.
 
-The block is ``None`` in ``detached()``. A plain tuple, because one is made for every block."""
+The component is ``None`` in ``detached()``. A plain tuple, because one is made for every block."""
 
 OPENED: ContextVar[OpenBlock | None] = ContextVar("promptdsl_open", default=None)
 
 
-def _first_look() -> Any:
-    """Return the event loop that runs here; from now on asyncio's own function is asked."""
+def _first_look() -> AbstractEventLoop | None:
+    """Return the event loop that runs here, and let asyncio's own function answer from now on."""
     global running_loop  # noqa: PLW0603
-    asked = getattr(_modules[_EVENTS], "_get_running_loop", None)
-    if asked is None:  # another thread is just importing it
+    lookup: Callable[[], AbstractEventLoop | None] | None = getattr(
+        _modules[_EVENTS], "_get_running_loop", None
+    )
+    if lookup is None:  # another thread is importing asyncio at this moment
         return None
-    running_loop = asked
-    return asked()
+    running_loop = lookup
+    return running_loop()
 
 
-running_loop: Callable[[], Any] = _first_look
+running_loop: Callable[[], AbstractEventLoop | None] = _first_look
 
 
-def running_task() -> Any:
-    """Return the asyncio task that runs here, ``None`` outside of one; asyncio is not imported."""
+def running_task() -> Task[object] | None:
+    """Return the asyncio task that runs here, if any; asyncio is not imported."""
     loop = running_loop() if _EVENTS in _modules else None
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
-def join(component: Any, opened: OpenBlock, mask: int) -> None:
+def join(component: Node, opened: OpenBlock, mask: int) -> None:
     """Put a new component into the block that is open, and set its mask.
 
     In ``detached()`` it stays on its own.
@@ -72,39 +121,51 @@ def join(component: Any, opened: OpenBlock, mask: int) -> None:
         raise _closed(component, block) from None
 
 
-def place(component: Any) -> None:
-    """Put a new component whose mask is set into the block that is open, if one is."""
+def place(component: Node) -> None:
+    """Put a new component whose mask is set into the block that is open, if there is one."""
     top = OPENED.get()
     if top is not None:
         join(component, top, component.mask)
 
 
 def put(node: Node, opened: OpenBlock) -> None:
-    """Put a finished node into the block that is open; it may stand in others, too."""
+    """Put a finished node into the block that is open; it may be in others, too."""
     check_owner(node, opened)
-    block, forbidden = opened[0], opened[4]
-    if node.mask & forbidden:
+    block = opened[0]
+    if block is None:
+        return
+    if node.mask & opened[4]:
         raise misplaced(node, block)
-    if type(block.content) is not list:
+    entries: list[Child] | tuple[Child, ...] = block.content
+    if not isinstance(entries, list):
         raise _closed(node, block)
-    block.content.append(node)  # pyright: ignore[reportUnknownMemberType]
+    entries.append(node)
 
 
-def enter(component: Any) -> Any:
+C = TypeVar("C", bound=Component)
+
+
+def enter(component: C) -> C:
     """Open a component as a block and return it.
 
-    A block inside another one is the same owner's: what is written in it is checked anyway.
+    A block inside another one has the same owner: whatever is written in it is checked anyway.
     """
     mask = component.mask
     top = OPENED.get()
-    opened: OpenBlock
     if mask & (OPEN | CLOSED):
-        raise _twice(component)
+        state = "closed" if mask & CLOSED else "open already"
+        raise ScopeError(
+            f"this {label(component)} is {state}, a block is entered once",
+            fix="write a new component for a second block",
+            at=(author(), component.source),
+        )
+    opened: OpenBlock
     if top is not None and top[0] is not None:
         if mask & PLACED:
             entries = top[0].content
             # Mostly it was written just now, so it is the newest entry.
-            if not (entries and entries[-1] is component) and not _stands_here(component, top):
+            newest = entries and entries[-1] is component
+            if not newest and _position_in(top, component) is None:
                 raise _elsewhere(component)
         opened = (component, top, top[2], top[3], component._forbids_at_once)
     elif mask & PLACED:
@@ -118,94 +179,97 @@ def enter(component: Any) -> Any:
     return component
 
 
-def _stands_here(component: Any, top: OpenBlock | None) -> bool:
-    """Return whether one of the open blocks holds a component: mostly the innermost, at its end."""
-    while top is not None and top[0] is not None:
-        if any(entry is component for entry in reversed(top[0].content)):
-            return True
-        top = top[1]
-    return False
+def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child], int] | None:
+    """Return the entries of the open block that a component is in, and its index there.
+
+    Mostly it is in the innermost block, at the end.
+    """
+    while opened is not None and opened[0] is not None:
+        entries: list[Child] | tuple[Child, ...] = opened[0].content
+        # A tuple is the content of a block that is closed already.
+        if isinstance(entries, list):
+            for index in range(len(entries) - 1, -1, -1):
+                if entries[index] is component:
+                    return entries, index
+        opened = opened[1]
+    return None
 
 
-def leave(component: Any, *, raised: bool) -> OpenBlock | None:
-    """Close a block that raised, or is not on top; return the one below it.
+def leave(component: Component, *, raised: bool) -> OpenBlock | None:
+    """Close a block that raised, or that is not the innermost; return the block around it.
 
-    When it is not on top, the blocks that were left open fail with it, and the error names the
-    innermost one (unless an exception is on its way already).
+    When it is not the innermost, the blocks that were left open fail with it, and the error names
+    the innermost one (unless another exception is raised already).
     """
     top = OPENED.get()
     component.mask = component.mask & ~OPEN | CLOSED
     if top is not None and top[0] is component:
-        below: OpenBlock | None = top[1]
-        OPENED.set(below)
-        return below
-    unwound = _unwind(component, top)
-    fail(component, unwound)
+        around: OpenBlock | None = top[1]
+        OPENED.set(around)
+        return around
+    around = _unwind(component, top)
+    fail(component, around)
     if not raised:
         raise _out_of_order(f"this {label(component)}", component.source, top)
-    return unwound
+    return around
 
 
-def _unwind(block: Any, top: OpenBlock | None) -> OpenBlock | None:
-    """Fail what is open above a block (or a ``detached()``) and return what is below.
+def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
+    """Fail the blocks that are open inside a block (or a ``detached()``); return what is around it.
 
-    Where it is not open here at all, nothing changes.
+    Where the block is not open here at all, nothing changes.
     """
-    chain: list[OpenBlock] = []
+    inside: list[OpenBlock] = []
     opened = top
     while opened is not None and opened[0] is not block and opened is not block:
-        chain.append(opened)
+        inside.append(opened)
         opened = opened[1]
     if opened is None:
         return top
-    for inner in chain:
+    for inner in inside:
         if inner[0] is not None:
             fail(inner[0], inner[1])
-    below: OpenBlock | None = opened[1]
-    OPENED.set(below)
-    return below
+    OPENED.set(opened[1])
+    return opened[1]
 
 
-def fail(component: Any, below: OpenBlock | None) -> None:
-    """Take a block that raised out of its parent and leave it unusable."""
+def fail(component: Component, around: OpenBlock | None) -> None:
+    """Take a component whose block raised out of its parent, and leave it unusable."""
     component.content = tuple(component.content)
     component.mask |= FAILED
     if component.mask & PLACED:
-        take_out(component, below)
-
-
-def take_out(component: Any, opened: OpenBlock | None) -> None:
-    """Remove a component from the open block that holds it: mostly the innermost, at its end."""
-    while opened is not None and opened[0] is not None:
-        entries: Any = opened[0].content
-        # What is a tuple is closed: it lost its place elsewhere.
-        places = range(len(entries) - 1, -1, -1) if hasattr(entries, "append") else ()
-        for index in places:
-            if entries[index] is component:
-                del entries[index]
-                return
-        opened = opened[1]
+        position = _position_in(around, component)
+        if position is not None:
+            entries, index = position
+            del entries[index]
 
 
 def detached() -> AbstractContextManager[None]:
-    """Give a place where no block is open.
+    """Return a ``with`` block in which no prompt is open: a component written in it stands alone.
 
-    For parts built in another task or thread, and for a function that builds another prompt while
-    one is being written. Components written here are detached parts.
+    Use it for parts that are built in another task or thread, and in a function that builds one
+    prompt while another is being written. Leaving blocks inside it open is a :class:`ScopeError`.
+
+    >>> from promptdsl import Section, System, detached
+    >>> with System("Be kind.") as system:
+    ...     with detached():
+    ...         rules = Section("rules", "Cite a page.")
+    >>> [child for child in system.content]
+    ['Be kind.']
     """
     return _detached(author())
 
 
-class _Detached(tuple[Any, Any, int, Any, int]):
-    """An open block without a component, of a ``detached()``: it knows where it was written."""
+class _Detached(tuple[Any, ...]):
+    """The open block of a ``detached()``: it has no component, and knows its own line."""
 
     source: Source
 
 
 @contextmanager
-def _detached(place: Source) -> Generator[None]:
+def _detached(source: Source) -> Generator[None]:
     opened = _Detached((None, OPENED.get(), get_ident(), running_task(), 0))
-    opened.source = place
+    opened.source = source
     OPENED.set(opened)
     try:
         yield
@@ -215,26 +279,28 @@ def _detached(place: Source) -> Generator[None]:
     top = OPENED.get()
     _unwind(opened, top)
     if top is not opened:
-        raise _out_of_order("this detached()", place, top)
+        raise _out_of_order("this detached()", source, top)
 
 
-def open_block() -> Any:
-    """Return the component a component written here would go into, ``None`` when there is none."""
+def open_block() -> Component | None:
+    """Return the component that a component written here would join, if there is one."""
     opened = OPENED.get()
     return None if opened is None else opened[0]
 
 
+# Errors.
+
+
 def misplaced(node: Node, block: Node) -> PlacementError:
-    """Return the error for a node that may not stand in a block."""
-    advice = getattr(block, "_advice", None)
+    """Return the error for a node that may not be in a block."""
     return PlacementError(
         f"{named_label(node)} cannot stand in {named_label(block)}",
-        fix=advice(node) if advice is not None else "",
+        fix=block._advice(node) if isinstance(block, Component) else "",
         at=(node.source, block.source),
     )
 
 
-def _closed(component: Any, block: Any) -> ScopeError:
+def _closed(component: Node, block: Node) -> ScopeError:
     return ScopeError(
         f"the {label(block)} around this {label(component)} is closed",
         fix="write it inside the block, or under detached()",
@@ -242,7 +308,7 @@ def _closed(component: Any, block: Any) -> ScopeError:
     )
 
 
-def _elsewhere(component: Any) -> ScopeError:
+def _elsewhere(component: Node) -> ScopeError:
     return ScopeError(
         f"this {label(component)} stands in a block that is not open here",
         fix="open it where it was written",
@@ -250,27 +316,20 @@ def _elsewhere(component: Any) -> ScopeError:
     )
 
 
-def _twice(component: Any) -> ScopeError:
-    state = "closed" if component.mask & CLOSED else "open already"
+def _out_of_order(name: str, source: Source | None, top: OpenBlock | None) -> ScopeError:
+    """Return the error for a block that is closed while ``top`` is open inside it."""
+    inner = None if top is None else top[0] or top
+    still_open, line = "", None
+    if isinstance(inner, _Detached):
+        still_open, line = ": the detached() written inside it is still open", inner.source
+    elif isinstance(inner, Component):
+        still_open = f": the {label(inner)} written inside it is still open"
+        line = inner.source
     return ScopeError(
-        f"this {label(component)} is {state}, a block is entered once",
-        fix="write a new component for a second block",
-        at=(author(), component.source),
-    )
-
-
-def _out_of_order(name: str, place: Source | None, top: OpenBlock | None) -> ScopeError:
-    still: Any = None if top is None else top[0] or top
-    around = None if still is None else still.source
-    named = ""
-    if still is not None:
-        inner = "detached()" if isinstance(still, tuple) else label(still)
-        named = f": the {inner} written inside it is still open"
-    return ScopeError(
-        f"{name} is closed out of order{named}",
+        f"{name} is closed out of order{still_open}",
         fix="close blocks in the order they were opened; a generator suspended inside a block "
         "keeps it open",
-        at=(author(), place, around),
+        at=(author(), source, line),
     )
 
 
@@ -279,30 +338,29 @@ def is_owner(opened: OpenBlock) -> bool:
     return opened[2] == get_ident() and opened[3] is running_task()
 
 
-def check_owner(component: Any, opened: OpenBlock) -> None:
+def check_owner(component: Node, opened: OpenBlock) -> None:
     """Raise :class:`ScopeError` unless this thread and task opened a block."""
     if not is_owner(opened):
         raise _foreign(component, opened)
 
 
-def _foreign(component: Any, opened: OpenBlock) -> ScopeError:
+def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
+    """Return the error for a component that is written into the block of another thread or task."""
     block, _, thread, task, _ = opened
-    elsewhere = thread != get_ident()
-    here = f"thread {current_thread().name!r}" if elsewhere else _name(running_task())
-    there = _thread(thread) if elsewhere else _name(task)
+    if thread != get_ident():
+        here = f"thread {current_thread().name!r}"
+        owners = [f"thread {owner.name!r}" for owner in threads() if owner.ident == thread]
+        there = owners[0] if owners else "a thread that has ended"
+    else:
+        here, there = _task_name(running_task()), _task_name(task)
+    name = "detached()" if block is None else label(block)
     return ScopeError(
-        f"this {label(component)} is written in {here}, "
-        f"but the open {label(block)} belongs to {there}",
+        f"this {label(component)} is written in {here}, but the open {name} belongs to {there}",
         fix="build the part under `with detached():` there, "
         "and include() it where the block is open",
-        at=(component.source, block.source),
+        at=(component.source, None if block is None else block.source),
     )
 
 
-def _thread(ident: int) -> str:
-    names = [f"thread {thread.name!r}" for thread in threads() if thread.ident == ident]
-    return names[0] if names else "a thread that has ended"
-
-
-def _name(task: Any) -> str:
+def _task_name(task: Task[object] | None) -> str:
     return "the code outside any task" if task is None else f"task {task.get_name()!r}"

@@ -1,24 +1,28 @@
 """Tool calls and their results."""
 
-import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Never
+from typing import Never, Unpack, cast
 
-from promptdsl.components.arguments import Content, retract
+from promptdsl.components.arguments import Content, type_name
 from promptdsl.components.block import (
-    BESIDE,
     PART_FORBIDS,
     ROOTED,
-    Block,
-    Written,
-    advice_for,
+    Container,
     begin,
-    with_own_code,
+    part_advice,
+    turn_advice,
 )
-from promptdsl.components.options import TURN_OPTIONS, refuse_options
-from promptdsl.components.scope import OPENED, join, place
-from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError, nearest
-from promptdsl.foundation.json import write_json
+from promptdsl.components.fast_path import with_own_code
+from promptdsl.components.options import (
+    NamedTurnOptions,
+    check_choice,
+    check_flag,
+    is_text,
+    refuse_options,
+)
+from promptdsl.components.scope import OPENED, Component, getframe, join, place, start
+from promptdsl.foundation.errors import ContentError, DataError
+from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.fast_path import tool_use_block
@@ -26,9 +30,8 @@ from promptdsl.messages.field_checks import ERROR_TYPES
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
-from promptdsl.tree.turn_nodes import OutputNode, ToolNode, ToolTurnNode
+from promptdsl.tree.turn_nodes import ToolTurnNode
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 _join_call = with_own_code(join)
 _join_message = with_own_code(join)
 
@@ -36,27 +39,35 @@ _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
 
 
-class ToolUse(Written, ToolUseNode):
-    """A call the model made, inside an assistant turn.
+class ToolUse(Component, ToolUseNode):
+    """A tool call that the model made, inside an assistant turn.
 
-    ``input`` is a mapping, or the JSON text as the provider sent it, which is kept to the byte.
+    ``name`` is the tool, ``id`` the id of the call. ``input`` is a mapping of arguments, or the
+    JSON text as the provider sent it, which is kept to the byte.
+
     Raises :class:`ContentError` for an input that is neither, or holds no plain data.
+
+    >>> from promptdsl import Assistant, Timeline, ToolMessage, ToolUse, User, render
+    >>> call = ToolUse("add", {"a": 2, "b": 2}, id="call_1")
+    >>> prompt = Timeline(User("2 + 2?"), Assistant(call), ToolMessage("call_1", "4"))
+    >>> render(prompt, model="gpt-5").to_openai()["messages"][1]["tool_calls"][0]["function"]
+    {'name': 'add', 'arguments': '{"a": 2, "b": 2}'}
     """
 
     __slots__ = ()
 
     def __init__(
-        self, name: str, input: Mapping[str, Any] | str, /, id: str, **options: Never
+        self, name: str, input: Mapping[str, JsonValue] | str, /, id: str, **unknown: Never
     ) -> None:
-        frame = _getframe(1)
+        frame = getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
         self.content = ()
         self.options = DEFAULTS
-        if options:
-            refuse_options(self, options, ("id",))
+        if unknown:
+            refuse_options(self, unknown)
         if type(input) is not str or type(name) is not str or type(id) is not str:
-            input = _arguments(self, name, input, id)
+            input = _input_text(self, name, input, id)
             name, id = exact(name), exact(id)
         self.block = tool_use_block(id, name, input)
         top = OPENED.get()
@@ -66,34 +77,39 @@ class ToolUse(Written, ToolUseNode):
             _join_call(self, top, _CALL)
 
 
-def _arguments(component: ToolUse, name: object, input: object, id: object) -> str:
+def _input_text(component: ToolUse, name: object, input: object, id: object) -> str:
+    """Return the input of a call as JSON text, or raise :class:`ContentError`."""
+    fix = 'ToolUse("search", {"query": "..."}, id="call_1")'
     if not isinstance(name, str) or not isinstance(id, str):
-        raise ContentError(
-            "a ToolUse needs the tool's name and the call's id, both strings",
-            fix='ToolUse("search", {"query": "..."}, id="call_1")',
-            at=(component.source,),
-        )
+        problem = "a ToolUse needs the tool's name and the call's id, both strings"
+        raise ContentError(problem, fix=fix, at=(component.source,))
     if isinstance(input, str):
         return exact(input)
     if not isinstance(input, Mapping):
-        raise ContentError(
-            f"the input of a tool call is a mapping, not {type(input).__name__}",
-            fix='ToolUse("search", {"query": "..."}, id="call_1")',
-            at=(component.source,),
-        )
+        problem = f"the input of a tool call is a mapping, not {type_name(input)}"
+        raise ContentError(problem, fix=fix, at=(component.source,))
     try:
-        return write_json(dict(input))  # pyright: ignore[reportUnknownArgumentType]
+        return write_json(dict(cast("Mapping[object, object]", input)))
     except DataError as error:
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
-class Reasoning(Written, ReasoningNode):
-    """What a model thought, inside an assistant turn; replayed only to where it came from.
+class Reasoning(Component, ReasoningNode):
+    """The reasoning of a model, inside an assistant turn; only its own provider gets it again.
 
-    ``signature`` and ``encrypted`` are what the provider ``origin`` sent with it, kept to the byte.
+    ``signature`` and ``encrypted`` are the texts that the provider ``origin`` (``"anthropic"``,
+    ``"openai"``, ...) sent with it, kept to the byte; by default there are none.
+
+    Raises :class:`ContentError` for a value that is no string.
+
+    >>> from promptdsl import Assistant, Reasoning
+    >>> turn = Assistant(Reasoning("Add both.", "c2ln", origin="anthropic"), "4")
+    >>> turn.content[0].block.signature
+    'c2ln'
     """
 
     __slots__ = ()
+    _own = _CALL
 
     def __init__(
         self,
@@ -102,165 +118,134 @@ class Reasoning(Written, ReasoningNode):
         *,
         encrypted: str | None = None,
         origin: str | None = None,
-        **options: Never,
+        **unknown: Never,
     ) -> None:
-        frame = _getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        self.content = ()
-        self.mask = _CALL
-        self.options = DEFAULTS
-        refuse_options(self, options, ("signature", "encrypted", "origin"))
-        given: dict[str, Any] = {"text": text, "signature": signature}
-        given |= {"encrypted": encrypted, "origin": origin}
-        for name, value in given.items():
+        start(self)
+        refuse_options(self, unknown)
+        fields: dict[str, object] = {"text": text, "signature": signature}
+        fields |= {"encrypted": encrypted, "origin": origin}
+        for name, value in fields.items():
             if not isinstance(value, str) and (name == "text" or value is not None):
                 raise ContentError(
                     f"Reasoning({name}={value!r})", fix="write a string", at=(self.source,)
                 )
-        self.block = ReasoningBlock(*map(exact, given.values()))
+        self.block = ReasoningBlock(exact(text), exact(signature), exact(encrypted), exact(origin))
         place(self)
 
 
-class ToolResult(Block, ToolResultNode):
-    """The answer to the call ``tool_use_id``, inside a user or tool turn."""
+class ToolResult(Container, ToolResultNode):
+    """The result of the tool call ``tool_use_id``, inside a user or tool turn: text and media.
+
+    ``is_error=True`` (default ``False``) says that the call failed. ``error_type`` says how:
+    ``"unknown_tool"``, ``"validation_error"``, ``"execution_error"``, ``"timeout_error"`` or
+    ``"interrupted"``; it is for people, no provider gets it. A result may be empty.
+
+    Raises :class:`ContentError` for an id that is no string, :class:`OptionError` for a bad option,
+    :class:`PlacementError` for a child that may not be here.
+
+    >>> from promptdsl import Image, ToolResult, User
+    >>> turn = User(ToolResult("call_1", "The page:", Image.from_file_id("file_1")))
+    >>> turn.content[0].tool_use_id
+    'call_1'
+    """
 
     __slots__ = ()
     _own = bits(RESULT)
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
 
-    if TYPE_CHECKING:
+    def __init__(
+        self,
+        tool_use_id: str,
+        /,
+        *content: Content,
+        is_error: bool = False,
+        error_type: str | None = None,
+        **unknown: Never,
+    ) -> None:
+        self.tool_use_id = tool_use_id
+        self.is_error = is_error
+        self.error_type = error_type
+        begin(self, content, unknown)
 
-        def __init__(
-            self,
-            tool_use_id: str,
-            /,
-            *content: Content,
-            is_error: bool = False,
-            error_type: str | None = None,
-        ) -> None: ...
+    def _check_fields(self) -> None:
+        _check_result(self)
 
-    else:
-
-        def __init__(self, tool_use_id, /, *content, is_error=False, error_type=None, **options):
-            frame = _getframe(1)
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            self.tool_use_id = tool_use_id
-            self.is_error = is_error
-            self.error_type = error_type
-            check_result(self, content)
-            begin(self, content, options)
-            # A tool may answer with nothing at all.
-            self.mask &= ~BARE
-
-    def _keywords(self) -> frozenset[str]:
-        return RESULT_OPTIONS
-
-    def _advice(self, node: Node) -> str:
-        if isinstance(node, ToolNode | OutputNode):
-            return BESIDE
-        return "a tool's answer is text and media"
+    @classmethod
+    def _advice(cls, node: Node) -> str:
+        return part_advice(node, "a tool's answer is text and media")
 
 
-class ToolMessage(Block, ToolTurnNode):
-    """The answer of a tool to the call ``tool_use_id``. ``name`` is the tool's.
+class ToolMessage(Container, ToolTurnNode):
+    """The result of the tool call ``tool_use_id`` as a turn of its own.
 
-    ``error_type`` is one of ``unknown_tool``, ``validation_error``, ``execution_error``,
-    ``timeout_error``, ``interrupted``.
+    ``name`` is the name of the tool, ``is_error`` and ``error_type`` are those of
+    :class:`ToolResult`; beside them it takes the options of :class:`System`.
+
+    Raises the errors of :class:`ToolResult`.
+
+    >>> from promptdsl import Assistant, Timeline, ToolMessage, ToolUse, render
+    >>> call = Assistant(ToolUse("now", {}, id="call_1"))
+    >>> prompt = Timeline(call, ToolMessage("call_1", "9 am", name="now"))
+    >>> render(prompt).messages[1].role
+    'tool'
     """
 
     __slots__ = ()
     _own = _TOOL
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
-    _accepts = TURN_OPTIONS | {"name"}
+    accepts = NamedTurnOptions.__optional_keys__
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            tool_use_id: str,
-            /,
-            *content: Content,
-            name: str | None = None,
-            is_error: bool = False,
-            error_type: str | None = None,
-            id: str | None = None,
-            metadata: Mapping[str, Any] | None = None,
-            tags: tuple[str, ...] = (),
-            audience: str = "all",
-            priority: float | None = None,
-            cache: bool = False,
-        ) -> None: ...
-
-    else:
-
-        def __init__(self, tool_use_id, /, *content, is_error=False, error_type=None, **options):
-            frame = _getframe(1)
-            self.role = "tool"
-            self.kind = "written"
-            self.tool_use_id = tool_use_id
-            self.is_error = is_error
-            self.error_type = error_type
-            if (
-                type(tool_use_id) is str
-                and not (options or is_error or error_type)
-                and (not content or (len(content) == 1 and type(content[0]) is str))
-            ):
-                # The fast path; a tool may answer with nothing at all.
-                self.code = frame.f_code
-                self.offset = frame.f_lasti
-                self.content = content
-                self.options = DEFAULTS
-                top = OPENED.get()
-                if top is None:
-                    self.mask = _TOOL
-                else:
-                    _join_message(self, top, _TOOL)
-                return
-            self.code = frame.f_code
-            self.offset = frame.f_lasti
-            check_result(self, content)
+    def __init__(
+        self,
+        tool_use_id: str,
+        /,
+        *content: Content,
+        is_error: bool = False,
+        error_type: str | None = None,
+        **options: Unpack[NamedTurnOptions],
+    ) -> None:
+        self.role = "tool"
+        self.kind = "written"
+        self.tool_use_id = tool_use_id
+        self.is_error = is_error
+        self.error_type = error_type
+        text = not content or (len(content) == 1 and type(content[0]) is str)
+        if not text or type(tool_use_id) is not str or options or is_error or error_type:
             begin(self, content, options)
-            # A tool may answer with nothing at all.
-            self.mask &= ~BARE
+            return
+        # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
+        frame = getframe(1)
+        self.code = frame.f_code
+        self.offset = frame.f_lasti
+        self.content = content
+        self.options = DEFAULTS
+        top = OPENED.get()
+        if top is None:
+            self.mask = _TOOL
+        else:
+            _join_message(self, top, _TOOL)
 
-    def _keywords(self) -> frozenset[str]:
-        return self._accepts | RESULT_OPTIONS
+    def _check_fields(self) -> None:
+        _check_result(self)
 
-    def _advice(self, node: Node) -> str:
-        return advice_for(node, "a tool's answer is text and media")
-
-
-RESULT_OPTIONS = frozenset({"is_error", "error_type"})
+    @classmethod
+    def _advice(cls, node: Node) -> str:
+        return turn_advice(node, "a tool's answer is text and media")
 
 
-def check_result(component: Any, content: tuple[Any, ...]) -> None:
-    """Raise when a tool result's id, flag or error type is not one."""
-    try:
-        _check_result(component)
-    except PromptError:
-        retract(content)
-        raise
-
-
-def _check_result(component: Any) -> None:
-    if not isinstance(component.tool_use_id, str):
+def _check_result(component: ToolResult | ToolMessage) -> None:
+    """Raise for the id, the flag or the error type of a tool result that is none."""
+    if not is_text(component.tool_use_id):
         raise ContentError(
             f"the first argument of {named_label(component)} is the id of the call it answers",
             fix=f'{label(component)}("call_1", "...")',
             at=(component.source,),
         )
     component.tool_use_id = exact(component.tool_use_id)
-    if not isinstance(component.is_error, bool):
-        raise OptionError(
-            f"is_error={component.is_error!r}", fix="write True or False", at=(component.source,)
-        )
-    if component.error_type is not None and component.error_type not in ERROR_TYPES:
-        raise OptionError(
-            f"error_type={component.error_type!r}",
-            fix=nearest(str(component.error_type), ERROR_TYPES),
-            at=(component.source,),
-        )
+    check_flag(component, "is_error", component.is_error)
+    if component.error_type is not None:
+        check_choice(component, "error_type", component.error_type, ERROR_TYPES)
+    # A tool may answer with nothing at all.
+    component.mask &= ~BARE

@@ -2,254 +2,222 @@
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import FrameType
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import Never, cast
 
-from promptdsl.components.arguments import retract
-from promptdsl.components.block import Written
+from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import refuse_options
-from promptdsl.components.scope import place
+from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
 from promptdsl.tree.masks import TOOL
-from promptdsl.tree.node import DEFAULTS, found_in
+from promptdsl.tree.node import found_in
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
-
-_NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
+_NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
-class Tool(Written, ToolNode):
-    """A tool a model may call: a function, or its name, description and JSON schema.
+class Tool(Component, ToolNode):
+    """A tool that a model may call: a function, or its name, description and JSON schema.
 
-    A :class:`ToolDefinition`, such as one that was read, is kept as it is. A function tells its
-    name, what it does (its docstring), and what it takes (its signature). It is never called.
-    ``name`` and ``description`` stand in for the function's own.
+    The name, the description (its docstring) and the schema (its signature) are read from a
+    function, which is never called; ``name`` and ``description`` replace its own. Without a
+    function ``name`` is required, ``input_schema`` is the JSON schema of its arguments, by default
+    none. A :class:`ToolDefinition`, such as one that was read, is kept as it is.
 
-    Raises :class:`ContentError` for a function of which no schema can be made, a schema that is not
-    of type object, and a name that is none.
+    Raises :class:`ContentError` for a function without a schema, a schema that is not of type
+    object and a missing name, :class:`OptionError` for a bad option.
+
+    >>> from promptdsl import Timeline, Tool, User, render
+    >>> def weather(city: str) -> str:
+    ...     '''Return the weather of a city.'''
+    >>> prompt = Timeline(Tool(weather), User("Is it cold in Oslo?"))
+    >>> render(prompt, model="gpt-5").to_openai()["tools"][0]["function"]["description"]
+    'Return the weather of a city.'
     """
 
     __slots__ = ()
+    _own = TOOL
 
-    if TYPE_CHECKING:
-
-        @overload
-        def __init__(
-            self,
-            function: Callable[..., Any],
-            /,
-            *,
-            name: str | None = None,
-            description: str | None = None,
-        ) -> None: ...
-        @overload
-        def __init__(self, definition: ToolDefinition, /) -> None: ...
-        @overload
-        def __init__(
-            self,
-            *,
-            name: str,
-            description: str | None = None,
-            input_schema: Mapping[str, Any] | None = None,
-        ) -> None: ...
-        def __init__(self, *args: Any, **options: Any) -> None: ...
-
-    else:
-
-        def __init__(
-            self, function=None, /, *, name=None, description=None, input_schema=None, **options
-        ):
-            _begin(self, _getframe(1))
-            given = (function, name, description, input_schema)
-            try:
-                refuse_options(self, options, ("name", "description", "input_schema"))
-                self.definition = _definition(*given)
-            except PromptError as error:
-                retract(found_in(given))
-                raise _placed(error, self) from None
-            place(self)
+    def __init__(
+        self,
+        function: Callable[..., object] | ToolDefinition | None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        input_schema: Mapping[str, object] | None = None,
+        **unknown: Never,
+    ) -> None:
+        start(self)
+        try:
+            refuse_options(self, unknown)
+            if isinstance(function, ToolDefinition):
+                _refuse_beside(function, (name, description, input_schema))
+                self.definition = function
+            else:
+                own_name, own_description = _text("name", name), _text("description", description)
+                self.definition = _definition(function, own_name, own_description, input_schema)
+        except PromptError as error:
+            retract(found_in(function, name, description, input_schema))
+            raise _with_line(error, self) from None
+        place(self)
 
 
-class Output(Written, OutputNode):
-    """The form an answer has to have: a type, or a JSON schema.
+class Output(Component, OutputNode):
+    """The form that an answer must have: a type, or a JSON schema.
 
-    A type is a pydantic model, a dataclass, a ``TypedDict``. ``strict`` asks the provider to hold
-    the model to it to the letter; the schema of a type is closed then: every object that names its
-    properties has all of them and no other. ``name`` is the type's own unless given. An
-    :class:`OutputSchema`, such as one that was read, is kept as it is.
+    A type is a pydantic model, a dataclass or a ``TypedDict``. Options:
 
-    Raises :class:`ContentError` for a type that has no schema, what is neither, and with ``strict``
-    for a schema whose root is no object.
+    - ``name``: the name of the schema, by default that of the type;
+    - ``description``: a text for the model, by default none;
+    - ``strict``: ``True`` (default) asks the provider to follow the schema to the letter; the
+      schema of a type is closed then: its objects have all their properties and no others.
+
+    An :class:`OutputSchema`, such as one that was read, is kept as it is.
+
+    Raises :class:`ContentError` for a type without a schema, and with ``strict`` for a schema whose
+    root is no object; :class:`OptionError` for a bad option.
+
+    >>> from promptdsl import Output, Timeline, User, render
+    >>> schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    >>> prompt = Timeline(Output(schema, name="place", strict=False), User("Where is it?"))
+    >>> render(prompt, model="gpt-5").to_openai()["response_format"]["json_schema"]["name"]
+    'place'
     """
 
     __slots__ = ()
+    _own = TOOL
 
-    if TYPE_CHECKING:
-
-        @overload
-        def __init__(self, schema: OutputSchema, /) -> None: ...
-        @overload
-        def __init__(
-            self,
-            schema: Mapping[str, Any] | type | Any,
-            /,
-            *,
-            name: str | None = None,
-            description: str | None = None,
-            strict: bool = True,
-        ) -> None: ...
-        def __init__(self, schema: Any, /, **options: Any) -> None: ...
-
-    else:
-
-        def __init__(self, schema, /, *, name=None, description=None, strict=ABSENT, **options):
-            _begin(self, _getframe(1))
-            given = (schema, name, description)
-            try:
-                refuse_options(self, options, ("name", "description", "strict"))
-                self.schema = _form(*given, strict=strict)
-            except PromptError as error:
-                retract(found_in(given))
-                raise _placed(error, self) from None
-            place(self)
+    def __init__(
+        self,
+        schema: object,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        strict: bool = True,
+        **unknown: Never,
+    ) -> None:
+        start(self)
+        try:
+            refuse_options(self, unknown)
+            if isinstance(schema, OutputSchema):
+                _refuse_beside(schema, (name, description, None if strict is True else strict))
+                self.schema = schema
+            else:
+                own_name, own_description = _text("name", name), _text("description", description)
+                self.schema = _output_schema(schema, own_name, own_description, strict)
+        except PromptError as error:
+            retract(found_in(schema, name, description))
+            raise _with_line(error, self) from None
+        place(self)
 
 
-def _begin(component: Any, frame: FrameType) -> None:
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.mask = TOOL
-    component.options = DEFAULTS
-
-
-def _placed(error: PromptError, component: Any) -> PromptError:
-    """Return an error with the line of the component first, then those it knows."""
-    others = [place for place in error.at if place != str(component.source)]
+def _with_line(error: PromptError, component: Component) -> PromptError:
+    """Return an error with the line of the component first, then the lines it has already."""
+    others = [line for line in error.at if line != str(component.source)]
     return type(error)(error.what, fix=error.fix, at=(component.source, *others))
 
 
-def _definition(function: Any, name: Any, description: Any, schema: Any) -> ToolDefinition:
-    if isinstance(function, ToolDefinition):
-        _refuse_beside(function, (name, description, schema))
-        return function
-    name, description = _text("name", name), _text("description", description)
-    if function is None:
-        return ToolDefinition(_named(name), description, _input(schema))
-    if not callable(function):
-        raise ContentError(
-            f"a Tool takes a function, not {type(function).__name__}",
-            fix="Tool(search), or Tool(name=..., description=..., input_schema=...)",
-        )
-    if schema is not None:
-        raise OptionError(
-            "the schema of a function is its own", fix="leave the function or input_schema out"
-        )
-    from promptdsl.components.function_schemas import signature_of
+def _definition(
+    function: object, name: str | None, description: str | None, schema: object
+) -> ToolDefinition:
+    """Return the definition of a tool, from a function or from its parts."""
+    if function is not None:
+        if not callable(function):
+            raise ContentError(
+                f"a Tool takes a function, not {type_name(function)}",
+                fix="Tool(search), or Tool(name=..., description=..., input_schema=...)",
+            )
+        if schema is not None:
+            raise OptionError(
+                "the schema of a function is its own", fix="leave the function or input_schema out"
+            )
+        from promptdsl.components.function_schemas import signature_of
 
-    own, said, made = signature_of(function)
-    if name is None and own == "<lambda>":
-        raise ContentError("a lambda has no name", fix='Tool(..., name="search")')
-    return ToolDefinition(_named(own if name is None else name), description or said, _input(made))
-
-
-def _refuse_beside(definition: object, options: tuple[Any, ...]) -> None:
-    """Raise :class:`OptionError` for options beside a definition, which says them itself."""
-    if any(one is not None for one in options):
-        what = f"{type(definition).__name__} and options beside it"
-        raise OptionError(what, fix="attrs.evolve(definition, name=...)")
-
-
-def _named(name: str | None) -> str:
+        signature = signature_of(function)
+        if name is None and signature.name == "<lambda>":
+            raise ContentError("a lambda has no name", fix='Tool(..., name="search")')
+        name = signature.name if name is None else name
+        description = description or signature.description
+        schema = signature.input_schema
     if not name:
         raise ContentError(
             "a Tool needs a function or a name", fix='Tool(search), or Tool(name="search", ...)'
         )
-    return name
-
-
-def _text(option: str, value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return exact(value)
-    raise OptionError(f"{option}={value!r}", fix="write a string")
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise OptionError(f"strict={value!r}", fix="write True or False")
-
-
-def _input(schema: object) -> Mapping[str, Any]:
-    data = _json(_NO_ARGUMENTS if schema is None else schema, "input_schema")
+    data = _plain_schema(_NO_ARGUMENTS if schema is None else schema, "input_schema")
     if data.get("type") != "object":
         raise ContentError(
             f"input_schema is of type {data.get('type')!r}, a tool takes an object",
             fix='{"type": "object", "properties": {...}}',
         )
     check_shape(data, "input_schema")
-    return data
+    return ToolDefinition(name, description, data)
 
 
-def _json(schema: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(schema, Mapping):
+def _output_schema(
+    schema: object, name: str | None, description: str | None, strict: object
+) -> OutputSchema:
+    """Return the schema of an answer, from a type or from a JSON schema."""
+    if not isinstance(strict, bool):
+        raise OptionError(f"strict={strict!r}", fix="write True or False")
+    kind = type_name(schema)
+    own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
+    if isinstance(schema, Mapping):
+        data = _plain_schema(cast("object", schema), "schema")
+        check_shape(data, "schema")
+    elif (
+        schema is None
+        or inspect.isroutine(schema)
+        or isinstance(schema, partial | str | int | float | list | tuple)
+    ):
         raise ContentError(
-            f"{what} is a JSON schema, a mapping, not {type(schema).__name__}",
-            fix='{"type": "object", "properties": {...}}',
+            f"an Output takes a type or a JSON schema, not {kind}",
+            fix="Output(Answer), or Output({...})",
         )
-    try:
-        return cast("Mapping[str, Any]", plain(cast("object", schema), what))
-    except DataError as error:
-        raise ContentError(error.what, fix=error.fix) from None
+    else:
+        from promptdsl.components.type_schemas import type_schema
 
-
-def _form(schema: Any, name: Any, description: Any, *, strict: Any) -> OutputSchema:
-    if isinstance(schema, OutputSchema):
-        _refuse_beside(schema, (name, description, None if strict is ABSENT else strict))
-        return schema
-    strict = strict is ABSENT or _flag(strict)
-    data = _output(schema, strict=strict)
+        made = type_schema(schema, getattr(schema, "__name__", repr(schema)))
+        data = _plain_schema(closed(made) if strict else made, "schema")
     if strict and at_root(data).get("type") != "object":
         raise ContentError(
             f"the schema of an Output is of type {data.get('type')!r}, a strict one is an object",
             fix="put it in a field of a model, or write strict=False where a provider takes it",
         )
-    own = schema.__name__ if inspect.isclass(schema) else "output"
-    name = _fitting(_text("name", name) or own)
-    return OutputSchema(data, name, _text("description", description), strict)
+    # All providers take these characters, and 64 of them.
+    return OutputSchema(data, _UNFIT.sub("_", own_name)[:64], description, strict)
 
 
-def _output(schema: Any, *, strict: bool) -> Mapping[str, Any]:
-    if isinstance(schema, Mapping):
-        data = _json(cast("object", schema), "schema")
-        check_shape(data, "schema")
-        return data
-    if not _may_be_type(schema):
+def _refuse_beside(definition: object, options: tuple[object, ...]) -> None:
+    """Raise :class:`OptionError` for options beside a definition, which has its own."""
+    if any(option is not None for option in options):
+        problem = f"{type(definition).__name__} and options beside it"
+        raise OptionError(problem, fix="attrs.evolve(definition, name=...)")
+
+
+def _text(option: str, value: object) -> str | None:
+    """Return an option that is a string, if it is given."""
+    if value is None or isinstance(value, str):
+        return exact(value)
+    raise OptionError(f"{option}={value!r}", fix="write a string")
+
+
+def _plain_schema(schema: object, name: str) -> JsonObject:
+    """Return a JSON schema as plain data, or raise :class:`ContentError`."""
+    if not isinstance(schema, Mapping):
         raise ContentError(
-            f"an Output takes a type or a JSON schema, not {type(schema).__name__}",
-            fix="Output(Answer), or Output({...})",
+            f"{name} is a JSON schema, a mapping, not {type_name(schema)}",
+            fix='{"type": "object", "properties": {...}}',
         )
-    from promptdsl.components.type_schemas import type_schema
-
-    made = type_schema(schema, getattr(schema, "__name__", repr(schema)))
-    return _json(closed(made) if strict else made, "schema")
-
-
-def _may_be_type(schema: object) -> bool:
-    if inspect.isroutine(schema) or isinstance(schema, partial):
-        return False
-    return not (schema is None or isinstance(schema, str | int | float | list | tuple))
-
-
-def _fitting(name: str) -> str:
-    """Return a name of the characters and the length that all providers take."""
-    return _UNFIT.sub("_", name)[:64]
+    try:
+        return cast("JsonObject", plain(cast("object", schema), name))
+    except DataError as error:
+        raise ContentError(error.what, fix=error.fix) from None

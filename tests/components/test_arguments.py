@@ -336,7 +336,11 @@ def test_interpolations_know_their_expression(expression: Any, expected: str | N
 
 @pytest.mark.parametrize(
     ("expression", "expected"),
-    [("x", "x has no such form"), (" x", "x has no such form"), ("", "a value has no such form")],
+    [
+        ("x", "x cannot be formatted like this"),
+        (" x", "x cannot be formatted like this"),
+        ("", "a value cannot be formatted like this"),
+    ],
 )
 def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected: str) -> None:
     """A format that the value refuses is an error with its expression, its line and what to do."""
@@ -345,7 +349,7 @@ def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected
         User(template("a ", Interpolation("bob", expression, None, ".2f"), ""))
 
     error = raised(ContentError, write)
-    assert (expected, "correct what stands behind its colon or exclamation mark") == (
+    assert (expected, "correct the part after its colon or exclamation mark") == (
         error.what.partition(":")[0],
         error.fix,
     )

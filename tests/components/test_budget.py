@@ -565,7 +565,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "CacheBreakpoint": (
         CacheBreakpoint,
-        "what is cut has no place for it: write the breakpoint behind the Limit",
+        "a text that is cut has no place for it: write the breakpoint after the Limit",
     ),
     "Group": (
         lambda: Group("x"),
@@ -715,11 +715,11 @@ def test_breakpoints(make: Callable[[], CacheBreakpoint], ttl: str | None) -> No
         (lambda: CacheBreakpoint("2h"), refusal(OptionError, "known: 1h, 5m")),  # type: ignore[arg-type]
         (
             lambda: CacheBreakpoint(3),  # type: ignore[arg-type]
-            refusal(OptionError, "write '5m', '1h' or leave it out"),
+            refusal(OptionError, "known: 1h, 5m"),
         ),
         (
             lambda: CacheBreakpoint(Text("a")),  # type: ignore[arg-type]
-            refusal(OptionError, "write '5m', '1h' or leave it out"),
+            refusal(OptionError, "known: 1h, 5m"),
         ),
         (lambda: CacheBreakpoint(tl="1h"), refusal(OptionError, "did you mean 'ttl'?")),  # type: ignore[arg-type]
     ],
@@ -763,7 +763,7 @@ def test_the_advice_for_an_option() -> None:
 def test_never_in_one_text(write: Callable[[], object], holder: str) -> None:
     """A part that is one text is sent whole."""
     error = raised(PlacementError, write)
-    assert f"a {holder} is sent whole: write the breakpoint behind it" == error.fix
+    assert f"a {holder} is sent whole: write the breakpoint after it" == error.fix
 
 
 @pytest.mark.parametrize(

@@ -451,8 +451,8 @@ async def yielding() -> Any:
 @pytest.mark.parametrize(
     ("wrong", "what", "fix"),
     [
-        (awaiting, "not an async def", "what awaits is a Lazy"),
-        (yielding, "not an async def", "what awaits is a Lazy"),
+        (awaiting, "not an async def", "write a Lazy for a function that awaits"),
+        (yielding, "not an async def", "write a Lazy for a function that awaits"),
         (functools.partial(other, "x"), "not partial", "write @component before a def"),
         (staticmethod(other), "not staticmethod", "write @component before a def"),
         (int, "not type", "write @component before a def"),
@@ -1373,28 +1373,29 @@ def test_functions_of_the_same_arguments_stand_in(original: str, stand_in: str) 
     """A function that takes every call of a component can stand in for it."""
     name = NAMES[original]
     with override({name: FUNCTIONS[stand_in]}):
-        assert "<lambda>" == Lazy(_nothing).overrides.function.__name__
+        ((overridden, (function,)),) = Lazy(_nothing).overrides
+        assert (name, "<lambda>") == (overridden, function.__name__)
 
 
 @pytest.mark.parametrize(
     ("original", "stand_in", "problem"),
     [
-        ("(a, b)", "(a)", "too many positional arguments"),
-        ("(a, b)", "(a, b, c)", "missing a required argument: 'c'"),
+        ("(a, b)", "(a)", "it does not take 'b' by position"),
+        ("(a, b)", "(a, b, c)", "it requires 'c'"),
         (
             "(a, b)",
             "(a, /, b)",
-            "'a' parameter is positional only, but was passed as a keyword",
+            "it takes 'a' by position only",
         ),
         ("(a, b)", "(b, a)", "it takes a in the place of b"),
-        ("(a, b)", "(x, y)", "missing a required argument: 'x'"),
-        ("(a, b)", "(a, *, b)", "too many positional arguments"),
+        ("(a, b)", "(x, y)", "it does not take 'a' by name"),
+        ("(a, b)", "(a, *, b)", "it does not take 'b' by position"),
         ("(a, /, b)", "(b, a)", "it takes a in the place of b"),
-        ("(a, b=1)", "(a, b)", "missing a required argument: 'b'"),
-        ("(a, *, b=1)", "(a, *, b)", "missing a required argument: 'b'"),
-        ("(a, **kwargs)", "(a)", "got an unexpected keyword argument 'other'"),
-        ("(a, *args)", "(a)", "too many positional arguments"),
-        ("(*args, **kwargs)", "(a)", "got an unexpected keyword argument 'other'"),
+        ("(a, b=1)", "(a, b)", "it requires 'b'"),
+        ("(a, *, b=1)", "(a, *, b)", "it requires 'b'"),
+        ("(a, **kwargs)", "(a)", "it does not take **kwargs"),
+        ("(a, *args)", "(a)", "it does not take *args"),
+        ("(*args, **kwargs)", "(a)", "it does not take *args"),
         ("(a)", "(a) that yields", "it yields"),
         ("(a) that yields", "(a)", "it does not yield"),
     ],

@@ -166,7 +166,7 @@ def test_a_component_is_refused_where_it_is_written(read: Any) -> None:
 
     error = raised(ContentError, write)
     assert "a ToolMessage cannot stand in the list of a History" == error.what
-    assert "write it behind the History, directly in the Timeline" == error.fix
+    assert "write it after the History, directly in the Timeline" == error.fix
     assert lines_of(write, 4) == error.at[1:]
 
 
@@ -267,7 +267,7 @@ def test_what_a_budget_may_take(
         ({"keep": 1.0}, "write a whole number, 0 or more"),
         ({"step": -1}, "write a whole number, 0 or more"),
         ({"step": "1"}, "write a whole number, 0 or more"),
-        ({"priority": None}, "write a number; keep= says how many of its last exchanges stay"),
+        ({"priority": None}, "write a number; keep= is the number of its last exchanges that stay"),
         ({"priority": True}, "write a number: the higher, the longer it is kept"),
         ({"priority": float("nan")}, "write a number: the higher, the longer it is kept"),
         ({"kep": 1}, "did you mean 'keep'?"),

@@ -83,7 +83,7 @@ KEYWORDS: dict[str, tuple[Callable[..., Any], str, str]] = {
     "Fragment": (lambda **k: Fragment("x", **k), "id", ""),
     "Note": (lambda **k: Note("x", **k), "id", ""),
     "Text": (lambda **k: Text("x", **k), "bold", ""),
-    "Value": (lambda **k: Value("x", **k), "label", ""),
+    "Value": (lambda **k: Value("x", **k), "valu", "'value'"),
     "Image.from_url": (lambda **k: Image.from_url(URL, **k), "detial", "'detail'"),
     "Image.from_path": (lambda **k: Image.from_path("x", **k), "media_typ", "'media_type'"),
     "Image.from_bytes": (lambda **k: Image.from_bytes(b"x", **k), "titel", "'title'"),

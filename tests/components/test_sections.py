@@ -314,7 +314,7 @@ def test_an_unknown_format(format: Any, fix: str) -> None:
 
     with System("a") as block:
         error = raised(OptionError, write)
-    assert (f"unknown format {format!r}", fix, lines_of(write, 1)) == (
+    assert (f"Format(format={format!r})", fix, lines_of(write, 1)) == (
         error.what,
         error.fix,
         error.at,

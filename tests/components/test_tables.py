@@ -376,7 +376,7 @@ EVEN_FIX = "give every row a cell for every column, None for an empty one"
         (OptionError, "did you mean 'html'?", lambda: Table([[1]], format="htm")),  # type: ignore[arg-type]
         (OptionError, "known: csv, html, json, markdown, xml", lambda: Table([[1]], format=[])),  # type: ignore[arg-type]
         (OptionError, "did you mean 'columns'?", lambda: Table([[1]], column=["a"])),  # type: ignore[arg-type]
-        (OptionError, "known: columns, format", lambda: Table([[1]], x=Text("a"))),  # type: ignore[arg-type]
+        (OptionError, "known: columns, format, rows_or_frame", lambda: Table([[1]], x=Text("a"))),  # type: ignore[arg-type]
         (
             ContentError,
             "name every column of a JSON table once",

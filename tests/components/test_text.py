@@ -437,7 +437,7 @@ PLAIN = "give plain data: dict, list, str, int, float"
         (ContentError, PLAIN, lambda: Json(float("nan"))),
         (ContentError, PLAIN, lambda: Json({"a": [Text("b")], "c": (Text("d"),)})),
         (ContentError, PLAIN, lambda: Json({1, 2})),
-        (OptionError, "it takes none", lambda: Json(Text("a"), indent=2)),  # type: ignore[arg-type]
+        (OptionError, "known: value", lambda: Json(Text("a"), indent=2)),  # type: ignore[arg-type]
         (ContentError, "give the text itself", lambda: Value(Text("a"))),
         (ContentError, "give the text itself", lambda: Volatile(Text("a"), "b")),
         (ContentError, "give the text itself", lambda: Untrusted(Section("s", "a"))),
@@ -446,10 +446,10 @@ PLAIN = "give plain data: dict, list, str, int, float"
         (ContentError, NO_TEXT, lambda: Untrusted("a", source=b"b")),
         (ContentError, NO_TEXT, lambda: Untrusted("a", source=Text("b"))),
         (OptionError, "did you mean 'source'?", lambda: Untrusted(Text("a"), sorce="b")),  # type: ignore[arg-type]
-        (OptionError, "say what it is, a string", lambda: Volatile(Text("a"), 3)),  # type: ignore[arg-type]
-        (OptionError, "say what it is, a string", lambda: Volatile(1, Text("a"))),  # type: ignore[arg-type]
+        (OptionError, "write its name, a string", lambda: Volatile(Text("a"), 3)),  # type: ignore[arg-type]
+        (OptionError, "write its name, a string", lambda: Volatile(1, Text("a"))),  # type: ignore[arg-type]
         (OptionError, "did you mean 'label'?", lambda: Volatile(1, "a", lable="b")),  # type: ignore[arg-type]
-        (OptionError, "it takes none", lambda: Value(Text("a"), x=1)),  # type: ignore[arg-type]
+        (OptionError, "known: value", lambda: Value(Text("a"), x=1)),  # type: ignore[arg-type]
     ],
 )
 def test_bad_input(kind: type[PromptError], fix: str, write: Write) -> None:

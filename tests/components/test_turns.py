@@ -222,15 +222,15 @@ def test_error_types_are_known(type: str) -> None:
 @pytest.mark.parametrize(
     ("options", "what", "fix"),
     [
-        ({"error_type": "timeout"}, "error_type='timeout'", "did you mean 'timeout_error'?"),
-        ({"is_error": "yes"}, "is_error='yes'", "write True or False"),
-        ({"is_error": 1}, "is_error=1", "write True or False"),
+        ({"error_type": "timeout"}, "{}(error_type='timeout')", "did you mean 'timeout_error'?"),
+        ({"is_error": "yes"}, "{}(is_error='yes')", "write True or False"),
+        ({"is_error": 1}, "{}(is_error=1)", "write True or False"),
     ],
 )
 def test_wrong_errors_are_refused(write: Any, options: Any, what: str, fix: str) -> None:
     """A flag that is none and an unknown type of error are errors that say what to write."""
     error = raised(OptionError, lambda: write("1", "x", **options))
-    assert (what, fix) == (error.what, error.fix)
+    assert (what.format(write.__name__), fix) == (error.what, error.fix)
 
 
 @pytest.mark.parametrize("id", [None, 1, ["1"], Text("1")])

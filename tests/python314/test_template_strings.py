@@ -283,7 +283,7 @@ def test_a_payload() -> None:
 # What is refused.
 
 TEXT_FIX = "write str(value), or json.dumps(value) for its structure"
-FORM_FIX = "correct what stands behind its colon or exclamation mark"
+FORM_FIX = "correct the part after its colon or exclamation mark"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_what_is_no_text_is_an_error(fix: str, write: Write) -> None:
 
 def test_a_wrong_form_is_named_by_its_expression() -> None:
     """A format that the value does not have is named by what stands in the braces."""
-    with pytest.raises(ContentError, match=r"USER\.name has no such form: ") as caught:
+    with pytest.raises(ContentError, match=r"USER\.name cannot be formatted like this: ") as caught:
         User(t"a {USER.name:.2f}")
     assert FORM_FIX == caught.value.fix
 

@@ -33,7 +33,7 @@ def ranked(messages: list[Message]) -> None:
     User("x", priority="high")  # type: ignore[arg-type]
     History(messages, keep=1.5)  # type: ignore[arg-type]
     History(messages, 3)  # type: ignore[call-arg]
-    Group("x", id="g")  # type: ignore[call-arg]
+    Group("x", id="g")  # type: ignore[arg-type]
     Text("x", priority=1)  # type: ignore[arg-type]
 
 
