@@ -39,7 +39,7 @@ class Crossing:
 
     def lose(self, kind: LossKind, what: str, reason: str | None = None) -> None:
         """Record a loss of the current message."""
-        reason = reason or f"{self.library} has no word for it"
+        reason = reason or f"{self.library} has no form for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
         place = path or ("" if self.index is None else f"messages[{self.index}]")

@@ -112,14 +112,14 @@ def test_no_time() -> None:
 @pytest.mark.parametrize(
     ("source", "fix"),
     [
-        ("{% if %}", "mend its Jinja: that is what transformers runs"),
+        ("{% if %}", "correct its Jinja, which transformers would refuse too"),
         (
             "{{ raise_exception('No!') }}",
             "write it in a form the template takes, or give another template",
         ),
-        ("{{ 'a' * 10**9 }}", "have it print less"),
-        ("{{ 10**9 * [1] }}", "have it print less"),
-        ("{% for a in range(9) %}{{ ('a' * 9)[0] * 20000000 }}{% endfor %}", "have it print less"),
+        ("{{ 'a' * 10**9 }}", "make it print less"),
+        ("{{ 10**9 * [1] }}", "make it print less"),
+        ("{% for a in range(9) %}{{ ('a' * 9)[0] * 20000000 }}{% endfor %}", "make it print less"),
         (
             "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
             "give it data that is nested less deeply",
@@ -158,7 +158,7 @@ def test_no_random() -> None:
 
 @pytest.mark.parametrize(
     ("variables", "fix"),
-    [({}, "variables= gives it more"), ({"depth": 1}, "it is given the variables depth")],
+    [({}, "give it more with variables="), ({"depth": 1}, "it has the variables depth")],
 )
 def test_variables_in_errors(variables: dict[str, Any], fix: str) -> None:
     """An error says what a template was given."""

@@ -178,7 +178,7 @@ def test_text_that_vanishes() -> None:
     [
         (ChatTemplate("{{ raise_exception('Never!') }}"), "the chat template: Never!"),
         (ChatTemplate("{{ strftime_now('%Y') }}" + LOOP), "asks for the time"),
-        (ChatTemplate("nothing"), "does not print the words of a user\n  look whether it reads"),
+        (ChatTemplate("nothing"), "does not print the words of a user\n  check whether it reads"),
         (ChatTemplate("{% for %}"), "line 1: Expected an expression"),
     ],
     ids=["raises", "time", "prints nothing", "syntax"],

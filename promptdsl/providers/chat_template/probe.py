@@ -122,7 +122,7 @@ def _basis(template: ChatTemplate) -> _Probe:
     render(template, [_user()])
     raise TemplateError(
         "the chat template does not print the words of a user",
-        fix="look whether it reads other variables: ChatTemplate(source, variables={...})",
+        fix="check whether it reads other variables: ChatTemplate(source, variables={...})",
     )
 
 

@@ -149,17 +149,17 @@ def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
     if "strftime_now" in message and template.now is None:
         return TemplateError(
             "the chat template asks for the time",
-            fix="say which: ChatTemplate(source, now=datetime(2026, 11, 21))",
+            fix="give it: ChatTemplate(source, now=datetime(2026, 11, 21))",
         )
-    fix = "variables= gives it more"
+    fix = "give it more with variables="
     if template.variables:
-        fix = f"it is given the variables {', '.join(template.variables)}"
+        fix = f"it has the variables {', '.join(template.variables)}"
     if isinstance(error, TemplateSyntaxError):
-        fix = "mend its Jinja: that is what transformers runs"
+        fix = "correct its Jinja, which transformers would refuse too"
     elif isinstance(error, RecursionError):
         message, fix = "it goes too deep", "give it data that is nested less deeply"
     elif isinstance(error, TooMuch):
-        fix = "have it print less"
+        fix = "make it print less"
     elif isinstance(error, Refusal):
         fix = "write it in a form the template takes, or give another template"
     line = getattr(error, "lineno", None)

@@ -34,8 +34,8 @@ class ChatTemplatePayload(TypedDict):
     ``bos_token``, so the tokenizer must not add another.
     """
 
-    messages: list[dict[str, Any]]  # Any: these entries are for the SDK
-    tools: NotRequired[list[dict[str, Any]]]
+    messages: list[dict[str, Any]]  # Any: these entries are for the tokenizer
+    tools: NotRequired[list[dict[str, Any]]]  # Any: the same
     prompt: NotRequired[str]
 
 
