@@ -35,7 +35,7 @@ from promptdsl.messages.block_keys import (
 from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import error_type, kind_of, string
-from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource
+from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, SourceKind
 
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
@@ -226,10 +226,11 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
         given = next(name for name, key in SOURCE_KEYS.items() if key == keys[0])
         if isinstance(uri, str) and uri[:5].lower() == "gs://":
             given = "gcs"
-    kind = next((name for name in SOURCE_KEYS if name == given), None)
-    if kind is None:
+    kinds: list[SourceKind] = [name for name in SOURCE_KEYS if given == name]
+    if not kinds:
         shown = repr(given[:60]) if isinstance(given, str) else kind_of(given)
         raise _error(where, f"unknown source {shown}", nearest(shown, SOURCE_KEYS))
+    kind = kinds[0]
     value, media_type = data.get(SOURCE_KEYS[kind]), data.get("media_type")
     if not isinstance(value, str):
         raise _error(where, f"a {kind!r} source needs {SOURCE_KEYS[kind]!r}, a string")
