@@ -33,7 +33,7 @@ class FrozenDict(_Frozen, dict[Any, Any]):  # Any: keys and values of authors
         return _restored, (dict(self),)
 
 
-class FrozenList(_Frozen, list[Any]):  # Any: values of authors
+class FrozenList(_Frozen, list[object]):
     """A list that refuses every change. It is equal to a plain one, and JSON can write it."""
 
     __slots__ = ()
@@ -58,7 +58,7 @@ for _class, _names in _CHANGES:
     for _name in _names.split():
         setattr(_class, _name, _refuse_change)
 
-EMPTY: Mapping[str, Any] = FrozenDict()  # Any: fits a mapping of any values
+EMPTY: Mapping[str, Never] = FrozenDict()
 """The one empty mapping, shared by all who have none."""
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Final, Never, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias, TypeGuard
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_whole
@@ -22,6 +22,9 @@ else:  # a recursive type cannot be looked up by those who read annotations
 
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 """A JSON object."""
+
+JsonDict: TypeAlias = dict[str, Any]  # Any: users index into it without checks
+"""A JSON object that belongs to the caller, as :func:`json.loads` gives it."""
 
 LEVELS = 200
 """How deep JSON data may be nested; a list in a list is two levels."""
@@ -41,6 +44,11 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 """The mark of a value that is not there, where ``None`` is a value."""
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a value is a mapping; its keys are checked by those who read it."""
+    return isinstance(value, Mapping)
 
 
 def too_deep(path: str = "") -> DataError:

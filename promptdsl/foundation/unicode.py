@@ -42,7 +42,7 @@ _CONTROLS = pattern(rf"[{CONTROL}\r]{NOT_CRLF}")
 def exact(value: T) -> T:
     """Return a string as an exact ``str``, as a subclass may print another text.
 
-    Any other value is returned as it is.
+    Other values are returned unchanged.
     """
     # The type is asked: an object may pose as a string.
     if type(value) is str or not issubclass(type(value), str):

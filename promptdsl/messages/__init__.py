@@ -1,46 +1,23 @@
-"""Content blocks: what a message is made of, frozen values that know no tree and no provider.
+"""Content blocks: the parts of a message, frozen values that know no tree and no provider.
 
-Other rooms import the types of blocks from here, everything else from the file it is in.
+Other rooms import the types of blocks from here, everything else from its own file.
 """
 
-from promptdsl.messages.blocks import (
-    AudioBlock,
-    Block,
-    CodeBlock,
-    DocumentBlock,
-    EventBlock,
-    ImageBlock,
-    JsonBlock,
-    MediaBlock,
-    ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    UserActionBlock,
-    VideoBlock,
-)
-from promptdsl.messages.read_blocks import block_from_dict
-
-__all__ = [
-    "AudioBlock",
-    "Block",
-    "CodeBlock",
-    "DocumentBlock",
-    "EventBlock",
-    "ImageBlock",
-    "JsonBlock",
-    "MediaBlock",
-    "ReasoningBlock",
-    "StateChangeBlock",
-    "SystemEventBlock",
-    "TextBlock",
-    "ToolResultBlock",
-    "ToolUseBlock",
-    "UnknownBlock",
-    "UserActionBlock",
-    "VideoBlock",
-    "block_from_dict",
-]
+from promptdsl.messages.blocks import AudioBlock as AudioBlock
+from promptdsl.messages.blocks import Block as Block
+from promptdsl.messages.blocks import CodeBlock as CodeBlock
+from promptdsl.messages.blocks import DocumentBlock as DocumentBlock
+from promptdsl.messages.blocks import EventBlock as EventBlock
+from promptdsl.messages.blocks import ImageBlock as ImageBlock
+from promptdsl.messages.blocks import JsonBlock as JsonBlock
+from promptdsl.messages.blocks import MediaBlock as MediaBlock
+from promptdsl.messages.blocks import ReasoningBlock as ReasoningBlock
+from promptdsl.messages.blocks import StateChangeBlock as StateChangeBlock
+from promptdsl.messages.blocks import SystemEventBlock as SystemEventBlock
+from promptdsl.messages.blocks import TextBlock as TextBlock
+from promptdsl.messages.blocks import ToolResultBlock as ToolResultBlock
+from promptdsl.messages.blocks import ToolUseBlock as ToolUseBlock
+from promptdsl.messages.blocks import UnknownBlock as UnknownBlock
+from promptdsl.messages.blocks import UserActionBlock as UserActionBlock
+from promptdsl.messages.blocks import VideoBlock as VideoBlock
+from promptdsl.messages.read_blocks import block_from_dict as block_from_dict

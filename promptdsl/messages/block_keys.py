@@ -1,13 +1,13 @@
 """The keys of blocks in dictionaries, and writing blocks as dictionaries."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
-from promptdsl.foundation.json import JsonObject, write_json
+from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.media.source import SHORTHANDS, SOURCE_KEYS, MediaSource
 
 MEDIA_KINDS = ("image", "audio", "document", "video")
@@ -64,19 +64,18 @@ def has_origin(entries: Mapping[str, object]) -> bool:
     )
 
 
-def is_ambiguous(data: object, known: Collection[str]) -> bool:
+def is_ambiguous(data: JsonValue, known: Collection[str]) -> bool:
     """Whether the dictionary of an unknown block would be read as another block, or not at all.
 
     ``known`` are the known types of blocks.
     """
     while isinstance(data, Mapping):
-        entries = cast("JsonObject", data)
-        kind = entries.get("type")
-        if has_origin(entries):
+        kind = data.get("type")
+        if has_origin(data):
             return True
-        if kind != "unknown" or len(entries) != 2:
+        if kind != "unknown" or len(data) != 2:
             return kind in known if isinstance(kind, str) else True
-        data = entries.get("data")
+        data = data.get("data")
     return False
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import EMPTY, thawed
-from promptdsl.foundation.json import ABSENT, JsonObject, JsonValue, read_json
+from promptdsl.foundation.frozen import EMPTY, plain, thawed
+from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
 from promptdsl.messages.field_checks import Cache, Check, checks
@@ -42,10 +42,10 @@ class AnyBlock:
             kept = check(value, name)
             if kept is not value:
                 _set(self, name, kept)
-            if name == "extra" and isinstance(kept, Mapping) and kept is not EMPTY:
-                refuse_known(self.type, self._checks, cast("JsonObject", kept))
+            if name == "extra" and kept is not EMPTY:
+                refuse_known(self.type, self._checks, getattr(self, name))
 
-    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
+    def to_dict(self) -> JsonDict:
         """Return the block as plain data; unknown keys that it was read with come last.
 
         A field with its default is left out.
@@ -68,7 +68,7 @@ class TextBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["text"]] = "text"
-    _checks = checks(text=f.string, cache=f.cache, extra=f.json_mapping)
+    _checks = checks(text=f.string, cache=f.cache)
     text: str
     cache: Cache | None = None
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
@@ -76,9 +76,7 @@ class TextBlock(AnyBlock):
 
 @attrs.frozen
 class _MediaBlock(AnyBlock):
-    _checks = checks(
-        source=f.media, title=f.optional, detail=f.optional, cache=f.cache, extra=f.json_mapping
-    )
+    _checks = checks(source=f.media, title=f.optional, detail=f.optional, cache=f.cache)
     source: MediaSource
     title: str | None = None
     detail: str | None = None
@@ -162,9 +160,7 @@ class ToolUseBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["tool_use"]] = "tool_use"
-    _checks = checks(
-        id=f.string, name=f.string, arguments=f.string, cache=f.cache, extra=f.json_mapping
-    )
+    _checks = checks(id=f.string, name=f.string, arguments=f.string, cache=f.cache)
     id: str
     name: str
     arguments: str
@@ -172,7 +168,7 @@ class ToolUseBlock(AnyBlock):
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
     @property
-    def input(self) -> dict[str, Any] | None:  # Any: JSON data of a tool
+    def input(self) -> JsonDict | None:
         """The input as a fresh mapping; ``None`` when ``arguments`` is not a strict JSON object."""
         value = read_json(self.arguments)
         return value if isinstance(value, dict) else None
@@ -185,7 +181,7 @@ def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
     return (TextBlock(value),) if value else ()
 
 
-def _result_content(value: object, key: str) -> "tuple[AnyBlock, ...]":
+def _result_content(value: object, key: str) -> tuple[object, ...]:
     """Return the blocks of a result; a result among them has none inside, as in dictionaries."""
     blocks: tuple[object, ...] = (value,)
     if isinstance(value, list | tuple):
@@ -199,7 +195,7 @@ def _result_content(value: object, key: str) -> "tuple[AnyBlock, ...]":
                 f"{key}[{number}] is a block, not {f.kind_of(block)}",
                 fix="block_from_dict() takes strings and dictionaries",
             )
-    return cast("tuple[AnyBlock, ...]", blocks)
+    return blocks
 
 
 @attrs.frozen
@@ -221,7 +217,6 @@ class ToolResultBlock(AnyBlock):
         is_error=f.flag,
         error_type=f.optional,
         cache=f.cache,
-        extra=f.json_mapping,
     )
     tool_use_id: str
     content: "tuple[Block, ...]" = attrs.field(default=(), converter=_as_blocks)
@@ -247,7 +242,6 @@ class ReasoningBlock(AnyBlock):
         signature=f.optional,
         encrypted=f.optional,
         origin=f.optional,
-        extra=f.json_mapping,
     )
     text: str
     signature: str | None = None
@@ -271,7 +265,6 @@ class UserActionBlock(AnyBlock):
         target=f.event_value,
         actor=f.event_value,
         details=f.event_mapping,
-        extra=f.json_mapping,
     )
     action: str
     target: object = attrs.field(default=None, hash=False)
@@ -296,7 +289,6 @@ class StateChangeBlock(AnyBlock):
         new=f.event_value,
         trigger=f.event_value,
         details=f.event_mapping,
-        extra=f.json_mapping,
     )
     key: str
     old: object = attrs.field(default=ABSENT, hash=False)
@@ -316,7 +308,7 @@ class SystemEventBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["system_event"]] = "system_event"
-    _checks = checks(event=f.word, source=f.event_value, data=f.event_mapping, extra=f.json_mapping)
+    _checks = checks(event=f.word, source=f.event_value, data=f.event_mapping)
     event: str
     source: object = attrs.field(default=None, hash=False)
     data: Mapping[str, object] = attrs.field(default=EMPTY, hash=False)
@@ -333,7 +325,7 @@ class JsonBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["json"]] = "json"
-    _checks = checks(value=f.json_value, extra=f.json_mapping)
+    _checks = checks(value=plain)
     value: JsonValue = attrs.field(hash=False)
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
@@ -348,7 +340,7 @@ class CodeBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["code"]] = "code"
-    _checks = checks(text=f.string, language=f.optional, extra=f.json_mapping)
+    _checks = checks(text=f.string, language=f.optional)
     text: str
     language: str | None = None
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
@@ -366,17 +358,17 @@ class UnknownBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["unknown"]] = "unknown"
-    _checks = checks(data=f.json_mapping, origin=f.optional)
+    _checks: ClassVar[Mapping[str, Check]] = {"data": f.json_mapping, "origin": f.optional}
     data: JsonObject = attrs.field(hash=False)
     origin: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
+    def to_dict(self) -> JsonDict:
         """Return the dictionary it was read from.
 
         Where this would not be read as an unknown block, or has an origin, it is the ``data`` of a
         dictionary of type ``unknown``.
         """
-        data: dict[str, JsonValue] = thawed(self.data)
+        data: JsonDict = thawed(self.data)
         if self.origin is not None:
             return {"type": "unknown", "data": data, "origin": self.origin}
         return {"type": "unknown", "data": data} if is_ambiguous(data, CLASSES) else data

@@ -1,7 +1,7 @@
 """The details of a message besides role and content, and the turns it was made of."""
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
@@ -26,10 +26,10 @@ NO_DETAILS = Details()
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
 RawOrigin: TypeAlias = tuple[
-    str, int, Position | Source | None, str | None, Mapping[str, Any], tuple[str, ...]
+    str, int, Position | Source | None, str | None, Mapping[str, object], tuple[str, ...]
 ]
 """An :class:`Origin` before its line is looked up: the head of its address and the number in
-brackets (-1 for none), line, id, metadata (Any: as its author gave it), components."""
+brackets (-1 for none), line, id, metadata, components."""
 
 
 @attrs.frozen
@@ -47,5 +47,5 @@ class Origin:
     address: str
     source: Source | None
     id: str | None = None
-    metadata: Mapping[str, Any] = EMPTY  # Any: as its author gave it
+    metadata: Mapping[str, object] = EMPTY
     components: tuple[str, ...] = ()

@@ -1,14 +1,16 @@
 """Checks of the fields of blocks and messages; every error names the key."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, TypeVar, cast, get_args
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
-from promptdsl.foundation.json import ABSENT, JsonObject, JsonValue
+from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
+
+S = TypeVar("S", bound=str)
 
 Check: TypeAlias = Callable[[object, str], object]
 """Returns the value that a field keeps, or raises :class:`DataError` with the key."""
@@ -16,7 +18,7 @@ Check: TypeAlias = Callable[[object, str], object]
 Cache: TypeAlias = Literal["default", "5m", "1h"]
 """A cache mark after a block: the provider's default time to live, five minutes or an hour."""
 
-CACHES: tuple[str, ...] = get_args(Cache)
+CACHES: tuple[Cache, ...] = get_args(Cache)
 
 ERROR_TYPES: tuple[str, ...] = (
     "unknown_tool",
@@ -28,8 +30,8 @@ ERROR_TYPES: tuple[str, ...] = (
 
 
 def checks(**by_field: Check) -> Mapping[str, Check]:
-    """Return the check of each field, in the order of the fields."""
-    return by_field
+    """Return the check of each field, in the order of the fields; the last one is ``extra``."""
+    return {**by_field, "extra": json_mapping}
 
 
 def kind_of(value: object) -> str:
@@ -71,15 +73,16 @@ def flag(value: object, key: str) -> bool:
     return value
 
 
-def one_of(known: tuple[str, ...], value: object, key: str) -> str:
+def one_of(known: tuple[S, ...], value: object, key: str) -> S:
     """Return one of the known strings; :class:`DataError` names the key of any other value."""
     text = string(value, key)
-    if text not in known:
-        raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
-    return text
+    for name in known:
+        if name == text:
+            return name
+    raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
 
 
-def cache(value: object, key: str) -> str | None:
+def cache(value: object, key: str) -> Cache | None:
     """Return a cache mark or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else one_of(CACHES, value, key)
 
@@ -97,11 +100,6 @@ def media(value: object, key: str) -> MediaSource:
             fix="block_from_dict() takes it as a dictionary",
         )
     return value
-
-
-def json_value(value: object, key: str) -> JsonValue:
-    """Return a frozen copy of JSON data; :class:`DataError` names the key of any other value."""
-    return plain(value, key)
 
 
 def json_mapping(value: object, key: str) -> JsonObject:

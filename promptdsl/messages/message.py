@@ -1,6 +1,7 @@
 """Messages: the only data that all rooms share; a tree becomes messages, providers write them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import attrs
@@ -8,6 +9,7 @@ from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain, thawed
+from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import source_of
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -102,7 +104,7 @@ class Message:
         """The blocks of the message."""
         blocks = self._blocks
         if blocks is None:
-            blocks = (text_block(cast("str", self.plain)),)
+            blocks = (text_block(self.plain or ""),)
             _set(self, "_blocks", blocks)
         return blocks
 
@@ -134,12 +136,12 @@ class Message:
         return self.details.name
 
     @property
-    def metadata(self) -> Mapping[str, Any]:  # Any: as its author gave it
+    def metadata(self) -> Mapping[str, object]:
         """Notes of the author; never sent."""
         return self.details.metadata
 
     @property
-    def token_usage(self) -> Mapping[str, Any] | None:  # Any: as its provider gave it
+    def token_usage(self) -> Mapping[str, object] | None:
         """The tokens that a provider counted for an assistant message."""
         return self.details.token_usage
 
@@ -188,10 +190,10 @@ class Message:
         details = attrs.asdict(self.details, recurse=False)
         return {"role": self.role, "content": self.content, "kind": self.kind, **details}
 
-    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
+    def to_dict(self) -> JsonDict:
         """Return the message as plain data, without its sources."""
         content = [block.to_dict() for block in self.content]
-        data: dict[str, Any] = {"role": self.role, "content": content}  # Any: as above
+        data: JsonDict = {"role": self.role, "content": content}
         if self.kind != "written":
             data["kind"] = self.kind
         for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
@@ -212,15 +214,13 @@ class Message:
         entries = cast("Mapping[str, object]", data)
         role, text = entries.get("role"), entries.get("content")
         # Most recorded messages are a role and a text.
-        if len(entries) == 2 and isinstance(role, str) and isinstance(text, str):
-            role, text = exact(role), exact(text)
-            if text and role in _SPEAKERS:
-                return spoken(cast("Role", role), text)
+        is_speaker = len(entries) == 2 and type(role) is str and role in _SPEAKERS
+        if is_speaker and type(text) is str and text:
+            return spoken(cast("Role", role), text)
         if "role" not in entries:
             fix = foreign_form(entries) or f"one of {', '.join(ROLES)}"
             raise DataError("a message needs a 'role'", fix=fix)
-        fields: dict[str, Any] = {}  # Any: checked as the message is made
-        fields |= {exact(key): value for key, value in entries.items()}
+        fields: JsonDict = {exact(key): value for key, value in entries.items()}
         refuse_unknown_keys(fields, KEYS)
         for key in _JSON_KEYS:
             if key in fields:
@@ -277,14 +277,10 @@ class Message:
     def __reduce__(self) -> tuple[object, ...]:
         # A position refers to a code object, which cannot be saved: its file and line can.
         origins = tuple(
-            (head, number, source_of(at) if isinstance(at, tuple) else at, *rest)
-            for head, number, at, *rest in self.origins
+            (head, number, source_of(at) if isinstance(at, tuple) else at, id, metadata, within)
+            for head, number, at, id, metadata, within in self.origins
         )
-        return _restored, ({**self._fields(), "origins": origins},)
-
-
-def _restored(fields: dict[str, Any]) -> Message:  # Any: keywords of Message
-    return Message(**fields)
+        return partial(Message, **self._fields(), origins=origins), ()
 
 
 def _only_text(blocks: tuple[Block, ...]) -> str | None:

@@ -1,7 +1,6 @@
 """Checks of the keys and details that are given for a message."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
@@ -13,15 +12,15 @@ KEYS = frozenset({"role", "content", "kind", *DETAIL_KEYS})
 
 def checked_details(details: Mapping[str, object]) -> Details:
     """Return the details with these names; :class:`DataError` names the key of a wrong value."""
-    checked: dict[str, Any] = dict(details)  # Any: each detail has its type after its check
-    for key, value in details.items():
-        if key in ("id", "name", "finish_reason"):
-            checked[key] = optional(value, key)
-        elif key in ("metadata", "token_usage") and value is not None:
-            checked[key] = mapping(value, key)
-    if checked.get("metadata", EMPTY) is None:
-        checked["metadata"] = EMPTY
-    return Details(**checked)
+    metadata, token_usage = details.get("metadata"), details.get("token_usage")
+    return Details(
+        id=optional(details.get("id"), "id"),
+        name=optional(details.get("name"), "name"),
+        metadata=EMPTY if metadata is None else mapping(metadata, "metadata"),
+        token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
+        structured_output=details.get("structured_output"),
+        finish_reason=optional(details.get("finish_reason"), "finish_reason"),
+    )
 
 
 def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> None:

@@ -15,9 +15,9 @@ from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
 from promptdsl.foundation.json import (
     ABSENT,
     LEVELS,
-    JsonObject,
     JsonValue,
     canonical,
+    is_mapping,
     read_json,
     write_json,
 )
@@ -81,15 +81,14 @@ def _block(data: object, where: str) -> Block:
         return cast("Block", data)
     if isinstance(data, str):
         return text_block(exact(data))
-    if not isinstance(data, Mapping):
+    if not is_mapping(data):
         raise _error(where, f"a block is a dictionary or a string, not {type(data).__name__}")
     # Most blocks are a text and nothing else.
-    given = cast("Mapping[str, object]", data)
-    kind, text = given.get("type"), given.get("text")
-    if len(given) == 2 and type(kind) is str and kind == "text" and type(text) is str:
+    kind, text = data.get("type"), data.get("text")
+    if len(data) == 2 and type(kind) is str and kind == "text" and type(text) is str:
         return text_block(text)
     # A field at the limit is three levels deeper in the dictionary of a result.
-    entries: _Entries = dict(plain(given, where, _block_leaf, levels=LEVELS + 3))
+    entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
     kind = entries.get("type")
     if not isinstance(kind, str):
         raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
@@ -141,9 +140,10 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
     try:
         if cls.type == "tool_result":
             error_type(fields.get("error_type"), "error_type")
-        return cast("Block", cls(**fields, extra=entries or EMPTY))
+        block: Block = cls(**fields, extra=entries or EMPTY)
     except DataError as error:
         raise _error(where, error.what, error.fix) from None
+    return block
 
 
 def _path(where: str, key: str) -> str:
@@ -167,26 +167,25 @@ def _contradiction(first: str, second: str, where: str) -> DataError:
 
 def _arguments(entries: _Entries, where: str) -> str:
     """Return the JSON text of a call's input, given as a mapping, as text, or as both."""
-    value, text = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
-    if value is ABSENT and text is ABSENT:
-        raise _missing("tool_use", "input", entries, where)
-    if text is not ABSENT:
-        string(text, _path(where, "arguments"))
+    value, given = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
+    text = None if given is ABSENT else string(given, _path(where, "arguments"))
     if value is ABSENT:
-        return cast("str", text)
+        if text is None:
+            raise _missing("tool_use", "input", entries, where)
+        return text
     if isinstance(value, str):
-        if text not in (ABSENT, value):
+        if text not in (None, value):
             raise _contradiction("input", "arguments", where)
         return value
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise _error(where, f"'input' is a mapping or its JSON text, not {kind_of(value)}")
-    mapping = plain(cast("JsonValue", value), _path(where, "input"))
-    if text is ABSENT:
+    mapping = plain(value, _path(where, "input"))
+    if text is None:
         return write_json(mapping)
     parsed = read_json(text)
     if parsed is ABSENT or canonical(parsed) != canonical(mapping):
         raise _contradiction("input", "arguments", where)
-    return cast("str", text)
+    return text
 
 
 def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
@@ -207,9 +206,9 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
     if "source" not in entries:
         return _read_source(short, where)
     value = entries.pop("source")
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise _error(where, f"'source' is a mapping, not {kind_of(value)}")
-    source, unknown = _read_source(cast("JsonObject", value), _path(where, "source"))
+    source, unknown = _read_source(value, _path(where, "source"))
     known = source.to_dict()
     for key, given in short.items():
         if known.get(key) != given:
@@ -217,24 +216,25 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
     return source, unknown
 
 
-def _read_source(data: JsonObject, where: str) -> tuple[MediaSource, _Entries]:
+def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _Entries]:
     keys = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
     if len(keys) > 1:
         raise _contradiction(keys[0], keys[1], where)
     # Without a type the only key shows the kind; a uri shows it by its scheme.
-    kind = data.get(
-        "type", next((kind for kind in SOURCE_KEYS if [SOURCE_KEYS[kind]] == keys), None)
-    )
-    uri = data.get("uri")
-    if "type" not in data and isinstance(uri, str) and uri[:5].lower() == "gs://":
-        kind = "gcs"
-    if not isinstance(kind, str) or kind not in SOURCE_KEYS:
-        shown = repr(kind[:60]) if isinstance(kind, str) else kind_of(kind)
+    given, uri = data.get("type"), data.get("uri")
+    if "type" not in data and keys:
+        given = next(name for name, key in SOURCE_KEYS.items() if key == keys[0])
+        if isinstance(uri, str) and uri[:5].lower() == "gs://":
+            given = "gcs"
+    kinds: list[SourceKind] = [name for name in SOURCE_KEYS if given == name]
+    if not kinds:
+        shown = repr(given[:60]) if isinstance(given, str) else kind_of(given)
         raise _error(where, f"unknown source {shown}", nearest(shown, SOURCE_KEYS))
+    kind = kinds[0]
     value, media_type = data.get(SOURCE_KEYS[kind]), data.get("media_type")
     if not isinstance(value, str):
         raise _error(where, f"a {kind!r} source needs {SOURCE_KEYS[kind]!r}, a string")
     if not (media_type is None or isinstance(media_type, str)):
         raise _error(where, f"'media_type' is a string, not {kind_of(media_type)}")
-    source = MediaSource(cast("SourceKind", kind), value, media_type, from_data=True)
+    source = MediaSource(kind, value, media_type, from_data=True)
     return source, {key: value for key, value in data.items() if key not in SOURCE}

@@ -1,6 +1,6 @@
 """The roles of messages, and their kinds: where a message came from before its role was mapped."""
 
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, get_args
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.messages.field_checks import one_of, string
@@ -38,4 +38,4 @@ def checked_role(role: object) -> Role:
 
 def checked_kind(kind: object) -> Kind:
     """Return a kind; :class:`DataError` for any other value."""
-    return cast("Kind", one_of(KINDS, kind, "kind"))
+    return one_of(KINDS, kind, "kind")

@@ -5,11 +5,10 @@ openai.lib._pydantic in their SDK.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.frozen import thawed
-from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 
 _IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
@@ -24,7 +23,7 @@ _OPEN = frozenset(
 """Keywords that are not allowed in a strict schema."""
 
 
-def closed(schema: JsonObject) -> dict[str, Any]:  # Any: a user's JSON data
+def closed(schema: JsonObject) -> JsonDict:
     """Return a schema whose objects require all the properties they name, and take no others.
 
     An object that names none, such as a dictionary, stays open: see :func:`is_closed`.
@@ -44,12 +43,12 @@ def closed(schema: JsonObject) -> dict[str, Any]:  # Any: a user's JSON data
     return whole
 
 
-def at_root(schema: JsonObject) -> dict[str, Any]:  # Any: a user's JSON data
+def at_root(schema: JsonObject) -> JsonDict:
     """Return a schema whose root is no reference, as the one of a recursive type is."""
-    root, definitions = dict(schema), schema.get("$defs")
-    for _ in range(len(definitions) if isinstance(definitions, Mapping) else 0):
+    root, definitions = dict(schema), _mapping(schema.get("$defs"))
+    for _ in definitions:
         name = str(root.get("$ref", "")).removeprefix("#/$defs/")
-        definition = cast("JsonObject", definitions).get(name)
+        definition = definitions.get(name)
         if not isinstance(definition, Mapping):
             break
         rest = {key: value for key, value in root.items() if key != "$ref"}
@@ -57,18 +56,18 @@ def at_root(schema: JsonObject) -> dict[str, Any]:  # Any: a user's JSON data
     return root
 
 
-def _parts(schema: Any) -> Iterator[Any]:  # Any: a schema, which may be changed between two parts
-    """Yield a schema and all schemas inside it."""
+def _parts(schema: JsonDict) -> Iterator[JsonDict]:
+    """Yield a schema and all schemas inside it; a part may be changed before the next one."""
     waiting = [schema]
     while waiting:
         part = waiting.pop()
         yield part
-        inner: list[object] = [part.get(key) for key in _ALONE]
+        inner: list[JsonValue] = [part.get(key) for key in _ALONE]
         for key in _IN_LISTS:
             inner += _items(part.get(key))
         for key in _BY_NAME:
             inner += _mapping(part.get(key)).values()
-        waiting += [schema for schema in inner if isinstance(schema, Mapping)]
+        waiting += [schema for schema in inner if isinstance(schema, dict)]
 
 
 def _mapping(part: JsonValue) -> JsonObject:
@@ -81,7 +80,7 @@ def _items(part: JsonValue) -> Sequence[JsonValue]:
 
 def check_shape(schema: JsonObject, name: str) -> None:
     """Raise :class:`ContentError` for properties or required names in a wrong form."""
-    for part in _parts(schema):
+    for part in _parts(dict(schema)):
         properties, required = part.get("properties", {}), part.get("required", [])
         schemas, names = _mapping(properties).values(), _items(required)
         if not (
@@ -103,7 +102,7 @@ def is_closed(schema: JsonObject) -> bool:
     """
     if schema.get("type") != "object" or "anyOf" in schema:
         return False
-    return all(map(_is_strict, _parts(schema)))
+    return all(map(_is_strict, _parts(dict(schema))))
 
 
 def _is_strict(part: JsonObject) -> bool:

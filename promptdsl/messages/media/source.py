@@ -1,8 +1,11 @@
 """The sources of attachments: base64 text, an address, a path or a file id."""
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 import attrs
+
+from promptdsl.foundation.json import JsonDict
 
 SourceKind: TypeAlias = Literal["base64", "url", "path", "file_id", "s3", "gcs"]
 """The form of a source: the bytes themselves, or the place to find them."""
@@ -26,13 +29,13 @@ class MediaSource:
     media_type: str | None = None
     from_data: bool = attrs.field(default=False, eq=False)
 
-    def to_dict(self) -> dict[str, Any]:  # Any: JSON data of a user
+    def to_dict(self) -> JsonDict:
         """Return ``{"type": kind, ...}``, the value under the kind's own key."""
         data: dict[str, str] = {"type": self.kind, SOURCE_KEYS[self.kind]: self.value}
         return data if self.media_type is None else {**data, "media_type": self.media_type}
 
 
-SOURCE_KEYS = {
+SOURCE_KEYS: Mapping[SourceKind, str] = {
     "base64": "data",
     "url": "url",
     "path": "path",
@@ -40,6 +43,7 @@ SOURCE_KEYS = {
     "s3": "uri",
     "gcs": "uri",
 }
+"""By kind of source, its key in dictionaries."""
 
 SHORTHANDS = ("type", "path", "url", "data", "file_id", "uri", "media_type")
 """Keys that a media block may have itself instead of in a ``source``."""
