@@ -142,8 +142,7 @@ def _tool_use(node: part_nodes.ToolUseNode) -> str:
     return f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
 
 
-# Any: each function takes the class of node that it is listed for.
-_PARTS: Mapping[type[Node], Callable[[Any], str]] = {
+_PARTS: Mapping[type[Node], Callable[[Any], str]] = {  # Any: the class it is listed for
     part_nodes.FenceNode: lambda node: node.open.strip() or "unfenced",
     group_nodes.ComponentNode: _component,
     group_nodes.FormatNode: lambda node: f"format {node.format}",

@@ -247,8 +247,8 @@ def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
             yield part
 
 
-# Any: each function takes the class of node that it is listed for.
-_FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], TextFrame]] = {
+MakeFrame = Callable[[TextState, Any, OpenPart], TextFrame]  # Any: the class it is listed for
+_FRAMES: Mapping[type[Node], MakeFrame] = {
     SectionNode: _section_frame,
     FenceNode: _fence_frame,
     ListNode: _list_frame,

@@ -203,8 +203,8 @@ def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: Open
         state.note(node, "hint", "a cache breakpoint", "the block before it takes none")
 
 
-# Any: each function takes the class of node that it is listed for.
-LEAVES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], None]] = {
+WriteLeaf = Callable[[TextState, Any, OpenPart], None]  # Any: the class it is listed for
+LEAVES: Mapping[type[Node], WriteLeaf] = {
     TextNode: _write_text,
     ValueNode: _write_value,
     VolatileNode: _write_value,
