@@ -896,7 +896,7 @@ def test_tool_answers() -> None:
 def test_nothing_before_it(tree: Node, sent: int) -> None:
     """A breakpoint before all content of its turn marks nothing, and that is noticed."""
     rendered = render(tree)
-    assert (sent, [("hint", "a cache breakpoint", "nothing stands before it in its turn")]) == (
+    assert (sent, [("hint", "a cache breakpoint", "there is nothing before it in its turn")]) == (
         len(rendered.messages),
         [(loss.kind, loss.what, loss.why) for loss in rendered.losses],
     )
@@ -908,7 +908,7 @@ def test_the_place_of_a_loss() -> None:
     expected = Loss(
         "hint",
         "a cache breakpoint",
-        "nothing stands before it in its turn",
+        "there is nothing before it in its turn",
         "user[1]",
         node.source,
     )

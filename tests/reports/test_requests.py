@@ -83,6 +83,11 @@ def test_marks_are_no_difference(one: dict[str, Any], two: dict[str, Any]) -> No
         (user("One."), user("One.", name="ann"), ("messages[0]", 0, False)),
         (user(["One.", {"type": "x"}, "Two."]), user(["One."]), ("messages[0]", FRAME + 1, False)),
         (user([{"image": b"1"}]), user([{"image": b"2"}]), ("messages[0]", FRAME, False)),
+        (
+            {"messages": [{"role": "user", "refusal": "One."}]},
+            user("One."),
+            ("messages[0]", FRAME, False),
+        ),
         ({"messages": []}, user("One."), ("messages[0]", 0, True)),
         (user("One."), {"messages": []}, ("messages[0]", 0, False)),
         ({"system": "One."}, {"system": "One. Two."}, ("system", FRAME + 1, False)),

@@ -3,7 +3,7 @@
 from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
-from promptdsl.rendering.text.data import data_node
+from promptdsl.rendering.text.blocks import data_node
 from promptdsl.tree.masks import MEDIA, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode

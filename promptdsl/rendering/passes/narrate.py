@@ -11,7 +11,7 @@ from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock, StateChangeBlock, UserActionBlock
-from promptdsl.rendering.text.data import formatted
+from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
 from promptdsl.tree.node import Child, Node, make

@@ -20,7 +20,7 @@ from promptdsl.messages import (
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
-from promptdsl.rendering.text.data import data_node
+from promptdsl.rendering.text.blocks import data_node
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import (
     CALL,

@@ -205,7 +205,8 @@ def _common_beginning(one: list[ContentPiece], two: list[ContentPiece]) -> _Begi
     whole = count == len(one)
     if not whole and count < len(two):
         old, new = one[count].identity, two[count].identity
-        if isinstance(old, str) and isinstance(new, str):
+        same_key = one[count].key == two[count].key
+        if same_key and isinstance(old, str) and isinstance(new, str):
             # The parts of the second text, up to the end of the tokens that both begin with.
             length, start = common(old, new), 0
             end = certain(old, new, length)

@@ -142,7 +142,7 @@ def _unmarked_content(message: Message) -> tuple[object, ...]:
     content: list[object] = []
     for is_text, blocks in groupby(message.content, lambda block: isinstance(block, TextBlock)):
         if is_text:
-            content.append(GAP.join(getattr(block, "text", "") for block in blocks))
+            content.append(GAP.join([getattr(block, "text", "") for block in blocks]))
         else:
             content += map(unmarked, blocks)
     return (message.role, *content)

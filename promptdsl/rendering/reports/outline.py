@@ -39,7 +39,11 @@ def outline(root: Node) -> str:
                 add(depth, history + components, source)
                 depth += 1
             for item in node.items if node.form == "messages" else ():
-                name = _message(item) if isinstance(item, Message) else "message (recorded)"
+                name = "message (recorded)"
+                if isinstance(item, Message):
+                    speaker = f" name={item.name}" if item.name else ""
+                    blocks = "; ".join(map(_block, item.content))
+                    name = f"{item.role} (recorded){speaker}: {blocks}"
                 add(depth, name + components, source)
         else:
             add(depth, _described(node), node.source)
@@ -138,8 +142,7 @@ def _tool_use(node: part_nodes.ToolUseNode) -> str:
     return f"call {node.block.name} ({node.block.id}), {_size(node.block.arguments)}"
 
 
-# Any: each function takes the class of node that it is listed for.
-_PARTS: Mapping[type[Node], Callable[[Any], str]] = {
+_PARTS: Mapping[type[Node], Callable[[Any], str]] = {  # Any: the class it is listed for
     part_nodes.FenceNode: lambda node: node.open.strip() or "unfenced",
     group_nodes.ComponentNode: _component,
     group_nodes.FormatNode: lambda node: f"format {node.format}",
@@ -163,12 +166,6 @@ _PARTS: Mapping[type[Node], Callable[[Any], str]] = {
     turn_nodes.OutputNode: lambda node: f"output {node.schema.name}",
     turn_nodes.CacheBreakpointNode: lambda node: f"cache breakpoint {node.ttl or ''}".rstrip(),
 }
-
-
-def _message(message: Message) -> str:
-    name = f" name={message.name}" if message.name else ""
-    blocks = "; ".join(_block(block) for block in message.content)
-    return f"{message.role} (recorded){name}: {blocks}"
 
 
 def _block(block: Block) -> str:

@@ -1,4 +1,4 @@
-"""Recorded blocks made fit to be sent: files are read, and lone surrogates are replaced."""
+"""Recorded blocks: files are read, lone surrogates are replaced, JSON and code become text."""
 
 import os
 from collections.abc import Callable
@@ -8,19 +8,30 @@ from typing import TypeAlias
 
 import attrs
 
+from promptdsl.config.transformation import FormatBlock
+from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.escaping import json_text, text_of
+from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.source import Position, Source
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.messages import (
     Block,
     CodeBlock,
+    JsonBlock,
     MediaBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
+from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.data import is_text
-from promptdsl.tree.node import Node
+from promptdsl.rendering.text.format import MARKDOWN
+from promptdsl.rendering.text.strings import NoteLoss, written
+from promptdsl.tree.masks import TEXT
+from promptdsl.tree.node import Child, Node, make
+from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
 
+DataBlock: TypeAlias = JsonBlock | CodeBlock
 MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
 """The folders that data may name files in."""
 Replaced = Callable[[], object]
@@ -83,3 +94,98 @@ def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)
     return block
+
+
+# JSON and code: the nodes of recorded blocks, and their text.
+
+
+def data_node(
+    block: DataBlock, at: Position | Source | Node | None, *, is_value: bool
+) -> JsonNode | CodeNode:
+    """Return the node of a recorded block; ``is_value`` is whether code is encoded as a value."""
+    if isinstance(block, JsonBlock):
+        return make(JsonNode, mask=TEXT, at=at, text=json_text(block.value))
+    code: Child = block.text
+    if is_value:
+        code = make(ValueNode, mask=TEXT, at=at, text=block.text, label=None)
+    return make(CodeNode, (code,), mask=TEXT, at=at, language=block.language)
+
+
+def data_block(node: JsonNode | CodeNode) -> DataBlock:
+    """Return the block of a node, for a function that asks for it.
+
+    Raises :class:`ContentError` for JSON that is nested too deep to be read back.
+    """
+    if isinstance(node, CodeNode):
+        return CodeBlock(code_of(node), node.language)
+    value = read_json(node.text)
+    if value is ABSENT:
+        raise ContentError(
+            "format_block cannot be given this Json: it is nested too deep to be read back",
+            fix="make it flatter, or render it without format_block",
+            at=(node.source,),
+        )
+    return JsonBlock(value)
+
+
+def code_of(node: CodeNode) -> str:
+    """Return source code as it was written, nothing in it encoded."""
+    texts: list[str] = []
+    for part in node.content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, ValueNode | TrustedTextNode):
+            texts.append(part.text)
+    return "".join(texts)
+
+
+def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
+    """Return the text an author's function returns for a block, ``None`` for the usual text.
+
+    Raises :class:`ContentError` with a line when it returns anything else.
+    """
+    text = format_block(block)
+    if text is None:
+        return None
+    if isinstance(text, str):
+        return text_of(text)
+    raise ContentError(
+        f"format_block returned {type(text).__name__} for a {block.type!r} block",
+        fix="return its text, or None for the text it has by default",
+        at=(at,),
+    )
+
+
+def is_text(message: Message) -> bool:
+    """Return whether no block of a message is JSON or code, which has to become text."""
+    if message.plain is not None:
+        return True
+    for block in message.content:
+        inner = block.content if isinstance(block, ToolResultBlock) else (block,)
+        if any(isinstance(part, JsonBlock | CodeBlock) for part in inner):
+            return False
+    return True
+
+
+def as_text(
+    message: Message, format_block: FormatBlock | None, at: Source | None, note: NoteLoss
+) -> Message:
+    """Return a recorded message whose JSON and code are text, by ``format_block`` or as usual."""
+    if is_text(message):
+        return message
+
+    def reworded(block: Block) -> Block:
+        if isinstance(block, ToolResultBlock):
+            return attrs.evolve(block, content=tuple(map(reworded, block.content)))
+        if not isinstance(block, JsonBlock | CodeBlock):
+            return block
+        text = None if format_block is None else formatted(block, format_block, at)
+        if text is not None:
+            return text_block(written(text, note))
+        if isinstance(block, JsonBlock):
+            return text_block(json_text(block.value))
+        # A recorded message has the same text in every format of the prompt.
+        frame = MARKDOWN.code(block.text, block.language)
+        return text_block(f"{frame.open}{block.text}{frame.close}")
+
+    return message.replace(content=tuple(map(reworded, message.content)))

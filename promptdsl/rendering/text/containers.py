@@ -23,7 +23,6 @@ from promptdsl.rendering.text.page import (
 )
 from promptdsl.rendering.text.strings import guarded, notice, value, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
-from promptdsl.tree.masks import SYSTEM
 from promptdsl.tree.node import Child, Node, make, mark_of
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
@@ -43,7 +42,13 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import any_said
 from promptdsl.tree.turn_nodes import RequestOnlyNode, TurnNode
 
-AnyList = ListNode | ChecklistNode
+LISTS = (ListNode, ChecklistNode)
+_ITEMS = (ItemNode, ExampleSideNode)
+_ENTRIES = (FragmentNode, ItemNode, NoteNode)
+_GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
+_PROSE = (str, TextNode, ValueNode, TrustedTextNode, ParagraphNode, JsonNode)
+_HOLDERS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
+"""The nodes without a frame, which write nothing but their children."""
 
 
 def open_part(state: TextState, node: Node, around: OpenPart) -> None:
@@ -66,10 +71,10 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
     make_frame = _FRAMES.get(type(node))
     if make_frame is not None:
         frame = part.frame = make_frame(state, node, part)
-        if not isinstance(node, AnyList):
+        if not isinstance(node, LISTS):
             part.listing = None
         outer = part.margin
-        part.in_item = isinstance(node, ItemNode | ExampleSideNode)
+        part.in_item = isinstance(node, _ITEMS)
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
         page.open(frame.open, outer)
@@ -90,9 +95,7 @@ def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenLis
     if isinstance(child, FormatNode):
         if FORMATS[child.format] is around.form:
             return False
-    elif isinstance(child, FragmentNode | ItemNode | NoteNode) or (
-        isinstance(child, AnyList) and listing.items
-    ):
+    elif isinstance(child, _ENTRIES) or (isinstance(child, LISTS) and listing.items):
         return False
     open_part(state, make(ItemNode, (child,), at=around.node, done=None), around)
     return True
@@ -116,7 +119,7 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
             state.note(node, "hint", "a request-only turn", "it has a title but no content")
     elif frame is not None:
         page.close(frame.close, outside)
-        if isinstance(node, AnyList) and part.listing is not None:
+        if isinstance(node, LISTS) and part.listing is not None:
             page.tail = part.listing.marker
         elif frame.prefix and (page.tail == PROSE or not isinstance(node, ItemNode)):
             page.tail = ""
@@ -124,8 +127,9 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         if listing is not None:
             listing.items += 1
             listing.margin = part.margin
-    mark = mark_of(node.options)
-    if mark and (isinstance(node, SectionNode) or node.mask & SYSTEM):
+    mark = mark_of(node.options) if node.options.cache else None
+    is_system = isinstance(node, TurnNode) and node.role == "system"
+    if mark and (is_system or isinstance(node, SectionNode)):
         page.cache(mark)
 
 
@@ -237,18 +241,14 @@ def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
     waiting = [*reversed(content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, FragmentNode | NoteNode | ExampleSideNode):
+        if isinstance(part, _GROUPS):
             waiting += reversed(part.content)
         else:
             yield part
 
 
-_HOLDERS = FragmentNode | NoteNode | TurnNode | RequestOnlyNode | ReserveNode
-"""The nodes without a frame, which write nothing but their children."""
-_PROSE = str | TextNode | ValueNode | TrustedTextNode | ParagraphNode | JsonNode
-
-# Any: each function takes the class of node that it is listed for.
-_FRAMES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], TextFrame]] = {
+MakeFrame = Callable[[TextState, Any, OpenPart], TextFrame]  # Any: the class it is listed for
+_FRAMES: Mapping[type[Node], MakeFrame] = {
     SectionNode: _section_frame,
     FenceNode: _fence_frame,
     ListNode: _list_frame,

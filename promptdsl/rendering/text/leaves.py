@@ -9,8 +9,7 @@ from promptdsl.foundation.escaping import attribute, body, data_text
 from promptdsl.foundation.guards import fold, guard_prefixes
 from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.rendering.text.blocks import settle_block
-from promptdsl.rendering.text.data import code_of, data_block, formatted
+from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
@@ -199,13 +198,13 @@ def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: O
 def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
     """Put a mark after everything that is written, and before the containers still empty."""
     if not state.page.written:
-        state.note(node, "hint", "a cache breakpoint", "nothing stands before it in its turn")
+        state.note(node, "hint", "a cache breakpoint", "there is nothing before it in its turn")
     elif not state.page.cache(node.ttl or "default"):
         state.note(node, "hint", "a cache breakpoint", "the block before it takes none")
 
 
-# Any: each function takes the class of node that it is listed for.
-LEAVES: Mapping[type[Node], Callable[[TextState, Any, OpenPart], None]] = {
+WriteLeaf = Callable[[TextState, Any, OpenPart], None]  # Any: the class it is listed for
+LEAVES: Mapping[type[Node], WriteLeaf] = {
     TextNode: _write_text,
     ValueNode: _write_value,
     VolatileNode: _write_value,

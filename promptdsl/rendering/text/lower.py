@@ -15,8 +15,7 @@ from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
-from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.data import as_text
+from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.page import MARKABLE, OnLoss, Setting, marked

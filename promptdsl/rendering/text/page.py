@@ -127,7 +127,7 @@ class Page:
     def cache(self, cache: Cache) -> bool:
         """Put a cache mark after everything that is written; return whether it can carry one.
 
-        Where nothing was written since the last mark, the one that lives longer stays.
+        If nothing was written since the last mark, the one that lives longer stays.
         """
         if self.pieces and self.marked < self.written:
             self.flush(cache)

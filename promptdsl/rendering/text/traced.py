@@ -103,7 +103,7 @@ class TracedPart:
 
 @attrs.define(eq=False)
 class TracedTurn:
-    """A turn, or a part of a merged turn: its blocks, and the parts in it.
+    """A turn, also one that is merged with others: its blocks, and the parts in it.
 
     ``parts`` are in the order of the document. ``page`` is ``None`` for a recorded message, which
     goes out as it is.
