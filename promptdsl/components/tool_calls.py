@@ -211,11 +211,12 @@ class ToolMessage(Container, ToolTurnNode):
         self.tool_use_id = tool_use_id
         self.is_error = is_error
         self.error_type = error_type
-        text = not content or (len(content) == 1 and type(content[0]) is str)
+        first = content[0] if content else "-"
+        text = len(content) < 2 and type(first) is str and first  # noqa: PLR2004
         if not text or type(tool_use_id) is not str or options or is_error or error_type:
             begin(self, content, options)
             return
-        # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
+        # The fast path, 0.5 µs instead of 2.5 µs: one text or nothing, which needs no checks.
         frame = getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
