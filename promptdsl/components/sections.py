@@ -69,7 +69,7 @@ class Section(Container, SectionNode):
         self.title = title
         first = content[0] if content else "-"
         known = None
-        if type(id) is str and len(content) < 2 and type(first) is str and first:  # noqa: PLR2004
+        if type(id) is str and len(content) < 2 and type(first) is str and first:
             known = section_options(id, options) if options else SECTION_OPTIONS.get(id)
         if known is None or not (title is None or type(title) is str):
             begin(self, content, options, id=id)

@@ -212,7 +212,7 @@ class ToolMessage(Container, ToolTurnNode):
         self.is_error = is_error
         self.error_type = error_type
         first = content[0] if content else "-"
-        text = len(content) < 2 and type(first) is str and first  # noqa: PLR2004
+        text = len(content) < 2 and type(first) is str and first
         if not text or type(tool_use_id) is not str or options or is_error or error_type:
             begin(self, content, options)
             return
