@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Mapping, Set
 from functools import cache
+from importlib.util import find_spec
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.json import JsonValue, canonical
@@ -40,12 +41,10 @@ def type_schema(
 
 def check_installed(name: str) -> None:
     """Raise :class:`ContentError` where pydantic, which makes schemas, is not installed."""
-    try:
-        import pydantic  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:
+    if find_spec("pydantic") is None:
         raise ContentError(
             f"the schema of {name} is made by pydantic, which is not installed", fix=NEEDED
-        ) from None
+        )
 
 
 _IGNORED = {"skipped-choice", "non-serializable-default"}
@@ -129,8 +128,8 @@ def _sort_sets(default: object, encoded: object) -> None:
         value, data = waiting.pop()
         if isinstance(value, float) and not isfinite(value):
             raise PydanticSerializationError(f"{value} is no JSON value")
-        if isinstance(value, Set) and isinstance(data, list):
-            unordered.append(cast("list[Any]", cast("object", data)))
+        if isinstance(value, Set) and _is_list(data):
+            unordered.append(data)
         waiting += _inside(value, data)
     # The inner sets come first: a set is ordered by its entries.
     for entries in reversed(unordered):
@@ -141,12 +140,16 @@ def _sort_sets(default: object, encoded: object) -> None:
             continue  # of types that cannot be compared
 
 
+def _is_list(value: object) -> TypeGuard[list[Any]]:  # Any: JSON values
+    return isinstance(value, list)
+
+
 def _inside(value: Any, encoded: object) -> Iterable[tuple[object, object]]:  # Any: any default
     """Return the parts of a value, each with its encoded form."""
     if getattr(cast("object", type(value)), "__pydantic_root_model__", False):
         return [(value.root, encoded)]
-    if isinstance(encoded, list) and isinstance(value, Collection):
-        return zip(cast("Collection[object]", value), cast("list[object]", encoded), strict=False)
+    if _is_list(encoded) and isinstance(value, Collection):
+        return zip(cast("Collection[object]", value), encoded, strict=False)
     if not isinstance(encoded, dict):
         return ()
     entries = cast("dict[str, object]", encoded)
