@@ -6,6 +6,7 @@ from typing import Any
 from promptdsl.components.arguments import Content, retract
 from promptdsl.components.block import begin
 from promptdsl.components.request_only import Ephemeral
+from promptdsl.components.scope import is_text
 from promptdsl.components.turns import (
     Assistant,
     Developer,
@@ -56,14 +57,14 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
         context.grounding = False
         begin(context, content, options)
         return context
-    cls = TURNS.get(role) if isinstance(role, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+    cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
         retract(content)
         raise OptionError(
             f"unknown role {role!r}", fix=nearest(str(role), (*TURNS, "ephemeral")), at=(author(),)
         )
     turn = object.__new__(cls)
-    turn.role = cls._role  # pyright: ignore[reportPrivateUsage]
+    turn.role = cls.spoken_by
     turn.kind = "written"
     begin(turn, content, options)
     return turn

@@ -1,9 +1,9 @@
 """The arguments of a component: turned into content, and moved out of the block they joined."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
-from promptdsl.components.scope import OPENED, Component, check_owner, is_owner
+from promptdsl.components.scope import OPENED, Component, check_owner, freeze, is_list, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
@@ -59,8 +59,9 @@ def bare(component: Node) -> ContentError:
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     """Return the content of arguments: neighbouring strings, numbers and values are one text."""
     # Finished parts that are no text are the content already.
-    if all(isinstance(arg, Node) and not arg.mask & UNSETTLED for arg in args):
-        return cast("tuple[Node, ...]", args)
+    nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
+    if len(nodes) == len(args):
+        return nodes
     content: list[Child] = []
     run: list[Child] = []
     busy: list[Node] = []
@@ -92,20 +93,14 @@ def _end_run(component: Node, run: list[Child], content: list[Child]) -> None:
     """Move a run of strings and values into the content, as one text."""
     if not run:
         return
-    if all(type(part) is str for part in run):
-        content.append("".join(cast("list[str]", run)))
+    texts = [part for part in run if isinstance(part, str)]
+    if len(texts) == len(run):
+        content.append("".join(texts))
     elif len(run) == 1:
         content.append(run[0])
     else:
         content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component.at))
     run.clear()
-
-
-def freeze(part: Node) -> Node:
-    """Return the node of a part that needs no checks."""
-    if type(part) is not part._node:  # pyright: ignore[reportPrivateUsage]
-        part.__class__ = part._node  # pyright: ignore[reportPrivateUsage]
-    return part
 
 
 def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
@@ -149,48 +144,45 @@ def inline(arg: object, component: Node) -> list[Child]:
             return [text_of(arg)]
         except ContentError as error:
             raise error.located(component.source) from None
-    t_string = _t_string(arg)
-    if t_string is None:
+    if not _is_t_string(arg):
         raise refused(arg, component)
-    return _t_string_parts(t_string, component)
+    return _t_string_parts(arg, component)
 
 
-def _t_string(value: object) -> TString | None:
-    """Return a value that is a t-string, ``None`` for any other value."""
+def _is_t_string(value: object) -> TypeGuard[TString]:
+    """Return whether a value is a t-string, told by its attributes."""
     strings, inserted = getattr(value, "strings", None), getattr(value, "interpolations", None)
-    if isinstance(value, str) or not (isinstance(strings, tuple) and isinstance(inserted, tuple)):
-        return None
-    return cast("TString", value)
+    both = isinstance(strings, tuple) and isinstance(inserted, tuple)
+    return both and not isinstance(value, str)
 
 
 def _t_string_parts(t_string: TString, component: Node) -> list[Child]:
     """Return the parts of a t-string; a t-string inserted in it is replaced by its own parts."""
     parts: list[Child] = []
-    waiting: list[str | Interpolation | TString] = [t_string]
+    waiting = _entries_reversed(t_string)
     while waiting:
         entry = waiting.pop()
         if isinstance(entry, str):
             parts.append(entry)
             continue
-        opened = _t_string(entry)
-        if opened is not None:
-            # Static text and insertions take turns; the last is put on the stack first.
-            for index in range(len(opened.strings) - 1, -1, -1):
-                waiting += opened.interpolations[index : index + 1]
-                static = opened.strings[index]
-                waiting += [text_of(static)] if static else []
-            continue
-        interpolation = cast("Interpolation", entry)
-        value = interpolation.value
-        plain = not interpolation.conversion and not interpolation.format_spec
-        inner = _t_string(value) if plain else None
-        if inner is not None:
-            waiting.append(inner)
+        value = entry.value
+        plain = not entry.conversion and not entry.format_spec
+        if plain and _is_t_string(value):
+            waiting += _entries_reversed(value)
         elif plain and type(value) is Trusted:
             parts += inline(value, component)
         else:
-            parts.append(_inserted_value(interpolation, component))
+            parts.append(_inserted_value(entry, component))
     return parts or [""]
+
+
+def _entries_reversed(t_string: TString) -> list[str | Interpolation]:
+    """Return the static texts and interpolations of a t-string, which take turns, last first."""
+    entries: list[str | Interpolation] = []
+    for index, static in enumerate(t_string.strings):
+        entries += [text_of(static)] if static else []
+        entries += t_string.interpolations[index : index + 1]
+    return entries[::-1]
 
 
 _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
@@ -285,7 +277,7 @@ def retract(args: Iterable[object]) -> None:
     """
     flat: list[object] = []
     for arg in args:
-        flat += cast("Iterable[object]", arg) if isinstance(arg, list | tuple) else (arg,)
+        flat += arg if is_list(arg) else (arg,)
     written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
     top = OPENED.get()
     if not written or top is None or top[0] is None or not is_owner(top):

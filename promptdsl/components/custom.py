@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, ParamSpec, cast, overload
+from typing import Any, ParamSpec, overload
 
 from promptdsl.components.arguments import adopt, gather, retract, type_name
 from promptdsl.components.block import Container, finish
@@ -20,7 +20,7 @@ from promptdsl.components.overrides import (
     standing,
     unfit,
 )
-from promptdsl.components.scope import OPENED, enter, fail, getframe, leave, place, put
+from promptdsl.components.scope import OPENED, enter, fail, getframe, is_list, leave, place, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree.group_nodes import ComponentNode
@@ -217,7 +217,7 @@ def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:
     """Take the components among arguments, or in a list of them, out of the open block."""
     flat: list[object] = []
     for arg in args:
-        flat += cast("list[object]", arg) if isinstance(arg, list | tuple) else [arg]
+        flat += arg if is_list(arg) else [arg]
     try:
         adopt(block, [x for x in flat if isinstance(x, Node) and x.mask & (BUSY | BARE)])
     except PromptError:

@@ -1,11 +1,11 @@
 """Recorded conversations."""
 
 from collections.abc import Iterable, Mapping
-from typing import Self, TypedDict, TypeVar, Unpack, cast
+from typing import Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import check_count, check_priority, unknown_option
-from promptdsl.components.scope import Component, getframe, place
+from promptdsl.components.scope import Component, getframe, is_list, is_mapping, place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
@@ -121,26 +121,28 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     component.form = form
     component.start = 0
     component.known = None
-    kind = type_name(messages)
     # The lists are copied, so that appending to them later changes nothing.
-    if isinstance(messages, Mapping) and form != "messages":
-        payload = cast("Mapping[str, object]", messages)
+    if is_mapping(messages) and form != "messages":
         component.items = {
-            key: _entries(component, cast("list[object]", value))
-            if isinstance(value, list)
+            key: _entries(component, value)
+            if is_list(value) and not isinstance(value, tuple)
             else value
-            for key, value in payload.items()
+            for key, value in messages.items()
         }
-    elif isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
-        component.items = _entries(component, cast("Iterable[object]", messages))
+    elif _is_series(messages):
+        component.items = _entries(component, messages)
     else:
         raise ContentError(
-            f"a History takes a list of messages, not {kind}",
+            f"a History takes a list of messages, not {type_name(messages)}",
             fix="give the list itself: History(messages)",
             at=(component.source,),
         )
     place(component)
     return component
+
+
+def _is_series(value: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:

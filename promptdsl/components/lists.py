@@ -7,7 +7,6 @@ from promptdsl.components.arguments import (
     TEXT_BITS,
     Content,
     adopt,
-    freeze,
     gather,
     gather_items,
     inline,
@@ -15,6 +14,7 @@ from promptdsl.components.arguments import (
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
 from promptdsl.components.options import check_flag
+from promptdsl.components.scope import freeze
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (

@@ -2,20 +2,33 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Never, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
 from promptdsl.components.options import unknown_option
-from promptdsl.components.scope import Component, getframe, place
+from promptdsl.components.scope import Component, getframe, is_binary, place
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
+from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.media_type import MediaKind
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import DEFAULTS, named_label
 from promptdsl.tree.part_nodes import MediaNode
+
+
+class ShownOptions(TypedDict, total=False):
+    """How an attachment is shown; ``detail`` is for images."""
+
+    title: str | None
+    detail: str | None
+
+
+class MediaOptions(ShownOptions, total=False):
+    """The options of an attachment."""
+
+    media_type: str | None
 
 
 class MediaComponent(Component, MediaNode):
@@ -29,7 +42,7 @@ class MediaComponent(Component, MediaNode):
 
     __slots__ = ()
     accepts = frozenset({"media_type", "title"})
-    _block: ClassVar[type[ImageBlock | AudioBlock | DocumentBlock | VideoBlock]]
+    block_class: ClassVar[type[ImageBlock | AudioBlock | DocumentBlock | VideoBlock]]
 
     def __init__(self, *_: object, **__: object) -> None:
         raise ContentError(
@@ -39,97 +52,63 @@ class MediaComponent(Component, MediaNode):
         )
 
     @classmethod
-    def from_path(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        media_type: str | None = None,
-        title: str | None = None,
-        detail: str | None = None,
-        **unknown: Never,
-    ) -> Self:
+    def from_path(cls, path: str | os.PathLike[str], **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment in a file, which is read when the prompt is rendered."""
+        text: object = os.fspath(path) if isinstance(path, os.PathLike) else path
 
-        def source(kind: MediaKind) -> MediaSource:
-            text: object = os.fspath(path) if isinstance(path, os.PathLike) else path
+        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
             return of_path(_text(cls, text, "a path, a Path or"), media_type, kind=kind)
 
-        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
+        return _write_media(cls, source, options)
 
     @classmethod
-    def from_url(
-        cls,
-        url: str,
-        *,
-        media_type: str | None = None,
-        title: str | None = None,
-        detail: str | None = None,
-        **unknown: Never,
-    ) -> Self:
+    def from_url(cls, url: str, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
 
         The provider fetches it; a ``data:`` address holds the bytes.
         """
 
-        def source(kind: MediaKind) -> MediaSource:
+        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
             return of_url(_text(cls, url, "an address"), media_type, kind=kind)
 
-        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
+        return _write_media(cls, source, options)
 
     @classmethod
     def from_bytes(
         cls,
         data: bytes | bytearray | memoryview,
         media_type: str | None = None,
-        *,
-        title: str | None = None,
-        detail: str | None = None,
-        **unknown: Never,
+        **options: Unpack[ShownOptions],
     ) -> Self:
         """Return an attachment given as bytes, at most 32 MB."""
 
-        def source(kind: MediaKind) -> MediaSource:
-            if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
+            if not is_binary(data):
                 raise _wrong(cls, "bytes", data)
             return of_bytes(bytes(data), media_type, kind=kind)
 
-        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
+        return _write_media(cls, source, {"media_type": media_type, **options})
 
     @classmethod
     def from_base64(
-        cls,
-        data: str | bytes,
-        media_type: str | None = None,
-        *,
-        title: str | None = None,
-        detail: str | None = None,
-        **unknown: Never,
+        cls, data: str | bytes, media_type: str | None = None, **options: Unpack[ShownOptions]
     ) -> Self:
         """Return an attachment given as base64, at most 32 MB decoded; white space is skipped."""
 
-        def source(kind: MediaKind) -> MediaSource:
-            binary = isinstance(data, bytes | bytearray | memoryview)
-            text = bytes(cast("bytes", data)) if binary else _text(cls, data, "base64 text")
+        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
+            text = bytes(data) if is_binary(data) else _text(cls, data, "base64 text")
             return of_base64(text, media_type, kind=kind)
 
-        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
+        return _write_media(cls, source, {"media_type": media_type, **options})
 
     @classmethod
-    def from_file_id(
-        cls,
-        id: str,
-        *,
-        media_type: str | None = None,
-        title: str | None = None,
-        detail: str | None = None,
-        **unknown: Never,
-    ) -> Self:
+    def from_file_id(cls, id: str, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment uploaded before, by the id that its provider gave it."""
 
-        def source(kind: MediaKind) -> MediaSource:
+        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
             return of_file_id(_text(cls, id, "a file id"), media_type, kind=kind)
 
-        return _write_media(cls, source, {"title": title, "detail": detail, **unknown})
+        return _write_media(cls, source, options)
 
 
 class Image(MediaComponent):
@@ -149,7 +128,7 @@ class Image(MediaComponent):
 
     __slots__ = ()
     accepts = MediaComponent.accepts | {"detail"}
-    _block = ImageBlock
+    block_class = ImageBlock
 
 
 class Audio(MediaComponent):
@@ -167,7 +146,7 @@ class Audio(MediaComponent):
     """
 
     __slots__ = ()
-    _block = AudioBlock
+    block_class = AudioBlock
 
 
 class Document(MediaComponent):
@@ -186,7 +165,7 @@ class Document(MediaComponent):
     """
 
     __slots__ = ()
-    _block = DocumentBlock
+    block_class = DocumentBlock
 
 
 class Video(MediaComponent):
@@ -204,14 +183,16 @@ class Video(MediaComponent):
     """
 
     __slots__ = ()
-    _block = VideoBlock
+    block_class = VideoBlock
 
 
 M = TypeVar("M", bound=MediaComponent)
 
 
 def _write_media(
-    cls: type[M], source: Callable[[MediaKind], MediaSource], options: Mapping[str, object]
+    cls: type[M],
+    source: Callable[[str | None, MediaKind], MediaSource],
+    options: Mapping[str, object],
 ) -> M:
     """Return a new attachment, put into the open block; ``source`` makes its source."""
     component = object.__new__(cls)
@@ -223,17 +204,16 @@ def _write_media(
     component.options = DEFAULTS
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
-        if value is None and name in ("title", "detail"):
-            continue
         if name not in cls.accepts:
             raise unknown_option(component, name, cls.accepts)
-        if value is not None and not isinstance(value, str):
+        if value is not None and not isinstance(value, str) and name != "media_type":
             problem = f"{cls.__name__}({name}={value!r})"
             raise OptionError(problem, fix="write a string", at=(component.source,))
-        texts[name] = exact(value)
-    block: type[MediaBlock] = cls._block  # pyright: ignore[reportPrivateUsage]
+        if value is not None:
+            texts[name] = exact(value)
+    media_type = texts.pop("media_type", None)
     try:
-        component.block = block(source(block.type), **texts)
+        component.block = cls.block_class(source(media_type, cls.block_class.type), **texts)
     except PromptError as error:
         raise error.located(component.source) from None
     place(component)

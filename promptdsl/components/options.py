@@ -2,9 +2,9 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import inf, isnan
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, TypeGuard
 
 from promptdsl.components.fast_path import options_with_priority, remember_priority
 from promptdsl.components.scope import Component
@@ -127,11 +127,9 @@ def _kept_option(name: str, value: object) -> tuple[object, str]:
         return value, "" if value in AUDIENCES else "one of 'all', 'model', 'people'"
     if name == "tags":
         is_set = isinstance(value, set | frozenset)
-        tags = (
-            [*cast("Iterable[object]", value)] if is_set or isinstance(value, list | tuple) else []
-        )
+        tags = [*value] if _is_collection(value) else []
         texts = [str.__str__(tag) for tag in tags if isinstance(tag, str)]
-        good = len(texts) == len(tags) and isinstance(value, list | tuple | set | frozenset)
+        good = len(texts) == len(tags) and _is_collection(value)
         problem = "" if good else 'write a tuple of strings: tags=("a", "b")'
         # A set has no order, so its tags are sorted.
         return tuple(sorted(texts) if is_set else texts), problem
@@ -144,6 +142,10 @@ def _kept_option(name: str, value: object) -> tuple[object, str]:
         return None, ""
     problem = check_id(value) if name == "id" else ""
     return exact(value), problem or ("" if isinstance(value, str) else "write a string")
+
+
+def _is_collection(value: object) -> TypeGuard[Collection[object]]:
+    return isinstance(value, list | tuple | set | frozenset)
 
 
 def at_priority(component: Node, priority: object) -> Options:
@@ -165,11 +167,6 @@ def at_priority(component: Node, priority: object) -> Options:
 def is_priority(value: object) -> bool:
     """Return whether a value can be a priority: a finite number, or ``None``."""
     return value is None or (is_real(value) and value not in (inf, -inf))
-
-
-def is_text(value: object) -> bool:
-    """Return whether an argument is a string, whatever its declared type is."""
-    return isinstance(value, str)
 
 
 def is_real(value: object) -> bool:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
 from promptdsl.foundation.source import Source, author
 
@@ -131,9 +132,10 @@ def override(functions: Mapping[str, Callable[..., object]], /) -> AbstractConte
     'Act as a pirate.'
     """
     line = author()
-    if not isinstance(functions, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    given: object = functions
+    if not is_mapping(given):
         raise OptionError(
-            f"override() takes a mapping, not {type(functions).__name__}",
+            f"override() takes a mapping, not {type(given).__name__}",
             fix='override({"persona": my_persona})',
             at=(line,),
         )

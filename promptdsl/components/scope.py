@@ -10,12 +10,12 @@ error instead of writing into the wrong block.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
 from threading import enumerate as threads
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.source import Source, author
@@ -58,6 +58,36 @@ class Component(Node):
     def _advice(cls, node: Node) -> str:  # noqa: ARG003 (its subclasses read it)
         """Return where a node belongs that may not be in this block."""
         return "write it outside of this block"
+
+
+def freeze(part: Node) -> Node:
+    """Return the node of a part that needs no checks."""
+    if type(part) is not part._node:
+        part.__class__ = part._node
+    return part
+
+
+# Checks of an author's arguments, whatever their declared types are.
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Return whether an argument is a string."""
+    return isinstance(value, str)
+
+
+def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    """Return whether an argument is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    """Return whether an argument is a mapping."""
+    return isinstance(value, Mapping)
+
+
+def is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
+    """Return whether an argument is a run of bytes."""
+    return isinstance(value, bytes | bytearray | memoryview)
 
 
 def start(component: Component) -> None:

@@ -67,15 +67,15 @@ class Section(Container, SectionNode):
         **options: Unpack[SectionOptions],
     ) -> None:
         self.title = title
-        plain = type(id) is str and (not content or (len(content) == 1 and type(content[0]) is str))
+        first = content[0] if content else "-"
         known = None
-        if plain:
+        if type(id) is str and len(content) < 2 and type(first) is str and first:
             known = section_options(id, options) if options else SECTION_OPTIONS.get(id)
         if known is None or not (title is None or type(title) is str):
             begin(self, content, options, id=id)
             remember_section(self.options)
             return
-        # The fast path: an id and a priority that were checked before, one string or nothing.
+        # The fast path: an id and a priority that were checked before, one text or nothing.
         frame = getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti

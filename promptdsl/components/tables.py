@@ -1,11 +1,11 @@
 """Tables of plain data: rows, dictionaries, or a data frame."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, Never, TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, Never, TypeAlias, TypeGuard
 
 from promptdsl.components.arguments import TEXT_BITS, retract, type_name
 from promptdsl.components.options import check_choice, refuse_options
-from promptdsl.components.scope import Component, place, start
+from promptdsl.components.scope import Component, is_mapping, place, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest
 from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.tables import FORMATS
@@ -53,8 +53,8 @@ class Table(Component, TableNode):
     ) -> None:
         start(self)
         data = rows_or_frame
-        if isinstance(data, Iterator):
-            data = [*cast("Iterator[object]", data)]
+        if _is_ordered(data) and isinstance(data, Iterator):
+            data = [*data]
         try:
             refuse_options(self, unknown)
             if format is not None:
@@ -85,7 +85,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
         )
     chosen: Names | None = None
     if columns is not None:
-        chosen = tuple(text_of(name) for name in cast("Iterable[object]", columns))
+        chosen = tuple(text_of(name) for name in columns)
     frame = _read_frame(data, chosen)
     if frame is not None:
         return frame
@@ -94,9 +94,9 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
             f"a Table takes rows or a data frame, not {type_name(data)}",
             fix="give a list of rows: [[1, 2], [3, 4]], or of mappings",
         )
-    entries = list(cast("Iterable[object]", data))
-    if entries and all(isinstance(entry, Mapping) for entry in entries):
-        mappings = cast("list[Mapping[object, object]]", entries)
+    entries = [*data]
+    mappings = [entry for entry in entries if is_mapping(entry)]
+    if entries and len(mappings) == len(entries):
         named = [{text_of(key): value for key, value in row.items()} for row in mappings]
         names = chosen or tuple(dict.fromkeys(key for row in named for key in row))
         return names, [
@@ -111,7 +111,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
                 f"rows[{number}] is {type_name(entry)}, no row of cells",
                 fix="give a list of cells each, or a mapping each",
             )
-        cells = enumerate(cast("Iterable[object]", entry))
+        cells = enumerate(entry)
         rows.append(tuple(_checked_cell(cell, number, index) for index, cell in cells))
     width = len(chosen if chosen is not None else rows[0] if rows else ())
     for number, row in enumerate(rows):
@@ -123,7 +123,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
     return chosen, rows
 
 
-def _is_ordered(value: object) -> bool:
+def _is_ordered(value: object) -> TypeGuard[Iterable[object]]:
     """Return whether a value holds others in an order of their own; a set and a text do not."""
     ordered = not isinstance(value, str | bytes | Mapping | set | frozenset)
     return isinstance(value, Iterable) and ordered
@@ -141,12 +141,13 @@ def _read_frame(data: object, chosen: Names | None) -> tuple[Names, Rows] | None
     """Return the columns and rows of a data frame, recognised by its methods, if it is one."""
     for columns_name, rows_name, arguments in _FRAMES:
         columns: Iterable[object] | None = getattr(data, columns_name, None)
+        read_rows: Callable[..., Iterable[Iterable[object]]] | None
         read_rows = getattr(data, rows_name, None)
         if columns is None or not callable(read_rows):
             continue
-        entries = cast("Iterable[Iterable[object]]", read_rows(**arguments))
+        entries = read_rows(**arguments)
         if rows_name == "to_pylist":
-            entries = [row.values() for row in cast("list[dict[str, object]]", entries)]
+            entries = [row.values() for row in entries if is_mapping(row)]
         names = tuple(text_of(name) for name in columns)
         rows: Rows = []
         for number, entry in enumerate(entries):

@@ -1,5 +1,7 @@
 """Text and values."""
 
+# The hook of the base class is called by the functions below.
+# pyright: reportPrivateUsage=false
 import re
 from collections.abc import Mapping
 from typing import Never
@@ -9,15 +11,14 @@ from promptdsl.components.arguments import (
     Content,
     adopt,
     bare,
-    freeze,
     inline,
     joined,
     refused,
     retract,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import is_text, refuse_options
-from promptdsl.components.scope import OPENED, Component, getframe, join, place
+from promptdsl.components.options import refuse_options
+from promptdsl.components.scope import OPENED, Component, freeze, getframe, is_text, join, place
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
@@ -162,7 +163,7 @@ def begin_text(
     component.content = ()
     component.mask = TEXT_BITS
     try:
-        component._check_fields()  # pyright: ignore[reportPrivateUsage]
+        component._check_fields()
         refuse_options(component, unknown)
         component.content = content = text_parts(component, parts)
     except PromptError:
@@ -310,7 +311,7 @@ def _begin_value(
     component.mask = TEXT_BITS
     component.options = DEFAULTS
     try:
-        component._check_fields()  # pyright: ignore[reportPrivateUsage]
+        component._check_fields()
         if unknown:
             refuse_options(component, unknown)
         if isinstance(component, Json):
@@ -341,7 +342,7 @@ def dedent(text: str) -> str:
     ... ''')
     'Rules:\n  be kind'
     """
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_text(text):
         raise ContentError(
             f"dedent() takes a string, not {type(text).__name__}",
             fix="give it the text itself",

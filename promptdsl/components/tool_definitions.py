@@ -4,11 +4,11 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Never, cast
+from typing import Never
 
 from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import refuse_options
-from promptdsl.components.scope import Component, place, start
+from promptdsl.components.scope import Component, is_mapping, place, start
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import JsonObject
@@ -170,8 +170,8 @@ def _output_schema(
         raise OptionError(f"strict={strict!r}", fix="write True or False")
     kind = type_name(schema)
     own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
-    if isinstance(schema, Mapping):
-        data = _plain_schema(cast("object", schema), "schema")
+    if is_mapping(schema):
+        data = _plain_schema(schema, "schema")
         check_shape(data, "schema")
     elif (
         schema is None
@@ -212,12 +212,13 @@ def _text(option: str, value: object) -> str | None:
 
 def _plain_schema(schema: object, name: str) -> JsonObject:
     """Return a JSON schema as plain data, or raise :class:`ContentError`."""
-    if not isinstance(schema, Mapping):
+    if not is_mapping(schema):
         raise ContentError(
             f"{name} is a JSON schema, a mapping, not {type_name(schema)}",
             fix='{"type": "object", "properties": {...}}',
         )
     try:
-        return cast("JsonObject", plain(cast("object", schema), name))
+        data: JsonObject = plain(schema, name)
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
+    return data

@@ -44,7 +44,7 @@ class TurnComponent(Container, TurnNode):
 
     __slots__ = ()
     accepts = TurnOptions.__optional_keys__
-    _role: ClassVar[Role] = "user"
+    spoken_by: ClassVar[Role] = "user"
     _forbids_at_once = ROOTED
     _elsewhere: ClassVar[str] = ""
     """The advice for a node that may be in another turn only."""
@@ -55,7 +55,7 @@ class TurnComponent(Container, TurnNode):
             cls.__init__ = with_own_code(TurnComponent.__init__)
 
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
-        self.role = self._role
+        self.role = self.spoken_by
         self.kind = "written"
         first = content[0] if content else ""
         several = len(content) > 1 or type(first) is not str
@@ -121,7 +121,7 @@ class System(TurnComponent):
     """
 
     __slots__ = ()
-    _role = "system"
+    spoken_by = "system"
     _own = bits(TURN | SYSTEM)
     _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT
     _elsewhere = "system content is text only: put it in a User turn"
@@ -140,7 +140,7 @@ class Developer(TurnComponent):
     """
 
     __slots__ = ()
-    _role = "developer"
+    spoken_by = "developer"
     _own = bits(TURN | DEVELOPER)
     _forbids = PART_FORBIDS
     _elsewhere = "put it in a User turn"
@@ -162,7 +162,7 @@ class User(SpeechTurn):
     """
 
     __slots__ = ()
-    _role = "user"
+    spoken_by = "user"
     _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK
     _elsewhere = "write it outside of the User turn"
 
@@ -180,7 +180,7 @@ class Assistant(SpeechTurn):
     """
 
     __slots__ = ()
-    _role = "assistant"
+    spoken_by = "assistant"
     _forbids = ROOTED | ITEM | RESULT | EVENT_BLOCK
     _elsewhere = "write it outside of the Assistant turn"
 
@@ -198,7 +198,7 @@ class Event(TurnComponent):
     """
 
     __slots__ = ()
-    _role = "event"
+    spoken_by = "event"
     _own = bits(TURN | EVENT)
     _forbids = ROOTED | ITEM | CALL | RESULT
     _elsewhere = "write it outside of the Event"
@@ -208,7 +208,7 @@ class ToolResults(TurnComponent):
     """The turn of ``Turn("tool", ToolResult(...), ...)``: only tool results."""
 
     __slots__ = ()
-    _role = "tool"
+    spoken_by = "tool"
     _own = bits(TURN)
     _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK | TEXT | MEDIA | SECTION
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Set
 from functools import cache
+from importlib.util import find_spec
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.json import canonical
+from promptdsl.foundation.json import JsonValue, canonical
 
 if TYPE_CHECKING:
     from pydantic.json_schema import GenerateJsonSchema
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
 NEEDED = "pip install 'promptdsl[tools]', or give a JSON schema"
 
 
-def type_schema(kind: Any, what: str) -> dict[str, Any]:
+def type_schema(
+    kind: Any,  # Any: whatever pydantic takes for a type
+    name: str,
+) -> dict[str, JsonValue]:
     """Return the JSON schema of a type, without the titles that only repeat names.
 
-    ``what`` is what an error calls it. Raises :class:`ContentError` for a type that has no schema,
+    ``name`` is the subject of an error. Raises :class:`ContentError` for a type without a schema,
     whatever went wrong, and where pydantic is not installed.
     """
-    check_installed(what)
+    check_installed(name)
     from pydantic import TypeAdapter
 
     try:
@@ -29,23 +33,18 @@ def type_schema(kind: Any, what: str) -> dict[str, Any]:
     except Exception as error:
         # A type may bring code of its own, and that may raise anything.
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:")
-        raise ContentError(f"{what} has no JSON schema: {reason}", fix=_fix(error)) from None
+        fix = "use plain types, dataclasses, TypedDicts or pydantic models"
+        if getattr(error, "code", None) == "typed-dict-version":
+            fix = "from typing_extensions import TypedDict"
+        raise ContentError(f"{name} has no JSON schema: {reason}", fix=fix) from None
 
 
-def _fix(error: Exception) -> str:
-    if getattr(error, "code", None) == "typed-dict-version":
-        return "from typing_extensions import TypedDict"
-    return "use plain types, dataclasses, TypedDicts or pydantic models"
-
-
-def check_installed(what: str) -> None:
+def check_installed(name: str) -> None:
     """Raise :class:`ContentError` where pydantic, which makes schemas, is not installed."""
-    try:
-        import pydantic  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:
+    if find_spec("pydantic") is None:
         raise ContentError(
-            f"the schema of {what} is made by pydantic, which is not installed", fix=NEEDED
-        ) from None
+            f"the schema of {name} is made by pydantic, which is not installed", fix=NEEDED
+        )
 
 
 _IGNORED = {"skipped-choice", "non-serializable-default"}
@@ -53,49 +52,56 @@ _IGNORED = {"skipped-choice", "non-serializable-default"}
 
 @cache
 def _generator() -> "type[GenerateJsonSchema]":
-    """Return what makes a schema of a type: it leaves out titles that its author did not write."""
+    """Return the class that makes schemas: it leaves out titles that no author wrote."""
     from pydantic.json_schema import GenerateJsonSchema
+    from pydantic_core import PydanticSerializationError
 
     class Generator(GenerateJsonSchema):
         """Pydantic's generator without its own titles, and with sets in one order.
 
-        A default that JSON has no word for is left out.
+        A default without a JSON value is left out. Its parameters are pydantic's.
         """
 
-        ignored_warning_kinds: set[Any] = _IGNORED
+        ignored_warning_kinds: set[Any] = _IGNORED  # Any: pydantic's own literals
         enums: Set[str] = frozenset()
 
-        def field_title_should_be_set(self, schema: Any) -> bool:
+        def field_title_should_be_set(self, schema: object) -> bool:
             return False
 
-        def model_schema(self, schema: Any) -> dict[str, Any]:
+        def model_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
             return _untitled(super().model_schema(schema), schema["cls"])
 
-        def dataclass_schema(self, schema: Any) -> dict[str, Any]:
+        def dataclass_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
             return _untitled(super().dataclass_schema(schema), schema["cls"])
 
-        def typed_dict_schema(self, schema: Any) -> dict[str, Any]:
+        def typed_dict_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
             return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
 
-        def enum_schema(self, schema: Any) -> dict[str, Any]:
+        def enum_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
             made = super().enum_schema(schema)
             self.enums = {*self.enums, made["title"]}
             return made
 
-        def generate(self, schema: Any, mode: Any = "validation") -> dict[str, Any]:
+        def generate(self, schema: Any, mode: Any = "validation") -> dict[str, Any]:  # Any
             made = super().generate(schema, mode)
-            # Those of enumerations are put in last.
+            # The titles of enumerations are put in last.
             for part in (made, *made.get("$defs", {}).values()):
                 if part.get("title") in self.enums:
                     del part["title"]
             return made
 
-        def get_default_value(self, schema: Any) -> Any:
-            default = super().get_default_value(schema)
-            # Pydantic sorts a set by itself, but not sets of sets, which have no order.
-            return _ordered(default, self) if isinstance(default, Set) else default
+        def get_default_value(self, schema: Any) -> Any:  # Any: as in pydantic
+            default: object = super().get_default_value(schema)
+            if not isinstance(default, Set):
+                return default
+            try:
+                # Pydantic sorts a set by itself, but not sets of sets, which have no order.
+                return self.encode_default(default)
+            except PydanticSerializationError:
+                # It is encoded once more, and then left out.
+                return cast("object", default)
 
-        def encode_default(self, dft: Any) -> Any:
+        def encode_default(self, dft: Any) -> Any:  # Any: as in pydantic
             encoded = super().encode_default(dft)
             _sort_sets(dft, encoded)
             return encoded
@@ -103,71 +109,56 @@ def _generator() -> "type[GenerateJsonSchema]":
     return Generator
 
 
-def _untitled(schema: dict[str, Any], cls: type | None) -> dict[str, Any]:
+def _untitled(schema: dict[str, Any], cls: type | None) -> dict[str, Any]:  # Any: as in pydantic
     if cls is not None and schema.get("title") == cls.__name__:
         del schema["title"]
     return schema
 
 
-# Defaults.
+def _sort_sets(default: object, encoded: object) -> None:
+    """Put the lists that sets became, however deep, in one order: theirs follows the hash seed.
 
-
-def _ordered(default: Any, generator: "GenerateJsonSchema") -> Any:
+    A float without a JSON value is an error of pydantic's, which then leaves the default out.
+    """
     from pydantic_core import PydanticSerializationError
 
-    try:
-        return generator.encode_default(default)
-    except PydanticSerializationError:
-        # It is encoded once more, and then left out.
-        return default
-
-
-def _sort_sets(value: Any, encoded: Any) -> None:
-    """Put what was encoded of sets, however deep, in one order: theirs follows the hash seed."""
-    waiting, unordered = [(value, encoded)], list[Any]()
+    waiting: list[tuple[object, object]] = [(default, encoded)]
+    unordered: list[list[Any]] = []  # Any: JSON values, which `sorted` compares if it can
     while waiting:
-        one, said = waiting.pop()
-        _check_number(one)
-        if isinstance(one, Set) and isinstance(said, list):
-            unordered.append(said)
-        waiting += _inside(one, said)
-    # What is in a set comes before it: the set is ordered by what it says.
-    for said in reversed(unordered):
-        said[:] = _sorted(said)
+        value, data = waiting.pop()
+        if isinstance(value, float) and not isfinite(value):
+            raise PydanticSerializationError(f"{value} is no JSON value")
+        if isinstance(value, Set) and _is_list(data):
+            unordered.append(data)
+        waiting += _inside(value, data)
+    # The inner sets come first: a set is ordered by its entries.
+    for entries in reversed(unordered):
+        entries.sort(key=canonical)
+        try:
+            entries[:] = sorted(entries)
+        except TypeError:
+            continue  # of types that cannot be compared
 
 
-def _check_number(value: Any) -> None:
-    """Refuse what pydantic makes ``null`` of, as it refuses what JSON cannot say."""
-    from pydantic_core import PydanticSerializationError
-
-    if isinstance(value, float) and not isfinite(value):
-        raise PydanticSerializationError(f"{value} is no JSON value")
+def _is_list(value: object) -> TypeGuard[list[Any]]:  # Any: JSON values
+    return isinstance(value, list)
 
 
-def _inside(value: Any, encoded: Any) -> Iterable[tuple[Any, Any]]:
-    """Return the parts of a value, each with what was encoded of it."""
-    if getattr(cast("Any", type(value)), "__pydantic_root_model__", False):
+def _inside(value: Any, encoded: object) -> Iterable[tuple[object, object]]:  # Any: any default
+    """Return the parts of a value, each with its encoded form."""
+    if getattr(cast("object", type(value)), "__pydantic_root_model__", False):
         return [(value.root, encoded)]
-    if isinstance(encoded, list) and isinstance(value, Collection):
-        return zip(cast("Any", value), cast("Any", encoded), strict=False)
+    if _is_list(encoded) and isinstance(value, Collection):
+        return zip(cast("Collection[object]", value), encoded, strict=False)
     if not isinstance(encoded, dict):
         return ()
+    entries = cast("dict[str, object]", encoded)
     if isinstance(value, Mapping):
-        return zip(cast("Any", value.values()), cast("Any", encoded.values()), strict=False)
-    names = _names(value)
-    said = cast("dict[str, Any]", encoded).items()
-    return [(getattr(value, names.get(key, key), None), part) for key, part in said]
-
-
-def _names(value: Any) -> dict[str, str]:
-    """Return the names of the fields of a model by what they are called in JSON."""
-    fields = getattr(cast("Any", type(value)), "__pydantic_fields__", {})
-    return {field.serialization_alias or name: name for name, field in fields.items()}
-
-
-def _sorted(items: list[Any]) -> list[Any]:
-    ordered = sorted(items, key=canonical)
-    try:
-        return sorted(ordered)
-    except TypeError:
-        return ordered
+        parts = cast("Mapping[object, object]", value).values()
+        return zip(parts, entries.values(), strict=False)
+    # The fields of a model, by their names in JSON.
+    fields: Mapping[str, Any] = getattr(
+        cast("object", type(value)), "__pydantic_fields__", {}
+    )  # Any: `FieldInfo`
+    names = {field.serialization_alias or name: name for name, field in fields.items()}
+    return [(getattr(value, names.get(key, key), None), part) for key, part in entries.items()]
