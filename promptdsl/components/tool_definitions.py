@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Never
+from typing import Never, cast
 
 from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import refuse_options
@@ -218,7 +218,7 @@ def _plain_schema(schema: object, name: str) -> JsonObject:
             fix='{"type": "object", "properties": {...}}',
         )
     try:
-        data: JsonObject = plain(schema, name)
+        data = cast("JsonObject", plain(schema, name))
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
     return data

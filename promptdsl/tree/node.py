@@ -15,7 +15,6 @@ from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.source import Position, Source, author, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
@@ -27,7 +26,7 @@ class Options:
 
     id: str | None = None
     name: str | None = None
-    metadata: JsonObject = EMPTY
+    metadata: Mapping[str, object] = EMPTY
     tags: tuple[str, ...] = ()
     audience: str = "all"
     cache: bool | Cache = False

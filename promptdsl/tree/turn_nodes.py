@@ -87,7 +87,7 @@ class RecordedNode(Node):
 
     _beside = ("known",)
     head = "history"
-    items: tuple[Any, ...]  # Any: a provider's dictionaries until ``read``, then messages
+    items: Any  # a provider's list or payload until the pass ``read``, then a tuple of messages
     form: str
     start: int
     """The index of its first message in the history."""

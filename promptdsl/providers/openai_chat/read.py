@@ -9,6 +9,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
@@ -45,7 +46,7 @@ def read_content(entries: Mapping[str, object]) -> tuple[Block, ...]:
     return unjoined(tuple(located_items("content", _read_part, entry(entries, "content"))))
 
 
-def read_answer(entries: Mapping[str, object], index: int) -> tuple[Block, ...]:
+def read_answer(entries: JsonObject, index: int) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     blocks: list[Block] = []
     # Servers of other makers add reasoning; they differ in whether they take it back.

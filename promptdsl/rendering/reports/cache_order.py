@@ -23,7 +23,7 @@ from promptdsl.tokens.payloads import (
 )
 from promptdsl.tokens.safe_cuts import last_cut
 from promptdsl.tokens.tools import definitions
-from promptdsl.tokens.wire_json import WireObject, compact, pruned
+from promptdsl.tokens.wire_json import WireObject, WireValue, compact, pruned
 
 Payload: TypeAlias = WireObject
 
@@ -44,11 +44,11 @@ _CHOOSING = ("anthropic", "bedrock")
 class CacheOrder:
     """A payload in the order in which a cache sees it; ``prompt`` is the text of a template."""
 
-    tools: Sequence[object]
+    tools: Sequence[WireValue]
     rest: Payload
-    system: Sequence[object]
-    choice: object
-    entries: Sequence[object]
+    system: Sequence[WireValue]
+    choice: WireValue
+    entries: Sequence[WireValue]
     prompt: str | None = None
 
 
@@ -88,15 +88,15 @@ _ELSEWHERE = frozenset(
 )
 
 
-def _items(value: object) -> list[object]:
+def _items(value: WireValue) -> list[WireValue]:
     """Return the items of a list; any other value is the only item."""
     if isinstance(value, list | tuple):
-        return [*cast("Sequence[object]", value)]
+        return [*cast("Sequence[WireValue]", value)]
     return [value] if value else []
 
 
-def _mapping(value: object) -> Payload | None:
-    return cast("Payload", value) if isinstance(value, Mapping) else None
+def _mapping(value: WireValue) -> Payload | None:
+    return value if isinstance(value, Mapping) else None
 
 
 def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
@@ -116,7 +116,7 @@ def shared_by(one: CacheOrder, two: CacheOrder) -> Shared:
         return Shared(payload, "" if same else "prompt", is_whole=same)
     # Tools, then settings such as the form of the answer.
     count = _alike(one.tools, two.tools)
-    shared: dict[str, object] = {"tools": two.tools[:count]}
+    shared: dict[str, WireValue] = {"tools": two.tools[:count]}
     if count < max(len(one.tools), len(two.tools)):
         return Shared(shared, f"tools[{count}]", is_whole=False)
     if _key(one.rest) != _key(two.rest):
@@ -145,7 +145,7 @@ def shared_by(one: CacheOrder, two: CacheOrder) -> Shared:
     return Shared(shared, f"messages[{count}]", is_whole=whole)
 
 
-def _alike(one: Sequence[object], two: Sequence[object]) -> int:
+def _alike(one: Sequence[WireValue], two: Sequence[WireValue]) -> int:
     """Return how many values are the same at the beginning of two lists, marks aside."""
     least = min(len(one), len(two))
     for index in range(least):
@@ -165,7 +165,7 @@ class ContentPiece(NamedTuple):
     """
 
     key: str
-    identity: object
+    identity: WireValue
     parts: tuple[object, ...]
 
 
@@ -175,12 +175,12 @@ class _Beginning(NamedTuple):
     ``is_same`` is whether that is all of both, ``is_whole`` whether all of the first.
     """
 
-    parts: list[object]
+    parts: list[WireValue]
     is_same: bool
     is_whole: bool
 
 
-def _entry_key(entry: object) -> object:
+def _entry_key(entry: WireValue) -> object:
     """Return a key to compare an entry by."""
     mapping = _mapping(entry)
     if mapping is None:
@@ -218,7 +218,7 @@ def _common_beginning(one: list[ContentPiece], two: list[ContentPiece]) -> _Begi
     return _Beginning(kept, count == len(one) == len(two), whole)
 
 
-def _pieces(key: str, items: Sequence[object]) -> list[ContentPiece]:
+def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
     """Return the parts of a content, neighbouring texts as one, without bare marks."""
     pieces: list[ContentPiece] = []
     for is_text, group in groupby(filter(_is_part, items), lambda item: _text_of(item) is not None):
@@ -230,13 +230,13 @@ def _pieces(key: str, items: Sequence[object]) -> list[ContentPiece]:
     return pieces
 
 
-def _is_part(item: object) -> bool:
+def _is_part(item: WireValue) -> bool:
     """Whether an item of a content is more than a cache mark."""
     mapping = _mapping(item)
     return mapping is None or any(key not in MARKS for key in mapping)
 
 
-def _text_of(item: object) -> str | None:
+def _text_of(item: WireValue) -> str | None:
     """Return the text of a part that is a text and nothing more."""
     if isinstance(item, str):
         return item
@@ -246,7 +246,7 @@ def _text_of(item: object) -> str | None:
     return text if only and isinstance(text, str) else None
 
 
-def _key(value: object) -> tuple[str, tuple[str | bytes, ...]]:
+def _key(value: WireValue) -> tuple[str, tuple[str | bytes, ...]]:
     """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
     bare = pruned(value, MARKS)
     return compact(bare.value), tuple(bare.encoded)
