@@ -166,7 +166,7 @@ class ContentPiece(NamedTuple):
 
     key: str
     identity: WireValue
-    parts: tuple[object, ...]
+    parts: tuple[WireValue, ...]
 
 
 class _Beginning(NamedTuple):
