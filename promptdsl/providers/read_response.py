@@ -72,7 +72,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:
-    """Return the provider of a response by its keys, ``None`` for unknown keys."""
+    """Return the provider whose responses have these keys, ``None`` for unknown keys."""
     if "choices" in entries:
         return "openai"
     if not entries.keys().isdisjoint(_GEMINI_KEYS):

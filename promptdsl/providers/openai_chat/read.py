@@ -1,6 +1,5 @@
 """Reading: a recorded conversation or a response becomes messages."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import cast
 
@@ -36,7 +35,7 @@ _REASONS = {
 """The reason why the model stopped, by ``finish_reason``; other ones are the same word."""
 
 
-def read_content(entries: Mapping[str, object]) -> tuple[Block, ...]:
+def read_content(entries: Param) -> tuple[Block, ...]:
     """Return the blocks under the key ``content``."""
     content = entries.get("content")
     if content is None and ("content" in entries or entries["role"] == "assistant"):
@@ -46,7 +45,7 @@ def read_content(entries: Mapping[str, object]) -> tuple[Block, ...]:
     return unjoined(tuple(located_items("content", _read_part, entry(entries, "content"))))
 
 
-def read_answer(entries: JsonObject, index: int) -> tuple[Block, ...]:
+def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     blocks: list[Block] = []
     # Servers of other makers add reasoning; they differ in whether they take it back.

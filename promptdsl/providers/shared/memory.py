@@ -5,8 +5,8 @@ that later messages need, and the next request of the conversation continues fro
 fits where the messages are the same objects; the few that are made anew for each request, such as
 the system text, may be equal instead.
 
-The message after a passage, which is not part of it, has the only link to it. The passage goes
-with that message, and when the conversation has two longer passages.
+A passage is forgotten when the message after it is gone (its anchor, a weak reference), and when
+the conversation has two longer passages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -79,10 +79,9 @@ class Memory:
     def find(
         self, request: Request, opening: dict[str, object]
     ) -> tuple[Passage, dict[int, Message]] | None:
-        """Return the longest passage a request may continue, and the messages equal to its own.
+        """Return the longest passage a request may continue, and the equal messages of the request.
 
-        These are by the id of the message in the passage; messages that are the same object are
-        left out.
+        Each is under the id of its twin in the passage; messages that are one object are left out.
         """
         passages = self.passages.copy().values()
         for passage in sorted(passages, key=lambda known: len(known.messages), reverse=True):
@@ -122,8 +121,8 @@ class Memory:
         """Return the index after the passage of these messages, 0 where none would be worth it.
 
         It ends before the last request-only message, which may be another one in the next request,
-        unless that is far from the end. The anchor is better a message of the conversation than one
-        made for the request. It may not be in the passage too, which would then never go.
+        unless that is far from the end. The anchor is rather a message of the conversation than one
+        made for the request. It is not in the passage, which would keep it alive.
         """
         length = len(messages)
         kinds = map(_kind, reversed(messages[max(start, length // 2) :]))
