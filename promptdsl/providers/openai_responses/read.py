@@ -134,7 +134,7 @@ def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
 def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Return blocks; those after reasoning keep its id, as theirs is sent only together with it."""
     linked: list[Block] = []
-    thought: object = None
+    thought: JsonValue = None
     for block in blocks:
         if isinstance(block, ReasoningBlock):
             thought = block.extra.get("id")
