@@ -153,10 +153,10 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         id, name = (entry(call, key, str) for key in ("toolUseId", "name"))
         # Arguments other than an object are kept as text, so that the reply is not lost. Of a
         # malformed call botocore leaves out an input that is ``null``.
-        given: JsonValue = call.get("input")
-        if isinstance(given, Mapping):
-            return b.block_from_dict({"type": "tool_use", "id": id, "name": name, "input": given})
-        arguments = given if isinstance(given, str) else write_json(given)
+        input: JsonValue = call.get("input")
+        if isinstance(input, Mapping):
+            return b.block_from_dict({"type": "tool_use", "id": id, "name": name, "input": input})
+        arguments = input if isinstance(input, str) else write_json(input)
         return b.ToolUseBlock(id, name, arguments)
     if kind == "reasoningContent":
         reasoning = mapping(value)

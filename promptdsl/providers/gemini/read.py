@@ -50,8 +50,8 @@ def read_response(data: object) -> Message:
     blocks = _with_ids(_read_blocks(candidate.get("content")))
     # Without a candidate the prompt may have been blocked; some chunks of a stream only count.
     blocked = entries_of(response.get("prompt_feedback") or {}).get("block_reason")
-    given = candidate.get("finish_reason")
-    reason = exact(given) if isinstance(given, str) else None
+    word = candidate.get("finish_reason")
+    reason = exact(word) if isinstance(word, str) else None
     if blocked and not candidates:
         finish_reason: str | None = "filtered"
     elif reason == "STOP" and any(block.type == "tool_use" for block in blocks):

@@ -77,9 +77,9 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
         return b.UnknownBlock(part, "gemini")
     name = entry(call, "name", str)
     id = optional(call.pop("id", None), "id")
-    given = call.pop("args", None) or {}
+    args = call.pop("args", None) or {}
     # Arguments that came as text, however broken, stay as they came.
-    arguments = given if isinstance(given, str) else write_json(mapping(given))
+    arguments = args if isinstance(args, str) else write_json(mapping(args))
     further = {key: value for key, value in part.items() if key != "function_call"}
     del call["name"]
     return b.ToolUseBlock(id or "", name, arguments, extra={**call, **further})

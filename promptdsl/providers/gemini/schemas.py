@@ -47,9 +47,9 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     order: JsonValue = None
     nullable: JsonValue = None
     translated: dict[str, JsonValue] = {}
-    for given, value in schema.items():
+    for spelled, value in schema.items():
         # The service's own JSON spells keywords as JSON schema does: ``anyOf``.
-        key = _SNAKE.sub(lambda letter: letter[1].upper(), given)
+        key = _SNAKE.sub(lambda letter: letter[1].upper(), spelled)
         key = f"${key}" if key in ("ref", "defs") else key
         if key == "propertyOrdering":
             order = value

@@ -48,10 +48,9 @@ def settings_of(request: Request) -> Param:
     settings: Param = {}
     choice, name = chosen(request)
     if name is not None:
-        own = [tool for tool in request.prompt.tools if tool.raw and tool.origin == ORIGIN]
-        kind = next(
-            (tool.raw["type"] for tool in own if tool.raw and tool.name == name), "function"
-        )
+        own = [tool for tool in request.prompt.tools if tool.origin == ORIGIN]
+        kinds = {tool.name: str(tool.raw["type"]) for tool in own if tool.raw}
+        kind = kinds.get(name, "function")
         named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
         settings["tool_choice"] = {"type": kind, **named}
     elif choice:
