@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import promptdsl
 from tests.internals import tree_module
 
 pytest_plugins = ["pytester"]
 
-SHOWN = [name for name in promptdsl.__all__ if ">>>" in (getattr(promptdsl, name).__doc__ or "")]
 """The public names whose docstrings have an example."""
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,13 +166,6 @@ def loaded(code: str) -> set[str]:
     """Return the names that a piece of code reads."""
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
     return {node.id for node in names if isinstance(node.ctx, ast.Load)}
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_the_example_of_a_docstring(name: str) -> None:
-    """The example in the docstring of a public name runs, by itself."""
-    (example,) = doctest.DocTestFinder(recurse=False).find(getattr(promptdsl, name), name, globs={})
-    assert 0 == doctest.DocTestRunner().run(example).failed
 
 
 def test_the_example_of_the_masks() -> None:

@@ -164,13 +164,14 @@ class TemplateError(PromptError):
 class TokenizerError(PromptError):
     """An encoding, needed to count tokens, that is unknown or not installed.
 
-    >>> from promptdsl import TokenizerError
+    >>> from promptdsl import TokenizerError, register_model
     >>> from promptdsl.tokens import counter
-    >>> try:
-    ...     counter(encoding="o200k_bas")("Hi.")
-    ... except TokenizerError as error:
-    ...     print(error.what)
-    ?
+    >>> with register_model("marvin-1", provider="openai", encoding="marvin_base"):
+    ...     try:
+    ...         counter("marvin-1").count("Hi.")
+    ...     except TokenizerError as error:
+    ...         print(error.what)
+    unknown encoding 'marvin_base'
     """
 
 

@@ -100,7 +100,15 @@ Child: TypeAlias = "str | Node"
 class Node(metaclass=NodeType):
     """A frozen part of a tree.
 
-    ``content`` holds strings and nodes. Two nodes are equal wherever they were written.
+    >>> from promptdsl import Node, Section, Text
+    >>> part = Section("rules", "Be brief.", Text("Be kind."))
+    >>> isinstance(part, Node), len(part.content), part.source.line
+    (True, 2, 1)
+    >>> part == Section("rules", "Be brief.", Text("Be kind."))
+    True
+
+    ``content`` is a tuple of strings and nodes. Nodes are compared by what they contain, not by
+    where they were written; ``source`` is the author's file and line.
     """
 
     __slots__ = ("code", "content", "mask", "offset", "options")
