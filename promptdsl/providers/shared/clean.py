@@ -56,12 +56,11 @@ def json_copy(value: V) -> V:
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
     """Return the arguments of a call as an object; other text is put in an object, a hint."""
     text = block.arguments
-    value: object = read_json(text) if text.strip() else {}
-    if not isinstance(value, dict):
+    arguments = read_json(text if text.strip() else "{}")
+    if not isinstance(arguments, dict):
         why = "not a JSON object that can be sent: sent as text in one"
         request.lose(place, "hint", f"arguments of {block.name}", why)
         return {"arguments": utf8(text)}
-    arguments = cast("Param", value)
     if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
         copied = json_copy(arguments)
         if copied != arguments:
