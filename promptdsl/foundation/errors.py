@@ -164,13 +164,13 @@ class TemplateError(PromptError):
 class TokenizerError(PromptError):
     """An encoding, needed to count tokens, that is unknown or not installed.
 
-    >>> from promptdsl import TokenizerError
-    >>> from promptdsl.tokens import counter
+    >>> from promptdsl import ModelFacts, TokenizerError
+    >>> from promptdsl.tokens import tokens_for
     >>> try:
-    ...     counter(encoding="o200k_bas")("Hi.")
+    ...     tokens_for(ModelFacts(encoding="o200k_bas")).of("Hi.")
     ... except TokenizerError as error:
     ...     print(error.what)
-    ?
+    unknown encoding 'o200k_bas'
     """
 
 
