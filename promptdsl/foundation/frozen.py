@@ -96,7 +96,8 @@ def frozen(value: Any) -> Any:  # Any: data of authors, of the same shape
     """
     if type(value) in _FROZEN:
         return value
-    return _copied_from(value, "", _FREEZE)
+    copy = _flat_copy(value)
+    return _copied_from(value, "", _FREEZE) if copy is None else copy
 
 
 @overload
@@ -116,6 +117,9 @@ def plain(value: object, key: str, leaf: Leaf | None = None, *, levels: int = LE
     """
     if value is EMPTY or type(value) in _SIMPLE:
         return value
+    copy = _flat_copy(value)
+    if copy is not None:
+        return copy
     rule = _PLAIN if leaf is None else _Rule(FrozenDict, FrozenList, leaf, True, levels)
     return _copied_from(value, key, rule)
 
@@ -149,15 +153,18 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
     return number
 
 
-def _copied_from(value: Any, key: str, rule: _Rule) -> object:  # Any: data of authors
-    # Most data is flat, and is copied in a fifth of the time.
+def _flat_copy(value: Any) -> object:  # Any: data of authors
+    """Return the frozen copy of a dictionary without containers, in a fifth of the time."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if kind is dict and rule is not _THAW:
-        for name, item in value.items():
-            if type(name) is not str or type(item) not in _SIMPLE:
-                break
-        else:
-            return FrozenDict(value) if value else EMPTY
+    if kind is not dict:
+        return None
+    for name, item in value.items():
+        if type(name) is not str or type(item) not in _SIMPLE:
+            return None
+    return FrozenDict(value) if value else EMPTY
+
+
+def _copied_from(value: object, key: str, rule: _Rule) -> object:
     try:
         return _copied(value, key, {}, rule)
     except RecursionError:

@@ -187,8 +187,7 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
     if isinstance(value, list | tuple):
         blocks = tuple(cast("Sequence[object]", value))
     for number, block in enumerate(blocks):
-        inner = block.content if isinstance(block, ToolResultBlock) else ()
-        if any(isinstance(part, ToolResultBlock) for part in inner):
+        if isinstance(block, ToolResultBlock) and any(map(_is_result, block.content)):
             raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
         if not isinstance(block, AnyBlock):
             raise DataError(
@@ -196,6 +195,10 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
                 fix="block_from_dict() takes strings and dictionaries",
             )
     return blocks
+
+
+def _is_result(block: object) -> bool:
+    return isinstance(block, ToolResultBlock)
 
 
 @attrs.frozen

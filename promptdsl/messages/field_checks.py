@@ -54,7 +54,7 @@ def optional(value: object, key: str) -> str | None:
 
 def mapping(value: object, key: str) -> Mapping[str, object]:
     """Return a mapping; :class:`DataError` names the key of any other value."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
     return cast("Mapping[str, object]", value)
 
@@ -76,13 +76,12 @@ def flag(value: object, key: str) -> bool:
 def one_of(known: tuple[S, ...], value: object, key: str) -> S:
     """Return one of the known strings; :class:`DataError` names the key of any other value."""
     text = string(value, key)
-    for name in known:
-        if name == text:
-            return name
-    raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
+    if text not in known:
+        raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
+    return known[known.index(text)]
 
 
-def cache(value: object, key: str) -> Cache | None:
+def cache(value: object, key: str) -> str | None:
     """Return a cache mark or ``None``; :class:`DataError` names the key of any other value."""
     return None if value is None else one_of(CACHES, value, key)
 
