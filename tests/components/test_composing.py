@@ -516,7 +516,7 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
 @pytest.mark.parametrize(
     ("write", "what", "fix"),
     [
-        (lambda: User(back(User("x"))), "a User cannot stand in a User", "a turn never stands"),
+        (lambda: User(back(User("x"))), "a User cannot stand in a User", "a turn is never"),
         (lambda: System(back(Item("x"))), "an Item cannot stand in a System", "an Item stands in"),
         (lambda: User(back(ToolUse("t", {}, id="1"))), "a ToolUse cannot", "only an Assistant"),
         (lambda: Timeline(back("x")), "a back cannot stand in a Timeline", "put it in a System"),
