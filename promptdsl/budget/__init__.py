@@ -1,1 +1,1 @@
-"""Fitting a prompt into a budget: what may go, in which order, and what is left."""
+"""A budget: which parts of a prompt are dropped, in which order, and the prompt that is left."""

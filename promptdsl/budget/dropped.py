@@ -1,28 +1,37 @@
-"""What was dropped and what has to stay, in words."""
+"""Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Literal, TypeAlias
 
 import attrs
 
 from promptdsl.budget.choose import Choice
-from promptdsl.budget.pairs import last_question
-from promptdsl.budget.places import TreePlace
-from promptdsl.budget.scan import Entry
-from promptdsl.budget.units import Forms, Past, Unit
+from promptdsl.budget.histories import CutPoints
+from promptdsl.budget.pairs import last_question, turns_in
+from promptdsl.budget.slots import Slot
+from promptdsl.budget.units import Entry
 from promptdsl.foundation.source import Source
-from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, FragmentNode
-from promptdsl.tree.node import label
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
+from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolNode, TurnNode
 
 
 @attrs.frozen
 class Dropped:
-    """Something a budget or a limit took away: what, its address, and how many tokens.
+    """A part that a budget or a :class:`Limit` dropped, cut or replaced by a smaller alternative.
 
-    ``priority`` is what it went by, ``None`` where nobody gave one; ``why`` says what was done,
-    ``source`` is the author's file and line.
+    ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the count of
+    tokens that were saved, ``priority`` the part's own, ``None`` without one. ``why`` is the reason
+    in words, ``source`` the author's file and line. :attr:`Rendered.dropped` lists them.
+
+    >>> from promptdsl import Section, System, Timeline, User, render
+    >>> note = Section("note", "A long note.", priority=1)
+    >>> prompt = Timeline(System("Be kind.", note), User("Hi."))
+    >>> for part in render(prompt, budget=40, counter=len).dropped:
+    ...     print(part.path, part.tokens, part.why)
+    note 14 there is no room for it, its priority is 1
     """
 
     what: str
@@ -38,15 +47,18 @@ class Dropped:
         return f"{place}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}"
 
 
+NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]
+"""The last user turn, another turn (which a history could hold), a history, any other part."""
+
+
 @attrs.frozen
 class Needed:
-    """Something that has to stay: what, how many tokens, and the author's file and line."""
+    """A part that has to stay: what it is, its tokens, and the author's file and line."""
 
     what: str
     tokens: int
     source: Source | None
-    kind: Literal["question", "turn", "history", "part"] = "part"
-    """The last user turn, another turn that could be recorded instead, a history, or else."""
+    kind: NeededKind = "part"
 
 
 def in_tokens(count: int) -> str:
@@ -54,94 +66,8 @@ def in_tokens(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'}"
 
 
-def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
-    """Return what a choice drops or makes smaller, in the order of what is sent.
-
-    Their tokens are all that the choice saves.
-    """
-    addresses = _addresses(entries)
-    gone = [one for unit in choice.gone.values() for one in (unit, *unit.beside)]
-    places = {id(unit.place) for unit in gone}
-    found = [(u.place, _left_out(u, addresses)) for u in gone if not _is_within(u.place, places)]
-    for forms, number in choice.forms.values():
-        if id(forms.place) not in places and not _is_within(forms.place, places) and number:
-            found.append((forms.place, _shrunk(forms, number, addresses)))
-    found += [(p.place, _cut(p, place)) for p, place in choice.cuts.values() if place]
-    for holder in choice.emptied_holders():
-        if id(holder) not in places and not _is_within(holder, places):
-            found.append((holder, _emptied(holder, addresses)))
-    return tuple(one for _, one in sorted(found, key=_standing) if one.tokens)
-
-
-def _standing(found: tuple[TreePlace, Dropped]) -> tuple[int, ...]:
-    """Return a key that sorts places in the order of the document."""
-    indices: list[int] = []
-    one: TreePlace | None = found[0]
-    while one is not None:
-        indices.append(one.index)
-        one = one.parent
-    return tuple(reversed(indices))
-
-
-def _is_within(place: TreePlace, places: set[int]) -> bool:
-    around = place.parent
-    while around is not None:
-        if id(around) in places:
-            return True
-        around = around.parent
-    return False
-
-
-def _left_out(unit: Unit, addresses: Mapping[int, str]) -> Dropped:
-    priority = unit.priority
-    why = f"there is no room for it, its priority is {priority}"
-    if unit.follows:
-        why = "it goes with the calls or results it belongs to"
-    return _dropped(unit.place, addresses, tokens=unit.tokens, priority=priority, why=why)
-
-
-def _shrunk(forms: Forms, number: int, addresses: Mapping[int, str]) -> Dropped:
-    form, tokens = forms.sizes[number]
-    why = f"form {form + 1} of {len(forms.node.content)} is sent"
-    saved = forms.sizes[0][1] - tokens
-    return _dropped(forms.place, addresses, tokens=saved, priority=forms.node.priority, why=why)
-
-
-def _emptied(holder: TreePlace, addresses: Mapping[int, str]) -> Dropped:
-    return _dropped(
-        holder, addresses, tokens=holder.shell, priority=None, why="nothing is left in it"
-    )
-
-
-def _cut(past: Past, place: int) -> Dropped:
-    cuts: Any = past.cuts
-    gone = min(place, cuts.rounds - 1)
-    parts = [f"its oldest {gone} exchanges" if gone > 1 else "its oldest exchange"] if gone else []
-    if cuts.is_among_rounds(place):
-        rounds = place - cuts.rounds + 1
-        first = f"the first {rounds} rounds" if rounds > 1 else "the first round"
-        parts.append(f"{first} of its last exchange")
-    elif cuts.places[place] == cuts.size:
-        parts = ["it"]
-    why = f"there is no room for {' and '.join(parts)}"
-    node: ConversationNode = past.node
-    return Dropped("history", "history", cuts.saved[place], node.priority, why, node.source)
-
-
-def _dropped(
-    place: TreePlace,
-    addresses: Mapping[int, str],
-    *,
-    tokens: int,
-    priority: float | None,
-    why: str,
-) -> Dropped:
-    node = place.node
-    return Dropped(described(node), _path(place, addresses), tokens, priority, why, node.source)
-
-
-def described(node: Any) -> str:
-    """Return what a node is, in a word or two."""
+def described(node: Node) -> str:
+    """Return the name of a node in a word or two."""
     if isinstance(node, SectionNode):
         return f"section {node.options.id!r}"
     if isinstance(node, ToolNode):
@@ -151,77 +77,100 @@ def described(node: Any) -> str:
     return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
 
 
-# Addresses.
+def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
+    """Return the parts that a choice drops or makes smaller, in the order of the document.
 
-
-def _path(place: TreePlace, addresses: Mapping[int, str]) -> str:
-    """Return the address of a node: the turn it is in, and the ids of the sections around it."""
-    ids: list[str] = []
-    one: TreePlace | None = place
-    while one is not None and id(one) not in addresses:
-        if isinstance(one.node, SectionNode):
-            ids.append(str(one.node.options.id))
-        one = one.parent
-    head = addresses[id(one)] if one is not None else ""
-    return "/".join([*([head] if head else []), *reversed(ids)])
-
-
-def _addresses(entries: Sequence[Entry]) -> dict[int, str]:
-    """Return the address of every entry by the id of its place."""
-    counts: dict[str, int] = {}
-    found: dict[int, str] = {}
-    for entry in entries:
-        names = [_address(turn, counts) for turn in _turns(entry.place.node)]
-        found[id(entry.place)] = next((name for name in names if name), "")
-    return found
-
-
-def _turns(node: Any) -> Iterator[Any]:
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, FirstFitNode):
-            waiting += one.content[:1]
-        elif isinstance(one, FragmentNode) and not isinstance(one, ConversationNode):
-            waiting += reversed(one.content)
-        else:
-            yield one
-
-
-def _address(node: Any, counts: dict[str, int]) -> str:
-    if isinstance(node, SectionNode):
-        return str(node.options.id)
-    if isinstance(node, ConversationNode):
-        return "history"
-    head = "ephemeral" if isinstance(node, RequestOnlyNode) else getattr(node, "role", "")
-    number = counts.get(head, 0)
-    counts[head] = number + 1
-    if not head or head == "system":
-        return ""
-    return str(node.options.id) if node.options.id else f"{head}[{number}]"
-
-
-# What stays.
-
-
-def needed_by(entries: Sequence[Entry], saved: Mapping[int, int]) -> tuple[Needed, ...]:
-    """Return what has to stay, the largest first.
-
-    ``saved`` is by the id of a place in the timeline how many tokens may go there.
+    The sum of their tokens is what the choice saves.
     """
-    asked = last_question(entries)
-    found = [
-        _stays(entry, saved.get(id(entry.place), 0), is_last=number == asked)
-        for number, entry in enumerate(entries)
-    ]
-    return tuple(sorted((one for one in found if one.tokens), key=lambda one: -one.tokens))
+    reports: list[tuple[Slot, int, float | None, str]] = []
+    units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
+    dropped = {unit.slot for unit in units}
+    for unit in units:
+        reason = f"there is no room for it, its priority is {unit.priority}"
+        if unit.is_companion:
+            reason = "it goes with the calls or results it belongs to"
+        reports.append((unit.slot, unit.tokens, unit.priority, reason))
+    for forms, number in choice.shrunk.items():
+        if number and forms.slot not in dropped:
+            index, tokens = forms.sizes[number]
+            reason = f"alternative {index + 1} of {len(forms.node.content)} is sent"
+            saved = forms.sizes[0][1] - tokens
+            reports.append((forms.slot, saved, forms.node.priority, reason))
+    for holder, left in choice.live.items():
+        # A holder with no part left is dropped with the text around its parts.
+        if not left and not holder.fixed and holder not in dropped:
+            reports.append((holder, holder.shell, None, "nothing is left in it"))
+    for unit, point in choice.cuts.items():
+        if point and unit.cuts is not None:
+            reason = f"there is no room for {_lost_by_cut(unit.cuts, point)}"
+            reports.append((unit.slot, unit.cuts.saved[point], unit.node.priority, reason))
+    addresses = _addresses(entries)
+    placed: list[tuple[list[int], Dropped]] = []
+    for slot, tokens, priority, reason in reports:
+        way = slot.way
+        if not tokens or not dropped.isdisjoint(way[:-1]):
+            continue
+        entry = next(index for index, above in enumerate(way) if above in addresses)
+        sections = [above.node for above in way[entry + 1 :] if isinstance(above.node, SectionNode)]
+        ids = [addresses[way[entry]], *(str(section.options.id) for section in sections)]
+        what, path = described(slot.node), "/".join(id for id in ids if id)
+        part = Dropped(what, path, tokens, priority, reason, slot.node.source)
+        placed.append(([above.index for above in way], part))
+    return tuple(part for _, part in sorted(placed, key=itemgetter(0)))
 
 
-def _stays(entry: Entry, saved: int, *, is_last: bool) -> Needed:
-    node = entry.place.node
-    kind: Literal["question", "turn", "history", "part"] = "part"
-    if isinstance(node, ConversationNode):
-        kind = "history"
-    elif isinstance(node, TurnNode) and node.role in ("user", "assistant", "tool"):
-        kind = "question" if is_last else "turn"
-    return Needed(described(node), max(entry.tokens - saved, 0), node.source, kind)
+def _lost_by_cut(cuts: CutPoints, point: int) -> str:
+    """Return in words the part of a conversation that a cut takes away."""
+    exchanges = min(point, cuts.first_round - 1)
+    parts: list[str] = []
+    if exchanges:
+        parts = [f"its oldest {exchanges} exchanges" if exchanges > 1 else "its oldest exchange"]
+    if cuts.is_between_rounds(point):
+        rounds = point - cuts.first_round + 1
+        first = f"the first {rounds} rounds" if rounds > 1 else "the first round"
+        parts.append(f"{first} of its last exchange")
+    elif cuts.starts[point] == cuts.size:
+        parts = ["it"]
+    return " and ".join(parts)
+
+
+def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
+    """Return the address of every entry: an id, or a role and a number; empty without either."""
+    counts: dict[str, int] = {}
+    addresses: dict[Slot, str] = {}
+    for entry in entries:
+        names: list[str] = []
+        for node in turns_in(entry.slot.node, whole=(ConversationNode,)):
+            if isinstance(node, SectionNode):
+                names.append(str(node.options.id))
+            elif isinstance(node, ConversationNode):
+                names.append("history")
+            else:
+                role = node.role if isinstance(node, TurnNode) else ""
+                head = "ephemeral" if isinstance(node, RequestOnlyNode) else role
+                number = counts.get(head, 0)
+                counts[head] = number + 1
+                if head and head != "system":
+                    names.append(node.options.id or f"{head}[{number}]")
+        addresses[entry.slot] = next(filter(None, names), "")
+    return addresses
+
+
+def needed_by(entries: Sequence[Entry], saved: Mapping[Slot, int]) -> list[Needed]:
+    """Return the parts that have to stay, the largest first.
+
+    ``saved`` has by slot in the timeline how many tokens may be dropped there.
+    """
+    question = last_question(entries)
+    parts: list[Needed] = []
+    for number, entry in enumerate(entries):
+        node = entry.slot.node
+        kind: NeededKind = "part"
+        if isinstance(node, ConversationNode):
+            kind = "history"
+        elif isinstance(node, TurnNode) and node.role in ("user", "assistant", "tool"):
+            kind = "question" if number == question else "turn"
+        tokens = entry.tokens - saved.get(entry.slot, 0)
+        if tokens > 0:
+            parts.append(Needed(described(node), tokens, node.source, kind))
+    return sorted(parts, key=attrgetter("tokens"), reverse=True)

@@ -1,13 +1,12 @@
-"""A recorded conversation, and where it may be cut: at exchanges, then at rounds of the last.
+"""The points where a recorded conversation may be cut: between exchanges, then between rounds.
 
-A cut moves in steps of tokens that are counted from the conversation's own beginning, so it depends
-on nothing elsewhere in the prompt, and a provider's cache keeps its beginning for many turns.
+A cut moves in steps of tokens, counted from the beginning of the conversation. So it does not
+depend on other parts of the prompt, and a provider's cache keeps its beginning for many turns.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 import attrs
 
@@ -23,189 +22,184 @@ from promptdsl.tree.turn_nodes import RecordedNode
 
 
 @attrs.frozen
-class Spoken:
-    """Where a run of messages begins anew: its exchanges, its answers, and how it ends."""
+class Exchanges:
+    """The exchanges and rounds of the first ``count`` messages of a conversation.
+
+    An exchange is a user turn with all messages up to the next one; a round is an assistant
+    message with the results of its calls.
+    """
 
     count: int = 0
-    """How many messages this is about."""
-    starts: tuple[int, ...] = ()
-    """The messages that begin an exchange."""
-    answers: tuple[int, ...] = ()
-    """The messages that begin a round: what a model says, with the results of its calls."""
-    open: frozenset[str] = frozenset()
-    """The calls that are not answered yet."""
+    exchanges: tuple[int, ...] = ()
+    """The index of the first message of each exchange."""
+    rounds: tuple[int, ...] = ()
+    """The index of the first message of each round."""
+    open_calls: frozenset[str] = frozenset()
+    """The ids of the calls without a result."""
     role: str = ""
-    """Who spoke last."""
+    """The role of the last message."""
     system: int = 0
-    """How many messages at the beginning belong to the system text."""
-    asked: int = -1
-    """The last message in which a user asked something, -1 for none."""
+    """The count of messages at the beginning that belong to the system text."""
+    last_question: int = -1
+    """The index of the last user message that is not only results, -1 for none."""
 
     @property
-    def head(self) -> int:
-        """How many messages come before anybody asks or answers anything."""
-        return min((*self.starts[:1], *self.answers[:1], self.count))
+    def lead(self) -> int:
+        """The count of messages before the first exchange or round."""
+        return min((*self.exchanges[:1], *self.rounds[:1], self.count))
 
 
-def heard(messages: Sequence[Message], before: Spoken | None = None) -> Spoken:
-    """Return where messages begin anew, going on from what is known of the first of them.
+def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -> Exchanges:
+    """Return the exchanges of messages, continued from those of their beginning.
 
-    An exchange starts at a user turn that holds no result, has no call open before it and does not
-    follow another user turn.
+    An exchange starts at a user message without a result, with no call open before it, that does
+    not follow another user message.
     """
     if before is None or before.count > len(messages):
-        before = Spoken()
-    starts: list[int] = []
-    answers: list[int] = []
-    waiting: frozenset[str] | set[str] = before.open
-    last, system, asked = before.role, before.system, before.asked
+        before = Exchanges()
+    exchanges: list[int] = []
+    rounds: list[int] = []
+    open_calls: frozenset[str] | set[str] = before.open_calls
+    last, system, question = before.role, before.system, before.last_question
     for index in range(before.count, len(messages)):
-        said = messages[index]
-        role = said.role
+        message = messages[index]
+        role = message.role
         if role == "user":
-            if not _holds_result(said):
-                asked = index
-                starts += [] if waiting or last == "user" else [index]
+            blocks = () if message.plain is not None else message.content
+            if not any(isinstance(block, ToolResultBlock) for block in blocks):
+                question = index
+                if not open_calls and last != "user":
+                    exchanges.append(index)
         elif role == "assistant":
-            # No result will come for what was called before.
-            answers.append(index)
-            waiting = frozenset()
+            # Calls that are still open will not get a result.
+            rounds.append(index)
+            open_calls = frozenset()
         elif role != "tool":
-            system += system == index and role == "system" and said.kind in LEADING
+            system += system == index and role == "system" and message.kind in LEADING
             continue
         last = role
-        if said.plain is None:
-            waiting = {*waiting, *calls_in(said)}.difference(answers_in(said))
-    return Spoken(
+        if message.plain is None:
+            open_calls = {*open_calls, *calls_in(message)}.difference(answers_in(message))
+    return Exchanges(
         len(messages),
-        (*before.starts, *starts),
-        (*before.answers, *answers),
-        frozenset(waiting),
+        (*before.exchanges, *exchanges),
+        (*before.rounds, *rounds),
+        frozenset(open_calls),
         last,
         system,
-        asked,
+        question,
     )
 
 
-def _holds_result(said: Message) -> bool:
-    return said.plain is None and any(isinstance(b, ToolResultBlock) for b in said.content)
-
-
 @attrs.define(eq=False)
-class Cuts:
-    """The places where a conversation may be cut, each with the tokens ``at`` it: those before it.
-
-    TreePlace 0 keeps everything. ``places`` are the entries a cut begins with; the places from
-    ``rounds`` on are rounds of the last exchange, whose own ``question`` stays in front of them.
-    """
+class CutPoints:
+    """The points where a conversation may be cut. Point 0 keeps everything."""
 
     node: ConversationNode
-    places: list[int]
-    at: list[int]
+    starts: list[int]
+    """By point, the index of the first entry that is kept after the cut."""
+    before: list[int]
+    """By point, the tokens before it, from the beginning of what may be cut."""
     saved: list[int]
-    """How many tokens each place takes away."""
+    """By point, the tokens that a cut there saves."""
     lead: int = 0
+    """The count of entries at the beginning that always stay."""
     size: int = 0
-    rounds: int = 0
+    """The count of all entries."""
+    first_round: int = 0
+    """The first of the points between rounds of the last exchange."""
     question: tuple[int, int] = (0, 0)
+    """The first entry of the last exchange and its first round: the question between them stays."""
 
     @property
     def last(self) -> int:
-        """The number of the last place, at which all goes that may go."""
+        """The last point, which saves the most."""
         return len(self.saved) - 1
 
     def stepped(self, least: int, step: int) -> int:
-        """Return the first place from ``least`` on to which the cut may move.
+        """Return the first point from ``least`` on to which the cut may move.
 
-        It moves to where the tokens before it reach a multiple of ``step``; with 0, to any place.
+        That is a point at which the tokens before it reach a multiple of ``step``; any point if
+        ``step`` is 0.
         """
         if not least or not step:
             return least
-        reached = step * (self.at[least - 1] // step + 1)
-        return min(bisect_left(self.at, reached), len(self.at) - 1)
+        reached = step * (self.before[least - 1] // step + 1)
+        return min(bisect_left(self.before, reached), len(self.before) - 1)
 
-    def restored(self, place: int, step: int, room: int) -> int:
-        """Return the first place the cut can be moved back to by whole steps, within ``room``."""
-        for earlier in range(place):
-            if self.saved[place] - self.saved[earlier] > room:
-                continue
-            if not earlier or self.stepped(earlier, step) == earlier:
-                return earlier
-        return place
+    def restored(self, step: int, room: int) -> int:
+        """Return the first point to which the last cut may move back within ``room`` tokens."""
+        for point in range(self.last):
+            if self.saved[-1] - self.saved[point] <= room and self.stepped(point, step) == point:
+                return point
+        return self.last
 
-    def is_among_rounds(self, place: int) -> bool:
-        """Return whether a cut at a place leaves a question and the last rounds after it."""
-        return place >= self.rounds and self.places[place] < self.size
+    def is_between_rounds(self, point: int) -> bool:
+        """Return whether a cut at a point keeps a question and the last rounds after it."""
+        return point >= self.first_round and self.starts[point] < self.size
 
-    def kept(self, place: int) -> ConversationNode:
-        """Return the conversation cut at a place."""
-        if not place:
-            return self.node
-        ranges = [(0, self.lead)]
-        ranges += [self.question] if self.is_among_rounds(place) else []
-        ranges.append((self.places[place], 1 << 60))
-        return with_content(self.node, tuple(_sliced(self.node.content, ranges)))
-
-
-def _sliced(content: Sequence[Any], ranges: Sequence[tuple[int, int]]) -> list[Node]:
-    """Return the members of a conversation whose entries are in the ranges, runs cut to them."""
-    found: list[Node] = []
-    for first, stop in ranges:
-        begin = 0
-        for member in content:
-            size = len(member.items) if isinstance(member, RecordedNode) else 1
-            start, end = max(first - begin, 0), min(stop - begin, size)
-            if start < end:
-                whole = not isinstance(member, RecordedNode) or (start, end) == (0, size)
-                found.append(member if whole else cut(member, start, end))
-            begin += size
-    return found
+    def kept(self, point: int) -> ConversationNode:
+        """Return the conversation cut at a point."""
+        ranges = [(0, self.lead), (self.starts[point], self.size)]
+        if self.is_between_rounds(point):
+            ranges.insert(1, self.question)
+        members: list[Node] = []
+        for first, stop in ranges:
+            begin = 0
+            for member in self.node.content:
+                size = len(member.items) if isinstance(member, RecordedNode) else 1
+                start, end = max(first - begin, 0), min(stop - begin, size)
+                if start < end and isinstance(member, RecordedNode) and end - start < size:
+                    members.append(cut(member, start, end))
+                elif start < end:
+                    members.append(member)
+                begin += size
+        return with_content(self.node, tuple(members))
 
 
-def cuts_of(
-    node: ConversationNode, tokens: Sequence[int], spoken: Spoken, *, required: bool, answers: bool
-) -> Cuts:
-    """Return where a conversation may be cut, whose entries have these tokens.
+def cut_points(
+    node: ConversationNode,
+    tokens: Sequence[int],
+    known: Exchanges,
+    *,
+    required: bool,
+    answers: bool,
+) -> CutPoints:
+    """Return the points where a conversation may be cut; ``tokens`` are those of its entries.
 
-    ``required`` is whether its last exchange has to stay; the last ``keep`` stay anyway.
-    ``answers`` is whether it begins with results of earlier calls, which stay with them.
+    ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
+    ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
     """
     before = [0, *accumulate(tokens)]
-    lead, size = spoken.head if answers else spoken.system, len(tokens)
-    starts = list(spoken.starts)
-    staying = max(node.keep, int(required))
-    droppable = max(len(starts) - max(staying, 1), 0)
-    # What is said before the first exchange goes with it.
-    places = [lead, *starts[1 : droppable + 1]]
-    found = Cuts(node, places, [before[p] - before[lead] for p in places], [], lead, size)
-    found.saved = [*found.at]
-    found.rounds = len(places)
-    if droppable == len(starts) - 1:
-        _add_rounds(found, before, spoken, starts[-1])
-    elif required and not starts:
-        _add_rounds(found, before, spoken, lead)
-    if not staying and size > lead:
-        _add_end(found, before)
-    return found
-
-
-def _add_end(found: Cuts, before: list[int]) -> None:
-    """Add the place at which all of it is gone."""
-    found.places.append(found.size)
-    for tokens in (found.at, found.saved):
-        tokens.append(before[found.size] - before[found.lead])
-
-
-def _add_rounds(found: Cuts, before: list[int], spoken: Spoken, last: int) -> None:
-    """Add the rounds of the exchange that begins at ``last``: the newest of them stays."""
-    rounds = [place for place in spoken.answers if place >= last]
-    if len(rounds) < 2:
-        return
-    found.question = (last, rounds[0])
-    gone = before[last] - before[found.lead]
-    # Somebody may have asked before all calls were answered.
-    stop = spoken.asked if spoken.asked > rounds[0] else rounds[-1]
-    for place in rounds[1 : bisect_right(rounds, stop)]:
-        found.places.append(place)
-        found.at.append(before[place] - before[found.lead])
-        found.saved.append(gone + before[place] - before[rounds[0]])
+    size = len(tokens)
+    lead = known.lead if answers else known.system
+    # The entries before the first exchange are dropped with it.
+    exchanges = known.exchanges
+    kept = max(node.keep, int(required))
+    droppable = max(len(exchanges) - max(kept, 1), 0)
+    starts = [lead, *exchanges[1 : droppable + 1]]
+    points = CutPoints(node, starts, [before[start] - before[lead] for start in starts], [])
+    points.saved = [*points.before]
+    points.lead, points.size, points.first_round = lead, size, len(starts)
+    # Where all exchanges but the last may go, so may its rounds; the newest round stays.
+    last = None
+    if droppable == len(exchanges) - 1:
+        last = exchanges[-1]
+    elif required and not exchanges:
+        last = lead
+    rounds = [] if last is None else [start for start in known.rounds if start >= last]
+    if last is not None and len(rounds) > 1:
+        points.question = (last, rounds[0])
+        question = before[rounds[0]] - before[last]
+        # A user may have asked again before all calls were answered.
+        stop = known.last_question if known.last_question > rounds[0] else rounds[-1]
+        for start in rounds[1 : bisect_right(rounds, stop)]:
+            points.starts.append(start)
+            points.before.append(before[start] - before[lead])
+            points.saved.append(points.before[-1] - question)
+    # All of it may go.
+    if not kept and size > lead:
+        points.starts.append(size)
+        points.before.append(before[size] - before[lead])
+        points.saved.append(points.before[-1])
+    return points

@@ -11,11 +11,11 @@ from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import RecordedNode, ToolNode, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
 
 
 class Measure(Protocol):
-    """Counts parts of a prompt in the tokens of its budget, as ``Measuring`` does."""
+    """Counts parts of a prompt in the tokens of its target."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -43,13 +43,14 @@ class Measure(Protocol):
         ...
 
 
-def frame_tokens(tree: Node, measure: Measure) -> int:
-    """Return the tokens around all messages: frames of the system text, the tools, the reply."""
-    told = any(not isinstance(c, str) and c.mask & (SYSTEM | SECTION) for c in tree.content)
-    return measure.reply + (measure.frame("system") if told else 0) + tools_frame_of(tree, measure)
+def frame_tokens(tree: RootNode, measure: Measure) -> int:
+    """Return the tokens around all messages: frame of the system text, tools, reply."""
+    has_system = any(node.mask & (SYSTEM | SECTION) for node in tree.content)
+    system = measure.frame("system") if has_system else 0
+    return measure.reply + system + tools_frame_of(tree, measure)
 
 
-def tools_frame_of(tree: Node, measure: Measure) -> int:
-    """Return the tokens a target has for having tools, beside these."""
-    equipped = any(isinstance(node, ToolNode) for node in among_turns(tree))
-    return tools_frame(measure.facts) if equipped else 0
+def tools_frame_of(tree: RootNode, measure: Measure) -> int:
+    """Return the tokens that the provider adds if there are tools, besides their own."""
+    has_tools = any(isinstance(node, ToolNode) for node in among_turns(tree))
+    return tools_frame(measure.facts) if has_tools else 0

@@ -1,176 +1,198 @@
-"""Units that belong together, by their calls and results, and the last question of a prompt.
+"""Calls and their results: a call and its results are dropped together or stay together."""
 
-A call and its results go together or stay together. The last user turn stays, and all after it.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
 import attrs
 
-from promptdsl.budget.call_ids import alike, answered_by, left_open_by, turns_in
-from promptdsl.budget.scan import Entry
-from promptdsl.budget.units import LAST, Forms, Past, Unit
-from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
+from promptdsl.budget.units import LAST, Alternatives, ConversationUnit, Entry
+from promptdsl.tree.calls import answers_of, calls_of
+from promptdsl.tree.group_nodes import FirstFitNode, FragmentNode
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import says_something
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 
-class Tied(NamedTuple):
-    """The numbers of the conversations that share calls with the entries around them.
+def turns_in(entry: Node, whole: tuple[type[Node], ...] = ()) -> Iterator[Node]:
+    """Yield the turns and runs in an entry of a timeline; of alternatives, those of the first.
 
-    The end of ``calling`` ones has to stay, because later turns answer it; the beginning of
-    ``answering`` ones, which answers earlier turns.
+    Nodes of the types in ``whole`` are yielded themselves.
     """
-
-    calling: frozenset[int]
-    answering: frozenset[int]
-
-
-def pair_units(entries: Sequence[Entry]) -> Tied:
-    """Tie units together that hold calls and results of each other."""
-    bound = _Bound(entries)
-    for number, entry in enumerate(entries):
-        bound.add(number, entry)
-    for members in bound.groups():
-        _tie([entries[number] for number in members])
-    return Tied(frozenset(bound.calling), frozenset(bound.answering))
+    waiting = [entry]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, FragmentNode) and not isinstance(node, whole):
+            children = node.content[:1] if isinstance(node, FirstFitNode) else node.content
+            waiting += [child for child in reversed(children) if not isinstance(child, str)]
+        else:
+            yield node
 
 
 def last_question(entries: Sequence[Entry]) -> int:
-    """Return the number of the entry in which the last user turn stands, -1 for none."""
+    """Return the number of the entry with the last question of a user, -1 without any.
+
+    A budget keeps it, and all entries after it.
+    """
     for number in range(len(entries) - 1, -1, -1):
-        if _asks(entries[number].place.node):
+        if any(_is_question(node) for node in turns_in(entries[number].slot.node)):
             return number
     return -1
 
 
-def _asks(node: Any) -> bool:
-    return any(_is_question(one) for one in turns_in(node))
-
-
-def _is_question(node: Any) -> bool:
+def _is_question(node: Node) -> bool:
+    """Return whether a user asks something in a turn or a run; tool results ask nothing."""
     if isinstance(node, RecordedNode):
-        return any(_is_asked(said) for said in node.items)
+        return any(
+            message.plain is not None or all(b.type != "tool_result" for b in message.content)
+            for message in node.items
+            if message.role == "user"
+        )
     if not isinstance(node, TurnNode) or node.role != "user" or node.kind != "written":
         return False
     return not node.mask & RESULT << SHIFT and says_something(node)
 
 
-def _is_asked(said: Message) -> bool:
-    if said.role != "user":
-        return False
-    return said.plain is not None or all(block.type != "tool_result" for block in said.content)
+def answered_by(turn: Node) -> Sequence[str]:
+    """Return the ids of the calls that a turn answers; of a run, those that its beginning does."""
+    if not isinstance(turn, RecordedNode):
+        return answers_of(turn)
+    ids: list[str] = []
+    for message in turn.items:
+        if message.role == "assistant":
+            break
+        ids += [block.tool_use_id for block in message.content if block.type == "tool_result"]
+    return ids
+
+
+def left_open_by(turn: Node) -> Sequence[str]:
+    """Return the ids of the calls that a turn makes; of a run, those without a result in it."""
+    if not isinstance(turn, RecordedNode):
+        return calls_of(turn)
+    answered: set[str] = set()
+    for message in reversed(turn.items):
+        if message.plain is None:
+            answered |= {b.tool_use_id for b in message.content if b.type == "tool_result"}
+        if message.role == "assistant":
+            return [call.id for call in message.calls if call.id not in answered]
+    return ()
+
+
+def interchangeable(
+    alternatives: Sequence[Node], sizes: list[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return the sizes of the alternatives with the same calls and results as the first of them.
+
+    Any other alternative would leave a call without its result.
+    """
+    same: list[tuple[int, int]] = []
+    first: tuple[list[str], list[str]] | None = None
+    for index, size in sizes:
+        calls: list[str] = []
+        results: list[str] = []
+        for turn in turns_in(alternatives[index]):
+            # Calls with their result in the alternative itself do not count.
+            ids = answered_by(turn)
+            results += [id for id in ids if id not in calls]
+            calls = [id for id in calls if id not in ids]
+            calls += left_open_by(turn)
+        linked = sorted(calls), sorted(results)
+        first = first or linked
+        if linked == first:
+            same.append((index, size))
+    return same
 
 
 @attrs.define(eq=False)
-class _Bound:
-    """The entries that answer each other's calls. ``open`` is the entry of each open call, by id.
-
-    ``parent`` is another entry that an entry belongs to, by number.
-    """
+class CallLinks:
+    """The entries of a timeline that are linked by calls and their results."""
 
     entries: Sequence[Entry]
     open: dict[str, int] = attrs.field(factory=dict[str, int])
+    """By the id of each open call, the number of the entry that makes it."""
     parent: dict[int, int] = attrs.field(factory=dict[int, int])
-    calling: set[int] = attrs.field(factory=set[int])
+    """By the number of an entry, an earlier one that it is linked to (a union-find forest)."""
+    answered_later: set[int] = attrs.field(factory=set[int])
+    """The conversations with calls that later entries answer: their end stays."""
     answering: set[int] = attrs.field(factory=set[int])
+    """The conversations with results for calls of earlier entries: their beginning stays."""
 
-    def add(self, number: int, entry: Entry) -> None:
-        node = entry.place.node
-        if not node.mask & (CALL | RESULT) << SHIFT:
-            return
-        if isinstance(node, ConversationNode):
-            self._conversation(number, node)
-            return
-        if not isinstance(node, FirstFitNode):
-            for turn in turns_in(node):
-                self._answer(number, answered_by(turn))
-                self._ask(number, turn)
-            return
-        # Each form answers what is open before; what any of them asks is open after it.
-        before, left, asked = dict(self.open), dict(self.open), dict[str, int]()
-        for form in node.content:
-            self.open = dict(before)
-            for turn in turns_in(form):
-                self._answer(number, answered_by(turn))
-                self._ask(number, turn)
-            left = {id: at for id, at in left.items() if id in self.open}
-            asked |= {id: at for id, at in self.open.items() if at == number}
-        self.open = left | asked
+    def add(self, number: int, alternative: Node) -> None:
+        """Link an entry, or one of its alternatives, to the entries with the calls it answers."""
+        for turn in turns_in(alternative):
+            for id in answered_by(turn):
+                caller = self.open.pop(id, None)
+                if caller is None or caller == number:
+                    continue
+                if isinstance(self.entries[caller].unit, ConversationUnit):
+                    self.answered_later.add(caller)
+                if isinstance(self.entries[number].unit, ConversationUnit):
+                    self.answering.add(number)
+                later, earlier = self._root(number), self._root(caller)
+                if later != earlier:
+                    self.parent[later] = earlier
+            self.open.update(dict.fromkeys(left_open_by(turn), number))
 
-    def _conversation(self, number: int, node: ConversationNode) -> None:
-        """Add a recorded conversation: only what reaches beyond it counts."""
-        for run in node.content:
-            if isinstance(run, RecordedNode):
-                self._answer(number, answered_by(run))
-                self._ask(number, run)
-
-    def _ask(self, number: int, turn: Node) -> None:
-        self.open.update(dict.fromkeys(left_open_by(turn), number))
-
-    def _answer(self, number: int, ids: Iterable[str]) -> None:
-        for id in ids:
-            caller = self.open.pop(id, None)
-            if caller is None or caller == number:
-                continue
-            if isinstance(self.entries[caller].unit, Past):
-                self.calling.add(caller)
-            if isinstance(self.entries[number].unit, Past):
-                self.answering.add(number)
-            if (root := self._root(number)) != (first := self._root(caller)):
-                self.parent[root] = first
+    def groups(self) -> list[list[int]]:
+        """Return the numbers of the entries that are linked to each other."""
+        members: dict[int, list[int]] = {}
+        for number in self.parent:
+            root = self._root(number)
+            members.setdefault(root, [root]).append(number)
+        return [sorted(numbers) for numbers in members.values()]
 
     def _root(self, number: int) -> int:
         while number in self.parent:
             above = self.parent[number]
             if above in self.parent:
-                # Half the way for whoever asks next.
-                self.parent[number] = self.parent[above]
+                self.parent[number] = self.parent[above]  # halve the way for the next search
             number = above
         return number
 
-    def groups(self) -> Iterator[list[int]]:
-        """Yield the numbers of the entries that belong together."""
-        found: dict[int, list[int]] = {}
-        for number in self.parent:
-            found.setdefault(self._root(number), []).append(number)
-        for root, others in found.items():
-            yield sorted([root, *others])
+
+def link_calls(entries: Sequence[Entry]) -> CallLinks:
+    """Make one unit of the units whose entries are linked by calls; return the links."""
+    links = CallLinks(entries)
+    for number, entry in enumerate(entries):
+        node = entry.slot.node
+        if not node.mask & (CALL | RESULT) << SHIFT:
+            continue
+        if not isinstance(node, FirstFitNode):
+            links.add(number, node)
+            continue
+        # Each alternative answers the calls before it; the calls of all of them are open after it.
+        before, unanswered, calls = links.open, dict(links.open), dict[str, int]()
+        for alternative in node.content:
+            links.open = dict(before)
+            links.add(number, alternative)
+            unanswered = {id: n for id, n in unanswered.items() if id in links.open}
+            calls |= {id: n for id, n in links.open.items() if n == number}
+        links.open = unanswered | calls
+    for numbers in links.groups():
+        _tie([entries[number] for number in numbers])
+    return links
 
 
-def _tie(entries: list[Entry]) -> None:
-    """Make one unit of those that belong together; none, when one of them has to stay."""
-    units = [entry.unit for entry in entries]
-    known = [unit for unit in units if unit is not None and not isinstance(unit, Past)]
-    for unit in known:
-        if isinstance(unit, Forms):
-            unit.sizes = alike(unit.node.content, unit.sizes, in_turn=False)
-    required = any(unit is None or _is_required(unit) for unit in units)
-    if required or not known:
-        for unit in known:
-            unit.stays = True
+def _tie(entries: Sequence[Entry]) -> None:
+    """Make one unit of those of linked entries; if one of the entries has to stay, all stay."""
+    all_units = [entry.unit for entry in entries]
+    units = [u for u in all_units if u is not None and not isinstance(u, ConversationUnit)]
+    for unit in units:
+        if isinstance(unit, Alternatives):
+            unit.sizes = interchangeable(unit.node.content, unit.sizes)
+    if len(units) < len(entries) or any(unit.priority == LAST for unit in units):
+        for unit in units:
+            unit.required = True
         return
-    lead = min(known, key=lambda unit: (not _is_whole(unit), unit.rank))
-    for unit in known:
+    # The unit of lowest rank leads, and one of alternatives only if there is no other.
+    lead = min(units, key=lambda unit: (isinstance(unit, Alternatives), unit.rank))
+    lowest = min(units, key=lambda unit: unit.rank)
+    for unit in units:
         unit.inner.clear()
-    for unit in known:
-        unit.place.fixed = True
+    for unit in units:
+        unit.slot.fixed = True
         if unit is not lead:
-            unit.follows, unit.around = True, lead
-            lead.beside.append(unit)
-            # Its forms step down before all of it goes.
-            lead.inner += [unit] if isinstance(unit, Forms) else []
-    first = min(known, key=lambda unit: unit.rank)
-    lead.priority, lead.covered, lead.order = first.priority, first.covered, first.order
-
-
-def _is_required(unit: Unit) -> bool:
-    return isinstance(unit, Past) or unit.priority == LAST
-
-
-def _is_whole(unit: Unit) -> bool:
-    return not isinstance(unit, Forms)
+            unit.is_companion, unit.around = True, lead
+            lead.companions.append(unit)
+            if isinstance(unit, Alternatives):
+                lead.inner.append(unit)  # they shrink before all of it is dropped
+    lead.priority, lead.covered, lead.order = lowest.priority, lowest.covered, lowest.order

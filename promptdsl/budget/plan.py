@@ -1,124 +1,116 @@
-"""A plan: what a prompt needs, what may go, and the tree that is left for a limit."""
+"""The plan of a budget: the tokens of a prompt, and the tree that is left within a limit."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 import attrs
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
-from promptdsl.budget.histories import Cuts, cuts_of, heard
+from promptdsl.budget.histories import cut_points, exchanges_of
 from promptdsl.budget.measure_protocol import Measure, frame_tokens
-from promptdsl.budget.pairs import last_question, pair_units
-from promptdsl.budget.places import TreePlace, changed, first_forms
-from promptdsl.budget.scan import Entry, Scan, scan
-from promptdsl.budget.units import Past
+from promptdsl.budget.pairs import last_question, link_calls
+from promptdsl.budget.scan import Scan
+from promptdsl.budget.slots import Slot, changed, first_alternatives
+from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.messages.message import Message, spoken
-from promptdsl.tree.group_nodes import ConversationNode, GroupNode
+from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 
 @attrs.frozen(eq=False)
 class Fitted:
-    """A tree that was fitted, and the tokens that were saved."""
+    """A tree after a choice, and the tokens that were saved."""
 
-    tree: Node
+    tree: RootNode
     saved: int
     _choice: Choice
     _entries: Sequence[Entry]
 
     def dropped(self) -> tuple[Dropped, ...]:
-        """Return what is missing, in the order of the document."""
+        """Return the dropped parts, in the order of the document."""
         return dropped_by(self._choice, self._entries)
 
 
 class Plan:
-    """What may go of a prompt to make room, and in which order. It is made once for all limits.
+    """The units of a prompt and the order in which they are dropped, made once for all limits.
 
-    ``total`` are the tokens of all of it, ``spare`` those that may go.
+    ``total`` is the count of tokens of the prompt, ``spare`` of those that may be dropped.
     """
 
-    def __init__(self, root: Node, measure: Measure) -> None:
+    def __init__(self, root: RootNode, measure: Measure) -> None:
         self.root = root
         self.measure = measure
-        self._scan = scan(root, measure)
+        self._scan = Scan(root, measure)
         self.total = sum(entry.tokens for entry in self._scan.entries)
-        _cut_histories(self._scan)
+        links = link_calls(self._scan.entries)
+        question = last_question(self._scan.entries)
+        for number, entry in enumerate(self._scan.entries):
+            unit = entry.unit
+            is_last = 0 <= question <= number
+            if isinstance(unit, ConversationUnit):
+                # After the last question, only the oldest rounds may go.
+                required = is_last or number in links.answered_later
+                _set_cut_points(unit, measure, required=required, answers=number in links.answering)
+            elif is_last and unit is not None and isinstance(unit.slot.node, GroupNode):
+                # The last question is dropped only with a group that has a priority of its own.
+                unit.required = unit.required or unit.slot.node.priority is None
         self._order = Order(self._scan.units)
         self.spare = self._order.all
 
     def need(self, limit: int) -> int:
-        """Return how many tokens have to go for the rest to be within a limit, by the plan."""
+        """Return the count of tokens that have to be dropped to be within a limit."""
         return self.total + frame_tokens(self.root, self.measure) - limit
 
     def fit(self, need: int, step: int | None = None) -> Fitted:
-        """Return the tree without at least ``need`` tokens, or all that may go if that is less.
+        """Return the tree without at least ``need`` tokens, or without all that may be dropped.
 
-        The cut of a conversation moves by ``step`` tokens where it does not say by how many.
+        The cut of a conversation without a step of its own moves by ``step`` tokens.
         """
         choice = self._order.choose(min(need, self.spare), step)
-        tree = changed(self._scan.root, [*_decided(choice)])
-        return Fitted(first_forms(tree), choice.saved, choice, self._scan.entries)
+        changes: dict[Slot, Node | None] = {}
+        for unit, number in choice.shrunk.items():
+            changes[unit.slot] = unit.node.content[unit.sizes[number][0]]
+        for past, point in choice.cuts.items():
+            if past.cuts is not None and point:
+                changes[past.slot] = past.cuts.kept(point)
+        for dropped in choice.dropped:
+            for one in (dropped, *dropped.companions):
+                changes[one.slot] = None
+        tree = first_alternatives(changed(self._scan.root, changes))
+        return Fitted(tree, choice.saved, choice, self._scan.entries)
 
     def saves(self, need: int, step: int | None = None) -> int:
-        """Return how many tokens :meth:`fit` saves."""
+        """Return the count of tokens that :meth:`fit` saves."""
         return self._order.choose(min(need, self.spare), step).saved
 
-    def needed(self) -> tuple[Needed, ...]:
-        """Return what has to stay, the largest first."""
+    def needed(self) -> list[Needed]:
+        """Return the parts that have to stay, the largest first."""
         return needed_by(self._scan.entries, self._order.within)
 
 
-def _decided(choice: Choice) -> Iterator[TreePlace]:
-    for forms, number in choice.forms.values():
-        forms.place.becomes(forms.node.content[forms.sizes[number][0]])
-        yield forms.place
-    for past, place in choice.cuts.values():
-        if past.cuts is not None and place:
-            past.place.becomes(past.cuts.kept(place))
-            yield past.place
-    for unit in choice.gone.values():
-        for one in (unit, *unit.beside):
-            one.place.becomes(None)
-            yield one.place
-
-
-def _cut_histories(found: Scan) -> None:
-    """Find where the recorded conversations of a prompt may be cut."""
-    tied = pair_units(found.entries)
-    asked = last_question(found.entries)
-    for number, entry in enumerate(found.entries):
-        unit = entry.unit
-        if isinstance(unit, Past):
-            # What comes after the last question stays, but for the oldest rounds.
-            required = 0 <= asked <= number or number in tied.calling
-            answers = number in tied.answering
-            unit.cuts = _cuts(entry, found.measure, required=required, answers=answers)
-        elif unit is not None and 0 <= asked <= number and isinstance(unit.node, GroupNode):
-            # Its own number may send the last question away; one of what is beside it may not.
-            unit.stays = unit.stays or unit.node.priority is None
-
-
-def _cuts(entry: Entry, measure: Measure, *, required: bool, answers: bool) -> Cuts:
-    node: ConversationNode = entry.place.node
-    if len(node.content) == 1 and isinstance(node.content[0], RecordedNode):
-        tokens: Sequence[int] = measure.messages(node.content[0])
-        known = remember(node.content[0], heard, heard)
+def _set_cut_points(
+    unit: ConversationUnit, measure: Measure, *, required: bool, answers: bool
+) -> None:
+    """Find the points where a conversation may be cut."""
+    members = unit.node.content
+    if len(members) == 1 and isinstance(members[0], RecordedNode):
+        tokens = measure.messages(members[0])
+        known = remember(members[0], exchanges_of, exchanges_of)
     else:
-        tokens = [*chain.from_iterable(_tokens(one, measure) for one in node.content)]
-        known = heard([*chain.from_iterable(map(_said, node.content))])
-    return cuts_of(node, tokens, known, required=required, answers=answers)
+        tokens = list[int]()
+        messages: list[Message] = []
+        for member in members:
+            if isinstance(member, RecordedNode):
+                tokens += measure.messages(member)
+                messages += member.items
+            else:
+                tokens.append(measure.turn(member)[0])
+                messages.append(_NOBODY)
+        known = exchanges_of(messages)
+    unit.cuts = cut_points(unit.node, tokens, known, required=required, answers=answers)
 
 
-def _tokens(one: Node, measure: Measure) -> Sequence[int]:
-    return measure.messages(one) if isinstance(one, RecordedNode) else [measure.turn(one)[0]]
-
-
-def _said(one: Node) -> Sequence[Message]:
-    return one.items if isinstance(one, RecordedNode) else (_ELSE,)
-
-
-_ELSE = spoken("ephemeral", "")
-"""The message in the place of an event or a request-only turn: nobody speaks."""
+_NOBODY = spoken("ephemeral", "")
+"""The message in the place of an event or a request-only turn, which starts no exchange."""

@@ -1,15 +1,14 @@
-"""Scanning: the units of a prompt, found in its tree as it was written."""
+"""The scan of a budget: the entries of a timeline and their units, found in the tree."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection
 from itertools import count
-from typing import Any
 
 import attrs
 
-from promptdsl.budget.call_ids import alike
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.places import TreePlace, group_priority, says, whole_units
-from promptdsl.budget.units import LAST, Forms, Past, Spot, Unit
+from promptdsl.budget.pairs import interchangeable, turns_in
+from promptdsl.budget.slots import Slot, group_priority, has_content, without_nested_choices
+from promptdsl.budget.units import LAST, Alternatives, ConversationUnit, Entry, SendOrder, Unit
 from promptdsl.tree.group_nodes import (
     ConversationNode,
     FirstFitNode,
@@ -33,6 +32,7 @@ from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
     RecordedNode,
+    RootNode,
     ToolNode,
     ToolTurnNode,
 )
@@ -49,320 +49,278 @@ HOLDERS = (
     ExampleSideNode,
 )
 """The parts of a turn that may hold units."""
-NOTHING = (ReserveNode, CacheBreakpointNode)
+WHOLE = (GroupNode, FirstFitNode)
+"""The fragments that are kept or dropped whole: no units are looked for inside."""
+CHOICES = (*WHOLE, ConversationNode)
+"""The fragments of a timeline that are an entry; other fragments hold entries."""
+TEXTLESS = (ReserveNode, CacheBreakpointNode)
 """The nodes without any text."""
-BESIDE = (ToolNode, OutputNode, *NOTHING)
+NOT_TURNS = (ToolNode, OutputNode, *TEXTLESS)
 """The nodes among turns that are no turns."""
 PAIRED = (CALL | RESULT) << SHIFT
-"""The mask bits of a node that holds calls or results."""
+"""The mask bits of a node with calls or results in it."""
 
 
 @attrs.define(eq=False)
-class Entry:
-    """An entry of a timeline (a turn, a group, a history...), all its tokens, its unit if any."""
+class _Holder:
+    """A turn, or a part of it, while its children are scanned."""
 
-    place: TreePlace
-    tokens: int
-    unit: Unit | None = None
-
-
-@attrs.define(eq=False)
-class Scan:
-    """The entries of a timeline, its units, and the last cache mark of its author."""
-
-    root: TreePlace
-    measure: Measure
-    priorities: Mapping[int, float | None]
-    entries: list[Entry] = attrs.field(factory=list[Entry])
-    units: list[Unit] = attrs.field(factory=list[Unit])
-    last_mark: tuple[bool, int] = (False, -1)
-    numbers: Iterator[int] = attrs.field(factory=count)
-
-    def group_priority(self, group: GroupNode) -> float | None:
-        """Return the priority of a group, also of one that was reduced to its first forms."""
-        known = self.priorities.get(id(group), group)
-        return group_priority(group) if known is group else known  # type: ignore[return-value]
-
-    def next_spot(self, node: Node) -> Spot:
-        """Return the spot of what is found next in a node of the timeline: it takes a number."""
-        return Spot(next(self.numbers), not node.mask & (SYSTEM | SECTION))
-
-    def marked(self, node: Node) -> None:
-        """Note a mark of the author in a node of the timeline: it takes a number, too."""
-        self.last_mark = max(self.last_mark, self.next_spot(node).sent)
-
-
-def scan(root: Node, measure: Measure) -> Scan:
-    """Return the entries and units of a tree in which templates and recordings were read."""
-    whole, priorities = whole_units(root)
-    found = Scan(TreePlace(whole), measure, priorities)
-    for place in _entries(found.root):
-        found.entries.append(_scanned(place, found))
-    for unit in _all_units(found.units):
-        unit.covered = unit.order.sent <= found.last_mark
-    return found
-
-
-def _entries(root: TreePlace) -> Iterator[TreePlace]:
-    """Yield the places of the entries of a timeline, also those in fragments and components."""
-    waiting = [root.below(n, holds=False) for n in range(len(root.node.content) - 1, -1, -1)]
-    while waiting:
-        place = waiting.pop()
-        node = place.node
-        if isinstance(node, FragmentNode) and not isinstance(
-            node, GroupNode | FirstFitNode | ConversationNode
-        ):
-            waiting += [place.below(n, holds=False) for n in range(len(node.content) - 1, -1, -1)]
-        else:
-            yield place
-
-
-def _scanned(place: TreePlace, found: Scan) -> Entry:
-    node, measure = place.node, found.measure
-    unit: Unit | None = None
-    if isinstance(node, GroupNode):
-        tokens, priority = weight(node, measure), found.group_priority(node)
-        if priority is not None:
-            unit = Unit(place, priority, found.next_spot(node), tokens=tokens)
-    elif isinstance(node, FirstFitNode):
-        sizes = [weight(form, measure) for form in node.content]
-        unit = _forms(place, found.next_spot(node), sizes)
-        tokens = unit.tokens
-    elif isinstance(node, ConversationNode):
-        tokens = weight(node, measure)
-        unit = Past(place, node.priority, found.next_spot(node), tokens=tokens)
-    else:
-        return _turn(place, found)
-    place.fixed = True
-    if unit is not None:
-        found.units.append(unit)
-    if not isinstance(node, ConversationNode) and _is_marked(node):
-        found.marked(next((one for one in node.content if not isinstance(one, str)), node))
-    return Entry(place, tokens, unit)
-
-
-def _forms(place: TreePlace, order: Spot, tokens: list[int]) -> Forms:
-    """Return the unit of a FirstFit, whose forms have these tokens; only smaller ones count.
-
-    In a turn, forms that call or answer go only with it.
-    """
-    paired = place.holds and place.node.mask & PAIRED
-    priority = None if paired else place.node.priority
-    sizes: list[tuple[int, int]] = []
-    for number, size in enumerate(tokens):
-        smaller = not sizes or size < sizes[-1][1]
-        if smaller and says(place.node.content[number]):
-            sizes.append((number, size))
-    if paired:
-        sizes = alike(place.node.content, sizes, in_turn=True)
-    rank = LAST if priority is None else priority
-    first = sizes[0][1] if sizes else 0
-    return Forms(place, rank, order, tokens=first, sizes=sizes or [(0, 0)])
-
-
-def weight(node: Any, measure: Measure) -> int:
-    """Return the tokens of one entry of a timeline, in its first forms."""
-    total, waiting = 0, [node]
-    while waiting:
-        one: Any = waiting.pop()
-        if isinstance(one, FirstFitNode):
-            waiting += one.content[:1]
-        elif isinstance(one, FragmentNode):
-            waiting += one.content
-        elif isinstance(one, RecordedNode):
-            total += sum(measure.messages(one))
-        elif not isinstance(one, str):
-            total += measure.turn(one)[0]
-    return total
-
-
-# Inside a turn.
-
-
-@attrs.define(eq=False)
-class _Level:
-    """A part of a turn while it is looked through, and the unit around what is found in it."""
-
-    place: TreePlace
+    slot: Slot
     unit: Unit | None
-    scope: list[Unit]
-    around: "_Level | None" = None
+    """The unit that its parts are inside of."""
+    siblings: list[Unit]
+    """The list that the units in it are added to."""
+    parent: "_Holder | None" = None
     next: int = 0
-    direct: list[Any] = attrs.field(factory=list[Any])
-    """The units, and the holders that may become empty, directly in it."""
-    forms: list[Forms] = attrs.field(factory=list[Forms])
-    spare: int = 0
-    """The tokens of forms in it that are not the first: all of them are measured."""
+    """The index of the next child."""
+    droppable: "list[Unit | _Holder]" = attrs.field(factory=list["Unit | _Holder"])
+    """The units directly in it, and the holders that may become empty."""
+    alternatives: list[Alternatives] = attrs.field(factory=list[Alternatives])
+    unsent: int = 0
+    """The tokens of the alternatives in it that are not the first: all are measured at once."""
 
 
-def _turn(place: TreePlace, found: Scan) -> Entry:
-    node = place.node
-    priority = node.options.priority
-    unit = None if priority is None else Unit(place, priority, found.next_spot(node))
-    place.holds, place.fixed = True, isinstance(node, ToolTurnNode)
-    if unit is not None:
-        found.units.append(unit)
-    plain = len(node.content) == 1 and type(node.content[0]) is str
-    if plain or isinstance(node, BESIDE):
-        place.fixed = True
-        tokens = found.measure.turn(node)[0]
-    else:
-        tokens = _looked_through(place, unit, found)
-    if unit is not None:
-        unit.tokens = tokens
-    if mark_of(node.options):
-        found.marked(node)
-    elif isinstance(node, CacheBreakpointNode):
-        # It marks the entry before it.
-        found.marked(found.entries[-1].place.node if found.entries else node)
-    return Entry(place, tokens, unit)
+class Scan:
+    """The entries of a timeline and its units; templates and recordings are read before."""
 
+    def __init__(self, root: RootNode, measure: Measure) -> None:
+        self.root, self._group_priorities = without_nested_choices(root)
+        self.entries: list[Entry] = []
+        self.units: list[Unit] = []
+        self._measure = measure
+        self._numbers = count()
+        self._last_mark = SendOrder(False, -1)
+        # The entries, also those in fragments and components.
+        slots = [Slot(self.root)]
+        while slots:
+            slot = slots.pop()
+            node = slot.node
+            is_entry = isinstance(node, CHOICES)
+            if slot.parent is None or (isinstance(node, FragmentNode) and not is_entry):
+                for index in range(len(node.content) - 1, -1, -1):
+                    child = node.content[index]
+                    if not isinstance(child, str):
+                        slots.append(slot.below(child, index, in_turn=False))
+            else:
+                self.entries.append(self._fragment(slot) if is_entry else self._turn(slot))
+        # A cache mark of the author covers all that is sent before it.
+        units = [*self.units]
+        while units:
+            unit = units.pop()
+            unit.covered = unit.order <= self._last_mark
+            units += unit.inner
 
-def _looked_through(place: TreePlace, own: Unit | None, found: Scan) -> int:
-    """Find the units in a turn; return the tokens of all of it."""
-    levels = [_Level(place, own, found.units if own is None else own.inner)]
-    closed, units = list[_Level](), list[Unit]()
-    while levels:
-        level = levels[-1]
-        if level.next == len(level.place.node.content):
-            closed.append(levels.pop())
-            _close(level, levels[-1] if levels else None)
-            if levels and mark_of(level.place.node.options):
-                found.marked(place.node)
-            continue
-        child = level.place.node.content[level.next]
-        level.next += 1
-        if isinstance(child, str):
-            level.place.fixed = level.place.fixed or bool(child)
-            continue
-        unit, inside = _part(level, child, found, place.node)
+    def _fragment(self, slot: Slot) -> Entry:
+        """Return the entry of a group, alternatives or a conversation."""
+        node = slot.node
+        slot.fixed = True
+        unit: Unit | None = None
+        if isinstance(node, FirstFitNode):
+            sizes = [self._tokens(alternative) for alternative in node.content]
+            unit = _alternatives(Alternatives(slot, LAST, self._next(node), node=node), sizes)
+            tokens = unit.tokens
+        elif isinstance(node, ConversationNode):
+            tokens = self._tokens(node)
+            order = self._next(node)
+            unit = ConversationUnit(slot, node.priority, order, tokens=tokens, node=node)
+        else:
+            tokens, priority = self._tokens(node), self._group_priority(node)
+            if priority is not None:
+                unit = Unit(slot, priority, self._next(node), tokens=tokens)
         if unit is not None:
-            unit.turn = place
-            units.append(unit)
-        levels += [] if inside is None else [inside]
-    if not units:
-        place.fixed = True
-        return found.measure.turn(place.node)[0]
-    return _weighed(closed, units, found.measure)
+            self.units.append(unit)
+        if not isinstance(node, ConversationNode) and _is_marked(node):
+            parts = (child for child in node.content if not isinstance(child, str))
+            self._mark(next(parts, node))
+        return Entry(slot, tokens, unit)
 
+    def _turn(self, slot: Slot) -> Entry:
+        """Return the entry of a turn, or of a node beside the turns."""
+        node = slot.node
+        priority = node.options.priority
+        unit = None if priority is None else Unit(slot, priority, self._next(node))
+        if unit is not None:
+            self.units.append(unit)
+        slot.in_turn, slot.fixed = True, isinstance(node, ToolTurnNode)
+        is_plain = len(node.content) == 1 and type(node.content[0]) is str
+        if is_plain or isinstance(node, NOT_TURNS):
+            slot.fixed = True
+            tokens = self._measure.turn(node)[0]
+        else:
+            tokens = self._scan_turn(slot, unit)
+        if unit is not None:
+            unit.tokens = tokens
+        if mark_of(node.options):
+            self._mark(node)
+        elif isinstance(node, CacheBreakpointNode):
+            # It marks the entry before it.
+            self._mark(self.entries[-1].slot.node if self.entries else node)
+        return Entry(slot, tokens, unit)
 
-def _part(level: _Level, child: Any, found: Scan, turn: Node) -> tuple[Unit | None, _Level | None]:
-    """Return the unit that a part of a turn is, and what has to be looked through in it."""
-    holder = level.place
-    priority = _priority_in(child, found)
-    whole = isinstance(child, GroupNode | FirstFitNode)
-    if priority is None and not isinstance(child, FirstFitNode):
-        if isinstance(child, HOLDERS) and not whole:
-            place = holder.below(level.next - 1, holds=True)
-            place.fixed = isinstance(
-                child, ToolResultNode
-            )  # without a word in it, it is still an answer
-            return None, _Level(place, level.unit, level.scope, level)
-        holder.fixed = holder.fixed or not isinstance(child, NOTHING)
-        if isinstance(child, CacheBreakpointNode):
-            found.marked(turn)
-        return None, None
-    place = holder.below(level.next - 1, holds=True)
-    order = found.next_spot(turn)
-    unit = _forms(place, order, []) if priority is None else Unit(place, priority, order)
-    if isinstance(child, FirstFitNode):
-        unit = _forms(place, order, [])
-        level.forms.append(unit)
-    unit.around = level.unit
-    level.scope.append(unit)
-    level.direct.append(unit)
-    if unit.priority == LAST:
-        holder.fixed = True
-    else:
-        holder.live += 1
-    if whole or not child.content:
-        place.fixed = True
+    def _scan_turn(self, slot: Slot, own: Unit | None) -> int:
+        """Find the units in a turn; return the tokens of the turn."""
+        turn = slot.node
+        open_holders = [_Holder(slot, own, self.units if own is None else own.inner)]
+        closed: list[_Holder] = []
+        units: list[Unit] = []
+        while open_holders:
+            holder = open_holders[-1]
+            children = holder.slot.node.content
+            if holder.next < len(children):
+                child = children[holder.next]
+                if isinstance(child, str):
+                    holder.slot.fixed = holder.slot.fixed or bool(child)
+                else:
+                    unit, inside = self._part(holder, child, turn)
+                    if unit is not None:
+                        unit.turn = slot
+                        units.append(unit)
+                    if inside is not None:
+                        open_holders.append(inside)
+                holder.next += 1
+                continue
+            closed.append(open_holders.pop())
+            _close(holder)
+            if open_holders and mark_of(holder.slot.node.options):
+                self._mark(turn)
+        if not units:
+            slot.fixed = True
+            return self._measure.turn(turn)[0]
+        return _weigh(closed, units, self._measure)
+
+    def _part(self, holder: _Holder, child: Node, turn: Node) -> tuple[Unit | None, _Holder | None]:
+        """Return the unit of a part of a turn, and the holder if it has to be scanned itself."""
+        priority = None
+        if not child.mask & PAIRED:  # calls and results are dropped only with their turn
+            is_group = isinstance(child, GroupNode)
+            priority = self._group_priority(child) if is_group else child.options.priority
+        is_holder = isinstance(child, HOLDERS) and not isinstance(child, GroupNode)
+        if priority is None and not is_holder:
+            holder.slot.fixed = holder.slot.fixed or not isinstance(child, TEXTLESS)
+            if isinstance(child, CacheBreakpointNode):
+                self._mark(turn)
+            return None, None
+        slot = holder.slot.below(child, holder.next, in_turn=True)
+        unit: Unit
+        if isinstance(child, FirstFitNode):
+            forms = Alternatives(slot, LAST, self._next(turn), node=child)
+            holder.alternatives.append(forms)
+            unit = _alternatives(forms, [])
+        elif priority is not None:
+            unit = Unit(slot, priority, self._next(turn))
+        else:
+            slot.fixed = isinstance(child, ToolResultNode)  # an empty result is still an answer
+            return None, _Holder(slot, holder.unit, holder.siblings, holder)
+        unit.around = holder.unit
+        holder.siblings.append(unit)
+        holder.droppable.append(unit)
+        if unit.priority == LAST:
+            holder.slot.fixed = True
+        else:
+            holder.slot.live += 1
+        if child.content and not isinstance(child, WHOLE):
+            return unit, _Holder(slot, unit, unit.inner, holder)
+        slot.fixed = True
         if _is_marked(child):
-            found.marked(turn)
+            self._mark(turn)
         return unit, None
-    return unit, _Level(place, unit, unit.inner, level)
+
+    def _tokens(self, entry: Node) -> int:
+        """Return the tokens of an entry, with the first of alternatives in it."""
+        total = 0
+        for node in turns_in(entry):
+            if isinstance(node, RecordedNode):
+                total += sum(self._measure.messages(node))
+            else:
+                total += self._measure.turn(node)[0]
+        return total
+
+    def _group_priority(self, group: Node) -> float | None:
+        """Return the priority of a group, found before its alternatives were left out."""
+        priorities = self._group_priorities
+        return priorities[id(group)] if id(group) in priorities else group_priority(group)
+
+    def _next(self, entry: Node) -> SendOrder:
+        """Return the order of the next part found in an entry of the timeline."""
+        return SendOrder(not entry.mask & (SYSTEM | SECTION), next(self._numbers))
+
+    def _mark(self, entry: Node) -> None:
+        """Note a cache mark of the author in an entry of the timeline."""
+        self._last_mark = max(self._last_mark, self._next(entry))
 
 
-def _priority_in(child: Any, found: Scan) -> float | None:
-    """Return the priority of a part of a turn; calls and answers go only with their turn."""
-    if child.mask & PAIRED:
-        return None
-    return found.group_priority(child) if isinstance(child, GroupNode) else child.options.priority
+def _alternatives(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
+    """Set the tokens and the priority of a unit of alternatives, and return it.
+
+    Only alternatives that are smaller than all before them are ever sent. Calls and results in a
+    turn are dropped only with the turn.
+    """
+    node = unit.node
+    unit.sizes = []
+    for index, size in enumerate(tokens):
+        is_smaller = not unit.sizes or size < unit.sizes[-1][1]
+        if is_smaller and has_content(node.content[index]):
+            unit.sizes.append((index, size))
+    is_paired = unit.slot.in_turn and node.mask & PAIRED
+    if is_paired:
+        unit.sizes = interchangeable(node.content, unit.sizes)
+    unit.priority = LAST if is_paired or node.priority is None else node.priority
+    unit.sizes = unit.sizes or [(0, 0)]
+    unit.tokens = unit.sizes[0][1]
+    return unit
 
 
-def _close(level: _Level, around: _Level | None) -> None:
-    """Note in the level around whether this one stays, or goes when nothing is left in it."""
-    place = level.place
-    if not level.direct:
-        place.fixed = True
-    if around is None or (level.unit is not None and level.unit is not around.unit):
+def _close(holder: _Holder) -> None:
+    """Note in the parent of a holder whether this one always stays, or may become empty."""
+    slot, parent = holder.slot, holder.parent
+    if not holder.droppable:
+        slot.fixed = True
+    if parent is None or (holder.unit is not None and holder.unit is not parent.unit):
         return  # a unit of its own, which is counted already
-    if place.fixed:
-        around.place.fixed = True
-        around.direct += level.direct
+    if slot.fixed:
+        parent.slot.fixed = True
+        parent.droppable += holder.droppable
     else:
-        around.place.live += 1
-        around.direct.append(level)
+        parent.slot.live += 1
+        parent.droppable.append(holder)
 
 
-def _weighed(closed: list[_Level], units: list[Unit], measure: Measure) -> int:
-    """Give the units of a turn and what holds them their tokens; return those of all of it."""
-    top = closed[-1]
-    wanted = {id(node) for unit in units for node in (unit.node, *_form_nodes(unit))}
-    wanted |= {id(level.place.node) for level in closed}
-    total, found = measure.turn(top.place.node, wanted)
-    tokens = {**found, id(top.place.node): total}
-    for level in closed:
-        for forms in level.forms:
-            level.spare += _weigh_forms(forms, tokens)
-        if level.around is not None:
-            level.around.spare += level.spare
-    # A level is closed after those in it, so these are weighed by now.
-    for level in closed:
-        whole = tokens.get(id(level.place.node), 0) - level.spare
-        if level.unit is not None and level.unit.place is level.place:
-            level.unit.tokens = whole
-        # A node that is in several places was measured in the last of them.
-        level.place.shell = 0 if level.place.fixed else max(whole - _direct(level, tokens), 0)
+def _weigh(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
+    """Set the tokens of the units and holders of a turn; return those of the turn."""
+    turn = closed[-1]
+    wanted = {id(holder.slot.node) for holder in closed} | {id(unit.slot.node) for unit in units}
     for unit in units:
-        if not unit.tokens and not isinstance(unit, Forms):
-            unit.tokens = tokens.get(id(unit.node), 0)
-    return total - top.spare
+        if isinstance(unit, Alternatives):
+            wanted.update(map(id, unit.node.content))
+    total, counts = measure.turn(turn.slot.node, wanted)
+    tokens = {**counts, id(turn.slot.node): total}
+    # All alternatives were measured: those that are not sent are not counted.
+    for holder in closed:
+        for forms in holder.alternatives:
+            sizes = [tokens.get(id(alternative), 0) for alternative in forms.node.content]
+            _alternatives(forms, sizes)
+            holder.unsent += sum(sizes[1:])
+        if holder.parent is not None:
+            holder.parent.unsent += holder.unsent
+    # A holder is closed after the holders in it, so these are weighed before it.
+    for holder in closed:
+        slot = holder.slot
+        all_tokens = tokens.get(id(slot.node), 0) - holder.unsent
+        if holder.unit is not None and holder.unit.slot is slot:
+            holder.unit.tokens = all_tokens
+        inside = 0
+        for part in holder.droppable:
+            count = tokens.get(id(part.slot.node), 0)
+            inside += (part.tokens or count) if isinstance(part, Unit) else count - part.unsent
+        # A node that is in several places was measured in the last of them.
+        slot.shell = 0 if slot.fixed else max(all_tokens - inside, 0)
+    for unit in units:
+        if not unit.tokens and not isinstance(unit, Alternatives):
+            unit.tokens = tokens.get(id(unit.slot.node), 0)
+    return total - turn.unsent
 
 
-def _form_nodes(unit: Unit) -> tuple[Any, ...]:
-    return tuple(unit.node.content) if isinstance(unit, Forms) else ()
-
-
-def _weigh_forms(unit: Forms, tokens: Mapping[int, int]) -> int:
-    """Give forms their tokens; return those of all but the first, which were written, too."""
-    sizes = [tokens.get(id(form), 0) for form in unit.node.content]
-    weighed = _forms(unit.place, unit.order, sizes)
-    unit.sizes, unit.tokens = weighed.sizes, weighed.tokens
-    return sum(sizes[1:])
-
-
-def _direct(level: _Level, tokens: Mapping[int, int]) -> int:
-    """Return the tokens of what may go directly in a level, in its first forms."""
-    return sum(
-        one.tokens or tokens.get(id(one.node), 0)
-        if isinstance(one, Unit)
-        else tokens.get(id(one.place.node), 0) - one.spare
-        for one in level.direct
-    )
-
-
-# Marks.
-
-
-def _is_marked(node: Any) -> bool:
+def _is_marked(node: Node) -> bool:
+    """Return whether the author marked a node, or a part of it, to be cached."""
     parts = (part for part, _ in walk(node))
     return any(isinstance(part, CacheBreakpointNode) or mark_of(part.options) for part in parts)
-
-
-def _all_units(units: list[Unit]) -> Iterator[Unit]:
-    waiting = [*units]
-    while waiting:
-        unit = waiting.pop()
-        yield unit
-        waiting += unit.inner

@@ -1,109 +1,115 @@
-"""Units: what a budget keeps or drops, and what each of them costs."""
+"""Units: what a budget keeps or drops as a whole, and the actions that make room."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import attrs
 
-from promptdsl.budget.histories import Cuts
-from promptdsl.budget.places import TreePlace
+from promptdsl.budget.histories import CutPoints
+from promptdsl.budget.slots import Slot
+from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 
 LAST = float("inf")
-"""The priority of forms without one: they shrink after all that has one."""
+"""The priority of alternatives without one: they shrink after everything that has a priority."""
 
 
-class Spot(NamedTuple):
-    """A position in the document; system content is sent before all else."""
+class SendOrder(NamedTuple):
+    """A position in the order of sending: system content is sent before everything else."""
 
+    after_system: bool
     number: int
-    later: bool = True
-
-    @property
-    def sent(self) -> tuple[bool, int]:
-        """The position in the order of sending."""
-        return self.later, self.number
+    """The position in the document."""
 
 
 @attrs.define(eq=False)
 class Unit:
-    """Something that goes whole, at its ``priority``; ``tokens`` are all of it."""
+    """A part of a prompt that is dropped whole, the lowest ``priority`` first."""
 
-    place: TreePlace
+    slot: Slot
     priority: float
-    order: Spot
-    """Its position in the document."""
-    covered: bool = False
-    """Whether it stands before a cache mark of its author: of equal priority it goes last."""
+    order: SendOrder
     tokens: int = 0
+    """The tokens of all of it."""
+    covered: bool = False
+    """Whether a cache mark of the author follows it: of equal priority it is dropped last."""
     around: "Unit | None" = None
-    """The unit it is inside of, or goes with."""
-    turn: TreePlace | None = None
-    """The turn it stands in, ``None`` for what stands in the timeline itself."""
+    """The unit that it is inside of, or a companion of."""
+    turn: Slot | None = None
+    """The slot of the turn that it is in, ``None`` for an entry of the timeline."""
     inner: "list[Unit]" = attrs.field(factory=list["Unit"])
-    """The units inside it, which go before it."""
-    beside: "list[Unit]" = attrs.field(factory=list["Unit"])
-    """The units elsewhere that go with it: calls and their results."""
-    stays: bool = False
-    """Whether it has to stay after all: something that stays depends on it."""
-    follows: bool = False
-    """Whether it goes with another unit, of which it is ``beside``."""
+    """The units inside it, dropped before it."""
+    companions: "list[Unit]" = attrs.field(factory=list["Unit"])
+    """The units elsewhere that are dropped with it: calls and their results."""
+    is_companion: bool = False
+    required: bool = False
+    """Whether it has to stay in spite of its priority, because other parts depend on it."""
 
     @property
     def rank(self) -> tuple[float, bool, int]:
-        """The rank among the units in the same one: the lowest goes first."""
+        """The rank among its siblings: the lowest is dropped first."""
         return self.priority, self.covered, self.order.number
 
     @property
-    def home(self) -> TreePlace:
-        """The place in the timeline: of its turn, or its own."""
-        return self.turn or self.place
-
-    @property
-    def node(self) -> Any:
-        """The node in the tree."""
-        return self.place.node
+    def entry(self) -> Slot:
+        """The slot in the timeline: of its turn, or its own."""
+        return self.turn or self.slot
 
 
 @attrs.define(eq=False)
-class Forms(Unit):
-    """Forms of one part: ``sizes`` are the tokens of those that are smaller than all before."""
+class Alternatives(Unit):
+    """The unit of a ``FirstFit``, which may send a smaller alternative before it is dropped."""
 
+    node: FirstFitNode = attrs.field(kw_only=True)
     sizes: list[tuple[int, int]] = attrs.field(factory=list[tuple[int, int]])
-    """Which form, and its tokens."""
+    """The index and the tokens of each alternative that is smaller than all before it."""
 
 
 @attrs.define(eq=False)
-class Past(Unit):
-    """The unit of a ``Conversation``, which a budget cuts; ``cuts`` says where it may."""
+class ConversationUnit(Unit):
+    """The unit of a ``History``, which a budget cuts and never drops."""
 
-    cuts: Cuts | None = None
+    node: ConversationNode = attrs.field(kw_only=True)
+    cuts: CutPoints | None = None
+
+    def step(self, default: int | None) -> int:
+        """Return the tokens by which its cut moves, 0 for any number."""
+        return self.node.step if self.node.step is not None else default or 0
+
+
+@attrs.define(eq=False)
+class Entry:
+    """An entry of a timeline (a turn, a group, a history...): its tokens, and its unit if any."""
+
+    slot: Slot
+    tokens: int
+    unit: Unit | None = None
 
 
 @attrs.define(eq=False)
 class Shrink:
-    """The action that sends a smaller form of a part: its ``number`` among ``unit.sizes``."""
+    """The action that sends a smaller alternative: ``number`` is its index in ``unit.sizes``."""
 
-    unit: Forms
+    unit: Alternatives
     number: int
     saves: int
 
 
 @attrs.define(eq=False)
-class CutOff:
+class Cut:
     """The action that cuts a conversation, as far as it may be cut."""
 
-    unit: Past
-    cuts: Cuts
+    unit: ConversationUnit
+    cuts: CutPoints
     saves: int
 
 
 @attrs.define(eq=False)
 class Drop:
-    """The action that takes away all that is left of a unit, and of those beside it."""
+    """The action that drops the rest of a unit, and its companions."""
 
     unit: Unit
     saves: int = 0
-    """The tokens it saves by itself: known, and set by ``Order``, after the actions inside it."""
+    """Without the holders it leaves empty; set by ``Order``, after the actions inside the unit."""
 
 
-Action: TypeAlias = Shrink | CutOff | Drop
-"""Something that is done to make room, and the tokens that saves by itself."""
+Action: TypeAlias = Shrink | Cut | Drop
+"""An action that makes room, and the tokens it saves by itself."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from promptdsl.budget.lazy_shares import held, share
+from promptdsl.budget.lazy_shares import limit_result, share
 from promptdsl.components.lazy import LazyContext, acall, call, part_of
 from promptdsl.components.lazy_results import check_place
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -94,4 +94,4 @@ def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | No
     selected = select(with_content(alone, (checked,)), audience=request.audience).content
     if not selected:
         return None
-    return held(selected[0], _token_share(waiting, request), waiting.lazy)
+    return limit_result(selected[0], _token_share(waiting, request), waiting.lazy)

@@ -21,6 +21,7 @@ class GroupNode(FragmentNode):
 class FirstFitNode(FragmentNode):
     """Alternatives, one per child; the first that fits the budget is sent."""
 
+    content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     priority: float | None = None
 
 
@@ -44,6 +45,7 @@ class ConversationNode(FragmentNode):
     ``keep`` exchanges always stay.
     """
 
+    content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     keep: int = 0
     step: int | None = None
     priority: float = 0

@@ -507,13 +507,13 @@ def test_a_form_that_is_cut() -> None:
     """When a budget takes another form, what was cut of that one is told."""
     forms = FirstFit(User("one two three four"), User(short(2)))
     found = render(timeline_of(forms, User("Q")), counter=words, budget=11)
-    assert (["one [...]", "Q"], ["its limit is 2 tokens", "form 2 of 2 is sent"]) == (
+    assert (["one [...]", "Q"], ["its limit is 2 tokens", "alternative 2 of 2 is sent"]) == (
         text_of(found.messages),
         [one.why for one in found.dropped],
     )
     plain = FirstFit(User(short()), User("y"))
     other = render(timeline_of(plain, User("Q")), counter=words, budget=9)
-    assert ["form 2 of 2 is sent"] == [one.why for one in other.dropped]
+    assert ["alternative 2 of 2 is sent"] == [one.why for one in other.dropped]
 
 
 # What is cut is whole.

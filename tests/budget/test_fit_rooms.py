@@ -471,6 +471,6 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
 def test_what_tools_cost_is_named() -> None:
     """What a model is told of tools in general is among the largest parts."""
     prompt = timeline_of(Tool(name="find", description="Find it."), User("Any books?"))
-    with pytest.raises(BudgetError, match="what the model is told of tools") as caught:
+    with pytest.raises(BudgetError, match="the provider's instructions for tools") as caught:
         render(prompt, model="claude-opus-5-5", budget=100)
     assert caught.value.largest[0].tokens > 300

@@ -146,15 +146,15 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "forms of a turn": (
         lambda: [FirstFit(User("A A"), User("x"), Developer("z"))],
-        [("first fit", "user[0]", 200, None, "form 2 of 3 is sent")],
+        [("first fit", "user[0]", 200, None, "alternative 2 of 3 is sent")],
     ),
     "forms of a turn with an id": (
         lambda: [FirstFit(User("A A", id="n"), User("x"), priority=-1)],
-        [("first fit", "n", 200, -1, "form 2 of 2 is sent")],
+        [("first fit", "n", 200, -1, "alternative 2 of 2 is sent")],
     ),
     "forms in a section": (
         lambda: [User(Section("s", "u", FirstFit("A A", "x")))],
-        [("first fit", "user[0]/s", 200, None, "form 2 of 2 is sent")],
+        [("first fit", "user[0]/s", 200, None, "alternative 2 of 2 is sent")],
     ),
     "turn in fragments": (
         lambda: [Fragment(User("U"), Fragment(Assistant("a"), User("A", priority=1)))],
@@ -190,7 +190,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "forms of a history": (
         lambda: [FirstFit(History(talk("user A", "assistant B")), User("S"))],
-        [("first fit", "history", 103, None, "form 2 of 2 is sent")],
+        [("first fit", "history", 103, None, "alternative 2 of 2 is sent")],
     ),
     "part of a fragment in a turn": (
         lambda: [User("x", Fragment(a(), Fragment("y")))],
@@ -226,7 +226,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "part of a quote": (
         lambda: [User(Quote("x", FirstFit("A", "y")))],
-        [("first fit", "user[0]", 100, None, "form 2 of 2 is sent")],
+        [("first fit", "user[0]", 100, None, "alternative 2 of 2 is sent")],
     ),
     "part of an example": (
         lambda: [User(Example(Group("A", priority=1), "x"))],
@@ -266,7 +266,7 @@ def held() -> Section:
 
 DEEP = ("first fit", "held/deep", 200, 3, no_room(3))
 TITLE = ("section 'deep'", "held/deep", 100, None, EMPTY)
-FORMS = ("first fit", "held", 200, None, "form 2 of 2 is sent")
+FORMS = ("first fit", "held", 200, None, "alternative 2 of 2 is sent")
 INNER = ("section 'a'", "held/a", 100, 5, no_room(5))
 
 
@@ -274,8 +274,8 @@ INNER = ("section 'a'", "held/a", 100, 5, no_room(5))
     ("tokens", "expected"),
     [
         (909, []),
-        (908, [("first fit", "held/deep", 200, 3, "form 2 of 2 is sent")]),
-        (709, [("first fit", "held/deep", 200, 3, "form 2 of 2 is sent")]),
+        (908, [("first fit", "held/deep", 200, 3, "alternative 2 of 2 is sent")]),
+        (709, [("first fit", "held/deep", 200, 3, "alternative 2 of 2 is sent")]),
         (708, [TITLE, DEEP]),
         (609, [TITLE, DEEP]),
         (608, [INNER, TITLE, DEEP]),
@@ -297,7 +297,7 @@ def test_what_goes_with_a_part() -> None:
     rest = Developer("D", priority=9)
     inner = [
         ("section 'a'", "user[0]/a", 100, 1, NO_ROOM),
-        ("first fit", "user[0]", 200, None, "form 2 of 2 is sent"),
+        ("first fit", "user[0]", 200, None, "alternative 2 of 2 is sent"),
         ("section 'b'", "user[0]/b", 100, None, EMPTY),
         ("section 'a'", "user[0]/b/a", 100, 2, no_room(2)),
     ]
@@ -529,7 +529,7 @@ def test_all_that_stays_is_named() -> None:
             ("tool 'find'", 107, "part", True),
             ("assistant turn", 103, "turn", True),
             ("user turn", 103, "question", True),
-            ("what the model is told of tools", 12, "part", False),
+            ("the provider's instructions for tools", 12, "part", False),
         ],
     ) == told_of(too_big(*parts))
 
