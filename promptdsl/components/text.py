@@ -194,7 +194,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
             parts.append(arg)
         else:
             raise ContentError(
-                f"{named_label(arg)} cannot stand inside {named_label(component)}",
+                f"{named_label(arg)} cannot be inside {named_label(component)}",
                 fix=f"write it beside the {label(component)}, or Value(...) for text from "
                 "elsewhere",
                 at=(component.source, arg.source),
@@ -318,7 +318,7 @@ def _begin_value(
             component.text = json_text(value)
         elif isinstance(value, Node):
             raise ContentError(
-                f"{named_label(value)} cannot stand inside {named_label(component)}",
+                f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",
                 at=(component.source, value.source),
             )
