@@ -50,9 +50,7 @@ class RequestComponent(Container, RequestOnlyNode):
         if node.mask & CACHE:
             mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
             return f"a part that is sent once cannot be cached: leave {mark} out"
-        return part_advice(
-            node, "a turn is never inside a request-only turn: write it beside it"
-        )
+        return part_advice(node, "a turn is never inside a request-only turn: write it beside it")
 
 
 class Ephemeral(RequestComponent):
