@@ -217,7 +217,7 @@ def test_deep_placement_errors_find_the_culprit(depth: int) -> None:
     def write() -> None:
         System(deep_fragment(depth, ToolUse("t", {}, id="1")))
 
-    assert "a ToolUse cannot stand in a System" == raised(PlacementError, write).what
+    assert "a ToolUse cannot be in a System" == raised(PlacementError, write).what
 
 
 def test_deep_audiences_are_selected(depth: int) -> None:

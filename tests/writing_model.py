@@ -61,7 +61,8 @@ def held(node: Node | str) -> Any:
     """Return a component or node as nested lists."""
     if isinstance(node, str):
         return node
-    return [node._node.__name__, node.options.id, [held(child) for child in node.content]]
+    name = node._node.__name__.removesuffix("Node")
+    return [name, node.options.id, [held(child) for child in node.content]]
 
 
 def seen(entries: list[Any]) -> Iterator[tuple[str, str | None]]:

@@ -1,4 +1,5 @@
-"""What authors call: one file per family. A component places itself and becomes a node.
+"""The components that authors write, one file per family.
 
-The life of a component is told in ``block``; ``arguments`` and ``scope`` are what it is made with.
+A component joins the block that is open and becomes a node. Its life is described in ``block``;
+``scope`` knows the open blocks, ``arguments`` and ``options`` read the call.
 """

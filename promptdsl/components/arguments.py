@@ -150,7 +150,7 @@ def inline(arg: object, component: Node) -> list[Child]:
 
 
 def _is_t_string(value: object) -> TypeGuard[TString]:
-    """Return whether a value is a t-string, told by its attributes."""
+    """Return whether a value is a t-string, by its attributes."""
     strings, inserted = getattr(value, "strings", None), getattr(value, "interpolations", None)
     both = isinstance(strings, tuple) and isinstance(inserted, tuple)
     return both and not isinstance(value, str)
@@ -195,7 +195,7 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
     expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
     if isinstance(value, Node):
         raise ContentError(
-            f"{named_label(value)} cannot stand inside a t-string",
+            f"{named_label(value)} cannot be inside a t-string",
             fix="pass it as an argument of its own",
             at=(component.source, value.source),
         )
@@ -243,7 +243,7 @@ def adopt(component: Node, busy: list[Node]) -> None:
     if not isinstance(entries, list) or newest != moving.keys():
         arg = next(iter(moving.values()))
         raise ScopeError(
-            f"this {label(arg)} already stands in another place of a block",
+            f"this {label(arg)} is already in another place of a block",
             fix="write it in the argument list itself, or build it under `with detached():`",
             at=(component.source, arg.source),
         )
@@ -297,7 +297,7 @@ def refused(arg: object, component: Node) -> ContentError:
     """Return the error for an argument that is not content, with the remedy for its type."""
     name = type_name(arg)
     if isinstance(arg, Message) or (type(arg) is dict and "role" in arg and "content" in arg):
-        fix = "what is recorded stands in a History, directly in the Timeline: History([message])"
+        fix = "write a recorded message in a History, directly in the Timeline: History([message])"
     elif isinstance(arg, bool):
         fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
     elif arg is None:

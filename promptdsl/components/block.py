@@ -257,7 +257,7 @@ def _check_child(component: Container, child: Child) -> None:
     if isinstance(child, str):
         if TEXT_BITS & component._forbids:
             raise PlacementError(
-                f"loose text cannot stand in {named_label(component)}: {child[:40]!r}",
+                f"loose text cannot be in {named_label(component)}: {child[:40]!r}",
                 fix=component._advice(make(TextNode)),
                 at=(component.source,),
             )
@@ -302,11 +302,11 @@ def finish(component: Node) -> Node:
 def turn_advice(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not be in a turn."""
     if node.mask & (ROOT | TURN | REQUEST | RECORDED):
-        return "a turn never stands inside a turn: write it beside it, directly in the Timeline"
+        return "a turn is never inside a turn: write it beside it, directly in the Timeline"
     if node.mask & TOOL:
         return BESIDE
     if node.mask & ITEM:
-        return "an Item stands in a List or a Checklist"
+        return "an Item belongs in a List or a Checklist"
     if node.mask & CALL:
         return f"only an Assistant turn holds {named_label(node)}"
     if node.mask & RESULT:

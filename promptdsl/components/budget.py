@@ -1,4 +1,4 @@
-"""What a budget may do with parts, and where the part ends that a provider's cache may keep."""
+"""Parts that a budget drops, chooses or cuts, room in it, and the marks of prompt caches."""
 
 from collections.abc import Sequence
 from typing import Literal, Never

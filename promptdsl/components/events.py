@@ -1,4 +1,4 @@
-"""Event blocks: what a user, a value or the application did."""
+"""Event blocks: an action of a user, a change of a value, an event of the application."""
 
 from collections.abc import Callable
 from typing import TypeAlias

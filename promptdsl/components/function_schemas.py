@@ -57,7 +57,7 @@ def _read_signature(function: Callable[..., object]) -> Signature:
         else:
             parameters = _parameters(function, inner, name)
             parameters = {key: kind for key, kind in parameters.items() if key not in given}
-            schema = _arguments_schema(parameters, _namespace(inner))
+            schema = _arguments_schema(parameters, inner)
             schema.pop("additionalProperties", None)
             # A property has the alias of its parameter, but a call takes the name.
             names = dict(zip(_properties(schema), parameters, strict=True))
@@ -87,14 +87,6 @@ def _callable_of(function: Callable[..., object]) -> object:
     if inspect.isroutine(function) or inspect.isclass(function):
         return getattr(function, "__func__", function)
     return inspect.unwrap(type(function).__call__)
-
-
-def _namespace(function: Callable[..., object]) -> dict[str, Any]:  # Any: names of a module
-    """Return the names that the annotations of a function can use."""
-    if inspect.isclass(function):
-        return vars(sys.modules[function.__module__])
-    names: dict[str, Any] = getattr(_callable_of(function), "__globals__", {})
-    return names
 
 
 def _parameters(
@@ -127,10 +119,15 @@ def _parameters(
 
 
 def _arguments_schema(
-    parameters: Mapping[str, Parameter], namespace: dict[str, Any]
+    parameters: Mapping[str, Parameter], function: Callable[..., object]
 ) -> dict[str, JsonValue]:
     """Return the JSON schema of some parameters, made by pydantic from a function that has them."""
-    stub = FunctionType(_stub.__code__, namespace)
+    # The names that annotations can use are those around the function.
+    if inspect.isclass(function):
+        stub = FunctionType(_stub.__code__, vars(sys.modules[function.__module__]))
+    else:
+        names = getattr(_callable_of(function), "__globals__", {})
+        stub = FunctionType(_stub.__code__, names)
     resolved: list[Parameter] = []
     hints: dict[str, Any] = {}
     for name, parameter in parameters.items():

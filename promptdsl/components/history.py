@@ -158,7 +158,7 @@ def _entries(component: History, messages: Iterable[object]) -> tuple[object, ..
         parts = [entry for entry in entries if isinstance(entry, Node)]
         retract(parts)
         raise ContentError(
-            f"{named_label(parts[0])} cannot stand in the list of a History",
+            f"{named_label(parts[0])} cannot be in the list of a History",
             fix="write it after the History, directly in the Timeline",
             at=(component.source, parts[0].source),
         )

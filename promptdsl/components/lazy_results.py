@@ -85,7 +85,7 @@ def _misplaced(node: Node, holder: Node, lazy: LazyNode) -> PlacementError:
     if not isinstance(node, RootNode):
         advice = _rules(holder)._advice(node)
     return PlacementError(
-        f"this Lazy returned {named_label(node)}, which cannot stand in {named_label(holder)}",
+        f"this Lazy returned {named_label(node)}, which cannot be in {named_label(holder)}",
         fix=advice,
         at=(lazy.source, node.source, holder.source),
     )

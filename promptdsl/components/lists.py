@@ -38,7 +38,7 @@ class TextContainer(Container):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if node.mask & SECTION:
-            return "a Section holds lists, it does not stand in one"
+            return "a Section holds lists, a list holds no Section"
         name = cls.__name__.removesuffix("Side")
         if isinstance(node, CacheBreakpointNode):
             return f"a {name} is sent whole: write the breakpoint after it"

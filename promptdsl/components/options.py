@@ -120,7 +120,7 @@ def options_of(
 
 
 def _kept_option(name: str, value: object) -> tuple[object, str]:
-    """Return the value of an option as a node keeps it, and what to write instead of a bad one."""
+    """Return the value of an option as a node keeps it, and the remedy for a bad one."""
     if name in ("cache", "merge"):
         return value, "" if isinstance(value, bool) else "write True or False"
     if name == "audience":

@@ -206,7 +206,7 @@ def unfit(
     """Return the error for a function that cannot replace a component, with the reason."""
     function, problem = wrong
     return OptionError(
-        f"{getattr(function, '__name__', function)} cannot stand in for {name}: {problem}",
+        f"{getattr(function, '__name__', function)} cannot replace {name}: {problem}",
         fix=f"take the same arguments: {name}{inspect.signature(original)}",
         at=at,
     )

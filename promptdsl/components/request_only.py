@@ -49,10 +49,8 @@ class RequestComponent(Container, RequestOnlyNode):
     def _advice(cls, node: Node) -> str:
         if node.mask & CACHE:
             mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
-            return f"what is sent once cannot be cached: leave {mark} out"
-        return part_advice(
-            node, "a turn never stands inside a request-only turn: write it beside it"
-        )
+            return f"a part that is sent once cannot be cached: leave {mark} out"
+        return part_advice(node, "a turn is never inside a request-only turn: write it beside it")
 
 
 class Ephemeral(RequestComponent):

@@ -324,7 +324,7 @@ def open_block() -> Component | None:
 def misplaced(node: Node, block: Node) -> PlacementError:
     """Return the error for a node that may not be in a block."""
     return PlacementError(
-        f"{named_label(node)} cannot stand in {named_label(block)}",
+        f"{named_label(node)} cannot be in {named_label(block)}",
         fix=block._advice(node) if isinstance(block, Component) else "",
         at=(node.source, block.source),
     )
@@ -340,7 +340,7 @@ def _closed(component: Node, block: Node) -> ScopeError:
 
 def _elsewhere(component: Node) -> ScopeError:
     return ScopeError(
-        f"this {label(component)} stands in a block that is not open here",
+        f"this {label(component)} is in a block that is not open here",
         fix="open it where it was written",
         at=(author(), component.source),
     )

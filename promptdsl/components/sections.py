@@ -101,7 +101,7 @@ class Section(Container, SectionNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if node.mask & ROOTED:
-            advice = "a turn never stands inside a Section: write it beside it"
+            advice = "a turn is never inside a Section: write it beside it"
             return part_advice(node, f"{advice}, directly in the Timeline")
         return f"put the {label(node)} directly in its turn"
 

@@ -183,7 +183,7 @@ def _checked_cell(cell: object, number: int, column: object) -> object:
     try:
         if isinstance(cell, Node):
             raise ContentError(
-                f"{named_label(cell)} cannot stand in a cell",
+                f"{named_label(cell)} cannot be in a cell",
                 fix="give its text: a cell is a value; trusted(text) makes author text of it",
             )
         data_text(cell)

@@ -18,7 +18,16 @@ from promptdsl.components.arguments import (
 )
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import refuse_options
-from promptdsl.components.scope import OPENED, Component, freeze, getframe, is_text, join, place
+from promptdsl.components.scope import (
+    OPENED,
+    Component,
+    freeze,
+    getframe,
+    is_text,
+    join,
+    place,
+    start,
+)
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
@@ -194,7 +203,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
             parts.append(arg)
         else:
             raise ContentError(
-                f"{named_label(arg)} cannot stand inside {named_label(component)}",
+                f"{named_label(arg)} cannot be inside {named_label(component)}",
                 fix=f"write it beside the {label(component)}, or Value(...) for text from "
                 "elsewhere",
                 at=(component.source, arg.source),
@@ -241,16 +250,15 @@ class Volatile(Component, VolatileNode):
     __slots__ = ()
 
     def __init__(self, value: object, /, label: str, **unknown: Never) -> None:
-        self.label = label
+        self.label = exact(label)
+        start(self)
+        if not is_text(label):
+            retract(found_in(value, label))
+            raise OptionError(
+                f"Volatile(label={label!r})", fix="write its name, a string", at=(self.source,)
+            )
         _begin_value(self, value, unknown)
         place(self)
-
-    def _check_fields(self) -> None:
-        if not is_text(self.label):
-            raise OptionError(
-                f"Volatile(label={self.label!r})", fix="write its name, a string", at=(self.source,)
-            )
-        self.label = exact(self.label)
 
 
 class Untrusted(Component, UntrustedNode):
@@ -296,12 +304,18 @@ class Json(Component, JsonNode):
     _own = TEXT_BITS
 
     def __init__(self, value: object, **unknown: Never) -> None:
-        _begin_value(self, value, unknown)
+        start(self)
+        try:
+            refuse_options(self, unknown)
+            self.text = json_text(value)
+        except PromptError as error:
+            retract(found_in(value))
+            raise error.located(self.source) from None
         place(self)
 
 
 def _begin_value(
-    component: Value | Volatile | Untrusted | Json, value: object, unknown: Mapping[str, Never]
+    component: Value | Volatile | Untrusted, value: object, unknown: Mapping[str, Never]
 ) -> None:
     """Fill a new component with the text of a value."""
     frame = getframe(2)
@@ -311,21 +325,17 @@ def _begin_value(
     component.mask = TEXT_BITS
     component.options = DEFAULTS
     try:
-        component._check_fields()
         if unknown:
             refuse_options(component, unknown)
-        if isinstance(component, Json):
-            component.text = json_text(value)
-        elif isinstance(value, Node):
+        if isinstance(value, Node):
             raise ContentError(
-                f"{named_label(value)} cannot stand inside {named_label(component)}",
+                f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",
                 at=(component.source, value.source),
             )
-        else:
-            component.text = text_of(value)
+        component.text = text_of(value)
     except PromptError as error:
-        retract(found_in(value, getattr(component, "label", None)))
+        retract(found_in(value))
         raise error.located(component.source) from None
 
 

@@ -73,7 +73,9 @@ class Timeline(Container, RootNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if isinstance(node, RootNode):
-            return "a prompt stands in no other: write its turns, or include a Fragment of them"
+            return (
+                "a prompt is never inside another: write its turns, or include a Fragment of them"
+            )
         name = label(node)
         if node.mask & CALL:
             return f"put it in an Assistant: Assistant({name}(...))"
@@ -96,7 +98,7 @@ def refuse_loose_media(content: tuple[Child, ...]) -> None:
         elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
             media = next(node for node, _ in walk(child) if isinstance(node, MediaNode))
             raise PlacementError(
-                f"{named_label(media)} cannot stand in a Section outside of a turn: "
+                f"{named_label(media)} cannot be in a Section outside of a turn: "
                 "it is system content",
                 fix="put it in a User turn",
                 at=(media.source, child.source),

@@ -245,7 +245,7 @@ class ToolMessage(Container, ToolTurnNode):
 
 
 def _check_result(component: ToolResult | ToolMessage) -> None:
-    """Raise for the id, the flag or the error type of a tool result that is none."""
+    """Raise for a bad id, flag or error type of a tool result."""
     if not is_text(component.tool_use_id):
         raise ContentError(
             f"the first argument of {named_label(component)} is the id of the call it answers",

@@ -1,4 +1,4 @@
-"""What is sent beside the messages: the tools a model may call, the form of its answer."""
+"""The tools that a model may call, and the form of its answer."""
 
 import inspect
 import re

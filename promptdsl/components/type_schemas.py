@@ -10,7 +10,13 @@ from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.json import JsonValue, canonical
 
 if TYPE_CHECKING:
-    from pydantic.json_schema import GenerateJsonSchema
+    from pydantic.json_schema import (
+        GenerateJsonSchema,
+        JsonSchemaMode,
+        JsonSchemaValue,
+        JsonSchemaWarningKind,
+    )
+    from pydantic_core import core_schema
 
 
 NEEDED = "pip install 'promptdsl[tools]', or give a JSON schema"
@@ -47,7 +53,7 @@ def check_installed(name: str) -> None:
         )
 
 
-_IGNORED = {"skipped-choice", "non-serializable-default"}
+_IGNORED: "set[JsonSchemaWarningKind]" = {"skipped-choice", "non-serializable-default"}
 
 
 @cache
@@ -62,27 +68,29 @@ def _generator() -> "type[GenerateJsonSchema]":
         A default without a JSON value is left out. Its parameters are pydantic's.
         """
 
-        ignored_warning_kinds: set[Any] = _IGNORED  # Any: pydantic's own literals
+        ignored_warning_kinds = _IGNORED
         enums: Set[str] = frozenset()
 
         def field_title_should_be_set(self, schema: object) -> bool:
             return False
 
-        def model_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
+        def model_schema(self, schema: "core_schema.ModelSchema") -> "JsonSchemaValue":
             return _untitled(super().model_schema(schema), schema["cls"])
 
-        def dataclass_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
+        def dataclass_schema(self, schema: "core_schema.DataclassSchema") -> "JsonSchemaValue":
             return _untitled(super().dataclass_schema(schema), schema["cls"])
 
-        def typed_dict_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
+        def typed_dict_schema(self, schema: "core_schema.TypedDictSchema") -> "JsonSchemaValue":
             return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
 
-        def enum_schema(self, schema: Any) -> dict[str, Any]:  # Any: as in pydantic
+        def enum_schema(self, schema: "core_schema.EnumSchema") -> "JsonSchemaValue":
             made = super().enum_schema(schema)
             self.enums = {*self.enums, made["title"]}
             return made
 
-        def generate(self, schema: Any, mode: Any = "validation") -> dict[str, Any]:  # Any
+        def generate(
+            self, schema: "core_schema.CoreSchema", mode: "JsonSchemaMode" = "validation"
+        ) -> "JsonSchemaValue":
             made = super().generate(schema, mode)
             # The titles of enumerations are put in last.
             for part in (made, *made.get("$defs", {}).values()):
@@ -90,26 +98,26 @@ def _generator() -> "type[GenerateJsonSchema]":
                     del part["title"]
             return made
 
-        def get_default_value(self, schema: Any) -> Any:  # Any: as in pydantic
+        def get_default_value(self, schema: "core_schema.WithDefaultSchema") -> object:
             default: object = super().get_default_value(schema)
-            if not isinstance(default, Set):
+            if not issubclass(type(default), Set):
                 return default
             try:
                 # Pydantic sorts a set by itself, but not sets of sets, which have no order.
                 return self.encode_default(default)
             except PydanticSerializationError:
                 # It is encoded once more, and then left out.
-                return cast("object", default)
+                return default
 
-        def encode_default(self, dft: Any) -> Any:  # Any: as in pydantic
-            encoded = super().encode_default(dft)
+        def encode_default(self, dft: object) -> object:
+            encoded: object = super().encode_default(dft)
             _sort_sets(dft, encoded)
             return encoded
 
     return Generator
 
 
-def _untitled(schema: dict[str, Any], cls: type | None) -> dict[str, Any]:  # Any: as in pydantic
+def _untitled(schema: "JsonSchemaValue", cls: type | None) -> "JsonSchemaValue":
     if cls is not None and schema.get("title") == cls.__name__:
         del schema["title"]
     return schema

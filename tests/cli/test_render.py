@@ -278,9 +278,9 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
     [
         pytest.param(
             "misplaced",
-            f"support.py:{LINES['misplaced']}: a User cannot stand in a User\n"
+            f"support.py:{LINES['misplaced']}: a User cannot be in a User\n"
             f"  see also support.py:{LINES['misplaced']}\n"
-            "  a turn never stands inside a turn: write it beside it, directly in the Timeline\n",
+            "  a turn is never inside a turn: write it beside it, directly in the Timeline\n",
             id="a misplaced part",
         ),
         pytest.param(

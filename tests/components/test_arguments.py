@@ -206,12 +206,12 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "message": (
         Message("user", "x"),
         "a Message",
-        "what is recorded stands in a History, directly in the Timeline: History([message])",
+        "write a recorded message in a History, directly in the Timeline: History([message])",
     ),
     "message as a dict": (
         {"role": "user", "content": "x"},
         "a dict",
-        "what is recorded stands in a History, directly in the Timeline: History([message])",
+        "write a recorded message in a History, directly in the Timeline: History([message])",
     ),
     "block": (
         TextBlock("x"),
@@ -357,7 +357,7 @@ def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected
 
 
 def test_a_component_in_a_t_string_is_an_error() -> None:
-    """A component cannot stand in a t-string: both lines are named, and what to do."""
+    """A component cannot be in a t-string: both lines are named, and what to do."""
 
     def write() -> None:
         part = Section("s", "x")

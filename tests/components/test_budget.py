@@ -347,18 +347,18 @@ def test_deep_forms() -> None:
 @pytest.mark.parametrize(
     ("write", "what"),
     [
-        (lambda: Timeline(Group(User("a"), "b")), "a Group cannot stand in a Timeline"),
-        (lambda: Timeline(FirstFit(User("a"), "b")), "a Text cannot stand in a Timeline"),
-        (lambda: Timeline(Limit(5, "a")), "a Limit cannot stand in a Timeline"),
-        (lambda: Timeline(Limit(5, Lazy(str))), "a Limit cannot stand in a Timeline"),
-        (lambda: Timeline(Group(Limit(5, Text("a")))), "a Limit cannot stand in a Timeline"),
-        (lambda: User(Group(Assistant("a"))), "an Assistant cannot stand in a User"),
-        (lambda: User("a", FirstFit("b", User("c"))), "a User cannot stand in a User"),
+        (lambda: Timeline(Group(User("a"), "b")), "a Group cannot be in a Timeline"),
+        (lambda: Timeline(FirstFit(User("a"), "b")), "a Text cannot be in a Timeline"),
+        (lambda: Timeline(Limit(5, "a")), "a Limit cannot be in a Timeline"),
+        (lambda: Timeline(Limit(5, Lazy(str))), "a Limit cannot be in a Timeline"),
+        (lambda: Timeline(Group(Limit(5, Text("a")))), "a Limit cannot be in a Timeline"),
+        (lambda: User(Group(Assistant("a"))), "an Assistant cannot be in a User"),
+        (lambda: User("a", FirstFit("b", User("c"))), "a User cannot be in a User"),
         (
             lambda: Grounding("g", FirstFit("b", Section("s", "a", cache=True))),
-            "a Section cannot stand in a Grounding",
+            "a Section cannot be in a Grounding",
         ),
-        (lambda: Turn("tool", Limit(5, "a")), "a Limit cannot stand in a Tool"),
+        (lambda: Turn("tool", Limit(5, "a")), "a Limit cannot be in a Tool"),
     ],
 )
 def test_refused_places(write: Callable[[], object], what: str) -> None:
@@ -552,7 +552,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Image.from_file_id("f"),
         "a Limit holds text only: write the Image beside it",
     ),
-    "Item": (lambda: Item("x"), "an Item stands in a List or a Checklist"),
+    "Item": (lambda: Item("x"), "an Item belongs in a List or a Checklist"),
     "ToolUse": (lambda: ToolUse("t", {}, id="1"), "only an Assistant turn holds a ToolUse"),
     "ToolResult": (
         lambda: ToolResult("1", "x"),
@@ -561,7 +561,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "UserAction": (lambda: UserAction("x"), "only an Event holds a UserAction"),
     "User": (
         lambda: User("x"),
-        "a turn never stands inside a turn: write it beside it, directly in the Timeline",
+        "a turn is never inside a turn: write it beside it, directly in the Timeline",
     ),
     "CacheBreakpoint": (
         CacheBreakpoint,
@@ -602,7 +602,7 @@ def test_a_limit_holds_nothing_else(part: Any, fix: str, around: Any) -> None:
 @pytest.mark.parametrize("around", [Quote, lambda part: List(Item("a", part)), Fragment])
 def test_at_any_depth_of_a_limit(part: Node, around: Any) -> None:
     """Neither does it hold such a part further down."""
-    with pytest.raises(PlacementError, match="cannot stand in a Limit"):
+    with pytest.raises(PlacementError, match="cannot be in a Limit"):
         Limit(5, "a", around(part))
 
 
@@ -741,13 +741,13 @@ def test_refusals(write: Callable[[], object], expected: Failed) -> None:
 def test_never_in_request_only_content(write: Callable[[], object]) -> None:
     """What is sent once cannot be cached."""
     error = raised(PlacementError, write)
-    assert "what is sent once cannot be cached: leave the breakpoint out" == error.fix
+    assert "a part that is sent once cannot be cached: leave the breakpoint out" == error.fix
 
 
 def test_the_advice_for_an_option() -> None:
     """Where it was asked for by an option, that is what to leave out."""
     error = raised(PlacementError, lambda: Ephemeral(Section("s", "a", cache=True)))
-    assert "what is sent once cannot be cached: leave cache=True out" == error.fix
+    assert "a part that is sent once cannot be cached: leave cache=True out" == error.fix
 
 
 @pytest.mark.parametrize(

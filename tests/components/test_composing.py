@@ -217,7 +217,7 @@ def test_a_component_cannot_return_what_stands_in_the_block() -> None:
 
     parts: list[Node] = []
     error = raised(ScopeError, write)
-    assert ("this Text already stands in another place of a block", lines_of(write, 3, 2)) == (
+    assert ("this Text is already in another place of a block", lines_of(write, 3, 2)) == (
         error.what,
         error.at,
     )
@@ -411,7 +411,7 @@ def test_a_part_that_stands_in_the_block_is_no_argument() -> None:
             box(part)
 
     error = raised(ScopeError, write)
-    assert ("this Text already stands in another place of a block", lines_of(write, 4, 2)) == (
+    assert ("this Text is already in another place of a block", lines_of(write, 4, 2)) == (
         error.what,
         error.at,
     )
@@ -516,12 +516,12 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
 @pytest.mark.parametrize(
     ("write", "what", "fix"),
     [
-        (lambda: User(back(User("x"))), "a User cannot stand in a User", "a turn is never"),
-        (lambda: System(back(Item("x"))), "an Item cannot stand in a System", "an Item stands in"),
+        (lambda: User(back(User("x"))), "a User cannot be in a User", "a turn is never"),
+        (lambda: System(back(Item("x"))), "an Item cannot be in a System", "an Item belongs in"),
         (lambda: User(back(ToolUse("t", {}, id="1"))), "a ToolUse cannot", "only an Assistant"),
-        (lambda: Timeline(back("x")), "a back cannot stand in a Timeline", "put it in a System"),
-        (lambda: Timeline(back(Text("x"))), "a Text cannot stand in a Timeline", "put it in a"),
-        (lambda: List(back(Section("s", "x"))), "a Section cannot stand in a List", "a Section"),
+        (lambda: Timeline(back("x")), "a back cannot be in a Timeline", "put it in a System"),
+        (lambda: Timeline(back(Text("x"))), "a Text cannot be in a Timeline", "put it in a"),
+        (lambda: List(back(Section("s", "x"))), "a Section cannot be in a List", "a Section"),
     ],
 )
 def test_where_a_component_may_not_stand(write: Callable[[], object], what: str, fix: str) -> None:
@@ -559,11 +559,11 @@ def test_siblings_of_one_id() -> None:
 @pytest.mark.parametrize(
     ("write", "what"),
     [
-        (lambda: Text("a", back("x")), "a back cannot stand inside a Text"),
-        (lambda: Heading(back("x")), "a back cannot stand inside a Heading"),
-        (lambda: Value(back("x")), "a back cannot stand inside a Value"),
-        (lambda: Text(tstring(back("x"))), "a back cannot stand inside a t-string"),
-        (lambda: Table([[back("x")]]), "rows[0][0]: a back cannot stand in a cell"),
+        (lambda: Text("a", back("x")), "a back cannot be inside a Text"),
+        (lambda: Heading(back("x")), "a back cannot be inside a Heading"),
+        (lambda: Value(back("x")), "a back cannot be inside a Value"),
+        (lambda: Text(tstring(back("x"))), "a back cannot be inside a t-string"),
+        (lambda: Table([[back("x")]]), "rows[0][0]: a back cannot be in a cell"),
         (lambda: f"{back('x')}", "a back has no text before it is rendered"),
     ],
 )
@@ -1312,7 +1312,7 @@ def test_an_unknown_component(name: str, near: str) -> None:
     ],
 )
 def test_what_is_no_stand_in(stand_in: Any, what: str) -> None:
-    """What is no plain function cannot stand in; the error is at the author's line."""
+    """What is no plain function cannot be in; the error is at the author's line."""
 
     def write() -> None:
         override({"persona": stand_in})
@@ -1409,7 +1409,7 @@ def test_functions_of_other_arguments_do_not(original: str, stand_in: str, probl
 
     error = raised(OptionError, write)
     assert (
-        f"<lambda> cannot stand in for {name}: {problem}",
+        f"<lambda> cannot replace {name}: {problem}",
         f"take the same arguments: {name}{inspect.signature(FUNCTIONS[original])}",
         lines_of(write, 1),
     ) == (error.what, error.fix, error.at)
@@ -1428,7 +1428,7 @@ def test_arguments_are_checked_again_at_the_call() -> None:
     error = raised(OptionError, write)
     assert (lines_of(write, 3, 1), True) == (
         error.at,
-        "<lambda> cannot stand in for same" in error.what,
+        "<lambda> cannot replace same" in error.what,
     )
 
 

@@ -559,7 +559,7 @@ def test_what_is_written_late_is_no_part_of_one_text(
     write: Callable[[Any], Any], part: Node
 ) -> None:
     """Inside of one text a lazy or a template is an error: it stands beside the text."""
-    with pytest.raises(ContentError, match="cannot stand inside"):
+    with pytest.raises(ContentError, match="cannot be inside"):
         write(part)
 
 

@@ -239,7 +239,7 @@ BESIDE = "write it beside the turns, directly in the Timeline"
 def test_nowhere_else(holder: Callable[..., Any], component: str, part: Any, name: str) -> None:
     """Inside a turn, or a part of one, they are refused, in a fragment too."""
     error = raised(PlacementError, lambda: holder(part))
-    what = f"{with_article(name)} cannot stand in {with_article(component)}"
+    what = f"{with_article(name)} cannot be in {with_article(component)}"
     assert (what, BESIDE) == (error.what, error.fix)
 
 
@@ -252,7 +252,7 @@ def test_refused_when_written() -> None:
             raise AssertionError("too late")
 
     error = raised(PlacementError, write)
-    assert (f"{with_article('Tool')} cannot stand in a System", lines_of(write, 2, 1)) == (
+    assert (f"{with_article('Tool')} cannot be in a System", lines_of(write, 2, 1)) == (
         error.what,
         error.at,
     )

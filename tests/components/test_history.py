@@ -165,7 +165,7 @@ def test_a_component_is_refused_where_it_is_written(read: Any) -> None:
         )
 
     error = raised(ContentError, write)
-    assert "a ToolMessage cannot stand in the list of a History" == error.what
+    assert "a ToolMessage cannot be in the list of a History" == error.what
     assert "write it after the History, directly in the Timeline" == error.fix
     assert lines_of(write, 4) == error.at[1:]
 

@@ -507,9 +507,9 @@ def test_nothing_in_an_item(holder: Callable[..., Node], given: Any) -> None:
 
 
 ONLY_TEXT = "{1} {0} holds text only: write it beside the {0}"
-NO_SECTION = "a Section holds lists, it does not stand in one"
-TURN = "a turn never stands inside a turn: write it beside it, directly in the Timeline"
-ITEM = "an Item stands in a List or a Checklist"
+NO_SECTION = "a Section holds lists, a list holds no Section"
+TURN = "a turn is never inside a turn: write it beside it, directly in the Timeline"
+ITEM = "an Item belongs in a List or a Checklist"
 URL = "https://example.org/a.png"
 
 

@@ -141,55 +141,55 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
         (
             lambda part: System("a", part),
             lambda: Image.from_url(PICTURE),
-            "this Lazy returned an Image, which cannot stand in a System",
+            "this Lazy returned an Image, which cannot be in a System",
             "system content is text only: put it in a User turn",
         ),
         (
             lambda part: User("a", part),
             lambda: Assistant("x"),
-            "this Lazy returned an Assistant, which cannot stand in a User",
-            "a turn never stands inside a turn: write it beside it, directly in the Timeline",
+            "this Lazy returned an Assistant, which cannot be in a User",
+            "a turn is never inside a turn: write it beside it, directly in the Timeline",
         ),
         (
             lambda part: Timeline(User("a"), part),
             lambda: Text("x"),
-            "this Lazy returned a Text, which cannot stand in a Timeline",
+            "this Lazy returned a Text, which cannot be in a Timeline",
             "put it in a System for instructions, or in a User",
         ),
         (
             lambda part: Ephemeral("a", part),
             lambda: Section("s", "x", cache=True),
-            "this Lazy returned a Section, which cannot stand in an Ephemeral",
-            "what is sent once cannot be cached: leave cache=True out",
+            "this Lazy returned a Section, which cannot be in an Ephemeral",
+            "a part that is sent once cannot be cached: leave cache=True out",
         ),
         (
             lambda part: System(List("a", part)),
             lambda: Section("s", "x"),
-            "this Lazy returned a Section, which cannot stand in a List",
-            "a Section holds lists, it does not stand in one",
+            "this Lazy returned a Section, which cannot be in a List",
+            "a Section holds lists, a list holds no Section",
         ),
         (
             lambda part: System("a", Limit(5, part)),
             lambda: Section("s", "x"),
-            "this Lazy returned a Section, which cannot stand in a Limit",
+            "this Lazy returned a Section, which cannot be in a Limit",
             "write the Limit in the Section, around its text",
         ),
         (
             lambda part: System("a", Limit(5, Quote(part))),
             lambda: Fragment(Group("x")),
-            "this Lazy returned a Group, which cannot stand in a Limit",
+            "this Lazy returned a Group, which cannot be in a Limit",
             "a Limit holds text only: write the Group around it, or beside it",
         ),
         (
             lambda part: User(Fragment(Group(part))),
             lambda: Fragment(Fragment(System("x"))),
-            "this Lazy returned a System, which cannot stand in a User",
-            "a turn never stands inside a turn: write it beside it, directly in the Timeline",
+            "this Lazy returned a System, which cannot be in a User",
+            "a turn is never inside a turn: write it beside it, directly in the Timeline",
         ),
         (
             lambda part: System(Section("s", Section("t", part))),
             lambda: Section("u", Image.from_url(PICTURE)),
-            "this Lazy returned an Image, which cannot stand in a System",
+            "this Lazy returned an Image, which cannot be in a System",
             "system content is text only: put it in a User turn",
         ),
     ],
@@ -216,7 +216,7 @@ def test_pictures_in_loose_sections(loose: Callable[[Any], Node]) -> None:
 
     error = raised(PlacementError, lambda: render(Timeline(write())))
     assert (
-        "an Image cannot stand in a Section outside of a turn: it is system content" == error.what
+        "an Image cannot be in a Section outside of a turn: it is system content" == error.what
     )
     assert lines_of(write, 1)[0] == error.at[0]
 

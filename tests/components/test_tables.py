@@ -393,7 +393,7 @@ def test_bad_input(kind: type[PromptError], fix: str, write: Write) -> None:
     ("rows", "what"),
     [
         ([[1, 2], [3, b"4"]], "rows[1][1]: bytes is not text"),
-        ([{"a": 1}, {"a": Text("x")}], "rows[1]['a']: a Text cannot stand in a cell"),
+        ([{"a": 1}, {"a": Text("x")}], "rows[1]['a']: a Text cannot be in a cell"),
         ([[1], [2], [3, 4]], "rows[2] has 2 cells, not 1"),
         ([[1], 2], "rows[1] is int, no row of cells"),
         (Pandas([(1, 2), (3, Array())]), "rows[1][1]: Array is not text"),

@@ -151,7 +151,7 @@ def test_a_turn_never_stands_inside_a_turn(holder: str, entry: str) -> None:
             TURNS[entry]()
             raise AssertionError("it was not refused at once")
 
-    assert "cannot stand in a" in raised(PlacementError, write).what
+    assert "cannot be in a" in raised(PlacementError, write).what
 
 
 def test_placement_errors_of_blocks_have_both_lines() -> None:
@@ -164,9 +164,9 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
 
     error = raised(PlacementError, write)
     assert lines_of(write, 3, 1) == error.at
-    assert "a User cannot stand in a System" == error.what
+    assert "a User cannot be in a System" == error.what
     assert (
-        "a turn never stands inside a turn: write it beside it, directly in the Timeline"
+        "a turn is never inside a turn: write it beside it, directly in the Timeline"
         == error.fix
     )
 
@@ -182,7 +182,7 @@ def test_placement_errors_at_the_end_of_a_block_have_both_lines() -> None:
 
     error = raised(PlacementError, write)
     assert lines_of(write, 3, 1) == error.at
-    assert ("a ToolUse cannot stand in a User", "only an Assistant turn holds a ToolUse") == (
+    assert ("a ToolUse cannot be in a User", "only an Assistant turn holds a ToolUse") == (
         error.what,
         error.fix,
     )
@@ -191,7 +191,7 @@ def test_placement_errors_at_the_end_of_a_block_have_both_lines() -> None:
 def test_placement_errors_have_the_right_article() -> None:
     """What is refused and what refuses it are named as one says it."""
     error = raised(PlacementError, lambda: Assistant(Event("x")))
-    assert "an Event cannot stand in an Assistant" == error.what
+    assert "an Event cannot be in an Assistant" == error.what
 
 
 def test_placement_errors_of_calls_have_both_lines() -> None:
@@ -205,7 +205,7 @@ def test_placement_errors_of_calls_have_both_lines() -> None:
 
     error = raised(PlacementError, write)
     assert lines_of(write, 3, 1) == error.at
-    assert ("a UserAction cannot stand in a User", "only an Event holds a UserAction") == (
+    assert ("a UserAction cannot be in a User", "only an Event holds a UserAction") == (
         error.what,
         error.fix,
     )
@@ -263,7 +263,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: System(ToolResult("1", "x")), "only a User or tool turn holds a ToolResult"),
         (
             lambda: Section("s", User("x")),
-            "a turn never stands inside a Section: write it beside it, directly in the Timeline",
+            "a turn is never inside a Section: write it beside it, directly in the Timeline",
         ),
         (lambda: Section("s", ToolUse("t", {}, id="1")), "put the ToolUse directly in its turn"),
         (lambda: Note(UserAction("x")), "a Note holds text and parts"),
@@ -274,7 +274,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: ToolResult("1", ToolResult("2", "x")), "a tool's answer is text and media"),
         (
             lambda: Ephemeral(Section("s", "x", cache=True)),
-            "what is sent once cannot be cached: leave cache=True out",
+            "a part that is sent once cannot be cached: leave cache=True out",
         ),
     ],
 )
@@ -302,7 +302,7 @@ def test_loose_strings_are_quoted() -> None:
 
     error = raised(PlacementError, write)
     assert lines_of(write, 1) == error.at
-    assert "loose text cannot stand in a Timeline: 'Hello, I am loose.'" == error.what
+    assert "loose text cannot be in a Timeline: 'Hello, I am loose.'" == error.what
 
 
 def test_a_cache_mark_deep_in_request_only_content_is_refused() -> None:

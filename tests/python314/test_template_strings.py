@@ -320,7 +320,7 @@ def test_a_component_in_a_t_string_names_both_lines() -> None:
         )
 
     error = raised(ContentError, write)
-    assert ("a Section cannot stand inside a t-string", lines_of(write, 2, 1)) == (
+    assert ("a Section cannot be inside a t-string", lines_of(write, 2, 1)) == (
         error.what,
         error.at,
     )
