@@ -7,13 +7,14 @@ import attrs
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
-from promptdsl.budget.measure_protocol import Measure, frame_tokens
+from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.group_nodes import GroupNode
+from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -57,11 +58,15 @@ class Plan:
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
         self._order = Order(self._scan.units)
-        self.spare = self._order.all
+        self.spare = self._order.saved[-1]
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
-        return self.total + frame_tokens(self.root, self.measure) - limit
+        measure = self.measure
+        frames = measure.reply + tools_frame_of(self.root, measure)
+        if any(node.mask & (SYSTEM | SECTION) for node in self.root.content):
+            frames += measure.frame("system")  # all system content is one message
+        return self.total + frames - limit
 
     def fit(self, need: int, step: int | None = None) -> Fitted:
         """Return the tree without at least ``need`` tokens, or without all that may be dropped.
@@ -72,12 +77,11 @@ class Plan:
         changes: dict[Slot, Node | None] = {}
         for unit, number in choice.shrunk.items():
             changes[unit.slot] = unit.node.content[unit.sizes[number][0]]
-        for past, point in choice.cuts.items():
-            if past.cuts is not None and point:
-                changes[past.slot] = past.cuts.kept(point)
-        for dropped in choice.dropped:
-            for one in (dropped, *dropped.companions):
-                changes[one.slot] = None
+        for conversation, point in choice.cuts.items():
+            if point:
+                changes[conversation.slot] = conversation.cuts.kept(point)
+        for lead in choice.dropped:
+            changes |= dict.fromkeys((lead.slot, *(unit.slot for unit in lead.companions)))
         tree = first_alternatives(changed(self._scan.root, changes))
         return Fitted(tree, choice.saved, choice, self._scan.entries)
 

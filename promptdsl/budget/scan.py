@@ -203,9 +203,9 @@ class Scan:
         slot = holder.slot.below(child, holder.next, in_turn=True)
         unit: Unit
         if isinstance(child, FirstFitNode):
-            forms = Alternatives(slot, LAST, self._next(turn), node=child)
-            holder.alternatives.append(forms)
-            unit = _alternatives(forms, [])
+            first_fit = Alternatives(slot, LAST, self._next(turn), node=child)
+            holder.alternatives.append(first_fit)
+            unit = _alternatives(first_fit, [])
         elif priority is not None:
             unit = Unit(slot, priority, self._next(turn))
         else:
@@ -296,9 +296,9 @@ def _weigh(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
     tokens = {**counts, id(turn.slot.node): total}
     # All alternatives were measured: those that are not sent are not counted.
     for holder in closed:
-        for forms in holder.alternatives:
-            sizes = [tokens.get(id(alternative), 0) for alternative in forms.node.content]
-            _alternatives(forms, sizes)
+        for first_fit in holder.alternatives:
+            sizes = [tokens.get(id(alternative), 0) for alternative in first_fit.node.content]
+            _alternatives(first_fit, sizes)
             holder.unsent += sum(sizes[1:])
         if holder.parent is not None:
             holder.parent.unsent += holder.unsent

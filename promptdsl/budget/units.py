@@ -68,11 +68,13 @@ class ConversationUnit(Unit):
     """The unit of a ``History``, which a budget cuts and never drops."""
 
     node: ConversationNode = attrs.field(kw_only=True)
-    cuts: CutPoints | None = None
+    cuts: CutPoints = attrs.field(init=False)
+    """Set by ``Plan``, which knows the calls and the last question of all entries."""
 
     def step(self, default: int | None) -> int:
         """Return the tokens by which its cut moves, 0 for any number."""
-        return self.node.step if self.node.step is not None else default or 0
+        step = self.node.step
+        return step if step is not None else default or 0
 
 
 @attrs.define(eq=False)
@@ -98,7 +100,6 @@ class Cut:
     """The action that cuts a conversation, as far as it may be cut."""
 
     unit: ConversationUnit
-    cuts: CutPoints
     saves: int
 
 
