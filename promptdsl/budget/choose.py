@@ -79,19 +79,21 @@ class Choice:
     def do(self, action: Action) -> int:
         """Do an action; return the tokens it saves."""
         saved = action.saves
+        units: tuple[Unit, ...] = ()
         if isinstance(action, Cut):
             self.cuts[action.unit] = action.unit.cuts.last
         elif isinstance(action, Shrink):
             self.shrunk[action.unit] = action.number
         else:
             self.dropped.add(action.unit)
-            for unit in (action.unit, *action.unit.companions):
-                # A slot that is not fixed was emptied before, with the last of its parts.
-                for holder in unit.slot.holders if unit.slot.fixed else ():
-                    self.live[holder] = self.live.get(holder, holder.live) - 1
-                    if self.live[holder] or holder.fixed:
-                        break
-                    saved += holder.shell
+            units = (action.unit, *action.unit.companions)
+        for unit in units:
+            # A slot that is not fixed was emptied before, with the last of its parts.
+            for holder in unit.slot.holders if unit.slot.fixed else ():
+                self.live[holder] = self.live.get(holder, holder.live) - 1
+                if self.live[holder] or holder.fixed:
+                    break
+                saved += holder.shell
         self.saved += saved
         return saved
 
@@ -147,7 +149,7 @@ class Order:
             if around is not None:
                 inside[around] = inside.get(around, 0) + saved
 
-    def choose(self, need: int, step: int | None) -> Choice:
+    def choose(self, need: int, step: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, at most those of all actions.
 
         The cut of a conversation without a step of its own moves by ``step`` tokens.
@@ -173,7 +175,7 @@ class Order:
         return choice
 
 
-def _put_back(choice: Choice, actions: Sequence[Action], room: int, step: int | None) -> int:
+def _put_back(choice: Choice, actions: Sequence[Action], room: int, step: int) -> int:
     """Undo actions where there is room for that, the last first; return the room that is left.
 
     It ends at the first conversation that stays cut: its cut would move with the room it leaves.

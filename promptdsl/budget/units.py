@@ -71,10 +71,9 @@ class ConversationUnit(Unit):
     cuts: CutPoints = attrs.field(init=False)
     """Set by ``Plan``, which knows the calls and the last question of all entries."""
 
-    def step(self, default: int | None) -> int:
+    def step(self, default: int) -> int:
         """Return the tokens by which its cut moves, 0 for any number."""
-        step = self.node.step
-        return step if step is not None else default or 0
+        return default if self.node.step is None else self.node.step
 
 
 @attrs.define(eq=False)
