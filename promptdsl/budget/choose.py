@@ -44,8 +44,8 @@ def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
         if isinstance(unit, Drop):
             yield unit
         elif isinstance(unit, ConversationUnit):
-            if unit.cuts is not None and unit.cuts.last > 0:
-                yield Cut(unit, unit.cuts, unit.cuts.saved[-1])
+            if unit.cuts.last > 0:
+                yield Cut(unit, unit.cuts.saved[-1])
         else:
             if isinstance(unit, Alternatives):
                 for number in range(1, len(unit.sizes)):
@@ -53,7 +53,8 @@ def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
                     yield Shrink(unit, number, larger - smaller)
             if unit.priority < LAST and not unit.required and not unit.is_companion:
                 stack.append(Drop(unit))
-            stack += _stacked(unit.inner)
+            if unit.inner:
+                stack += _stacked(unit.inner)
 
 
 def _stacked(units: Iterable[Unit]) -> list[Unit]:
@@ -78,24 +79,28 @@ class Choice:
     def do(self, action: Action) -> int:
         """Do an action; return the tokens it saves."""
         saved = action.saves
+        units: tuple[Unit, ...] = ()
         if isinstance(action, Cut):
-            self.cuts[action.unit] = action.cuts.last
+            self.cuts[action.unit] = action.unit.cuts.last
         elif isinstance(action, Shrink):
             self.shrunk[action.unit] = action.number
         else:
             self.dropped.add(action.unit)
-            for slot in _fixed_slots(action.unit):
-                for holder in slot.holders:
-                    self.live[holder] = self.live.get(holder, holder.live) - 1
-                    if self.live[holder] or holder.fixed:
-                        break
-                    saved += holder.shell
+            units = (action.unit, *action.unit.companions)
+        for unit in units:
+            # A slot that is not fixed was emptied before, with the last of its parts.
+            for holder in unit.slot.holders if unit.slot.fixed else ():
+                self.live[holder] = self.live.get(holder, holder.live) - 1
+                if self.live[holder] or holder.fixed:
+                    break
+                saved += holder.shell
         self.saved += saved
         return saved
 
     def put_back(self, action: Drop, room: int) -> int:
         """Undo a drop if there is room for that; return the tokens it takes."""
-        slots = _fixed_slots(action.unit)
+        units = (action.unit, *action.unit.companions)
+        slots = [unit.slot for unit in units if unit.slot.fixed]
         price = action.saves
         for slot in slots:
             for holder in slot.holders:
@@ -114,11 +119,6 @@ class Choice:
         return price
 
 
-def _fixed_slots(unit: Unit) -> list[Slot]:
-    """Return the slots that a drop empties, without those that were empty before it."""
-    return [one.slot for one in (unit, *unit.companions) if one.slot.fixed]
-
-
 class Order:
     """The actions that make room, in order, and the sums of the tokens they save."""
 
@@ -128,19 +128,19 @@ class Order:
         """The tokens saved by the first 0, 1, 2... actions."""
         self.within: dict[Slot, int] = {}
         """By slot in the timeline, the tokens that may be dropped there."""
-        trial = Choice()
+        trial, within = Choice(), self.within
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
             unit, around = action.unit, action.unit.around
             if isinstance(action, Drop) and unit.slot.fixed:
-                others = sum(companion.tokens for companion in unit.companions)
-                action.saves = unit.tokens - inside.get(unit, 0) + others
+                action.saves = unit.tokens - inside.get(unit, 0)
+                for companion in unit.companions:
+                    action.saves += companion.tokens
             saved = trial.do(action)
             self.saved.append(trial.saved)
-            self.within[unit.entry] = self.within.get(unit.entry, 0) + saved
+            within[unit.entry] = within.get(unit.entry, 0) + saved
             for companion in unit.companions:
-                slot = companion.entry
-                self.within[slot] = self.within.get(slot, 0) + companion.tokens
+                within[companion.entry] = within.get(companion.entry, 0) + companion.tokens
             # A unit is dropped after everything inside it, so its own sum is complete by then.
             if isinstance(unit, Alternatives):
                 inside[unit] = inside.get(unit, 0) + saved
@@ -149,13 +149,8 @@ class Order:
             if around is not None:
                 inside[around] = inside.get(around, 0) + saved
 
-    @property
-    def all(self) -> int:
-        """The tokens that may be dropped."""
-        return self.saved[-1]
-
-    def choose(self, need: int, step: int | None) -> Choice:
-        """Return the choice that saves at least ``need`` tokens, which are at most :attr:`all`.
+    def choose(self, need: int, step: int) -> Choice:
+        """Return the choice that saves at least ``need`` tokens, at most those of all actions.
 
         The cut of a conversation without a step of its own moves by ``step`` tokens.
         """
@@ -169,7 +164,7 @@ class Order:
         if isinstance(last, Cut):
             # Cut no more than needed. The tokens left over stay free: a part that is put there
             # would come and go from one request to the next.
-            cuts = last.cuts
+            cuts = last.unit.cuts
             least = bisect_left(cuts.saved, need - self.saved[count - 1])
             point = cuts.stepped(least, last.unit.step(step))
             choice.saved -= cuts.saved[-1] - cuts.saved[point]
@@ -180,14 +175,14 @@ class Order:
         return choice
 
 
-def _put_back(choice: Choice, actions: Sequence[Action], room: int, step: int | None) -> int:
+def _put_back(choice: Choice, actions: Sequence[Action], room: int, step: int) -> int:
     """Undo actions where there is room for that, the last first; return the room that is left.
 
     It ends at the first conversation that stays cut: its cut would move with the room it leaves.
     """
     for action in reversed(actions):
         if isinstance(action, Cut):
-            cuts = action.cuts
+            cuts = action.unit.cuts
             point = cuts.restored(action.unit.step(step), room)
             room -= cuts.saved[-1] - cuts.saved[point]
             choice.cuts[action.unit] = point

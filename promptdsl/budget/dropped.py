@@ -90,20 +90,21 @@ def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
         if unit.is_companion:
             reason = "it goes with the calls or results it belongs to"
         reports.append((unit.slot, unit.tokens, unit.priority, reason))
-    for forms, number in choice.shrunk.items():
-        if number and forms.slot not in dropped:
-            index, tokens = forms.sizes[number]
-            reason = f"alternative {index + 1} of {len(forms.node.content)} is sent"
-            saved = forms.sizes[0][1] - tokens
-            reports.append((forms.slot, saved, forms.node.priority, reason))
+    for first_fit, number in choice.shrunk.items():
+        if number and first_fit.slot not in dropped:
+            index, tokens = first_fit.sizes[number]
+            reason = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
+            saved = first_fit.sizes[0][1] - tokens
+            reports.append((first_fit.slot, saved, first_fit.node.priority, reason))
     for holder, left in choice.live.items():
         # A holder with no part left is dropped with the text around its parts.
         if not left and not holder.fixed and holder not in dropped:
             reports.append((holder, holder.shell, None, "nothing is left in it"))
-    for unit, point in choice.cuts.items():
-        if point and unit.cuts is not None:
-            reason = f"there is no room for {_lost_by_cut(unit.cuts, point)}"
-            reports.append((unit.slot, unit.cuts.saved[point], unit.node.priority, reason))
+    for conversation, point in choice.cuts.items():
+        if point:
+            cuts = conversation.cuts
+            reason = f"there is no room for {_lost_by_cut(cuts, point)}"
+            reports.append((conversation.slot, cuts.saved[point], conversation.priority, reason))
     addresses = _addresses(entries)
     placed: list[tuple[list[int], Dropped]] = []
     for slot, tokens, priority, reason in reports:

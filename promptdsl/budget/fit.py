@@ -6,11 +6,13 @@ from itertools import count
 from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
-from promptdsl.budget.dropped import Dropped, Needed, in_tokens
+from promptdsl.budget.choose import Choice
+from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
-from promptdsl.budget.plan import Fitted, Plan
+from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import first_alternatives, reserved
+from promptdsl.budget.units import Entry
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
 from promptdsl.messages import conversation_cache
@@ -147,11 +149,12 @@ def _drop_to_fit(
     while True:
         # Only the prompt itself shows the tokens around its messages: try before giving up.
         if need or over is None:
-            fitted = plan.fit(min(need, plan.spare), step)
-            cut_parts, saved = still_cut(cuts, fitted.tree), fitted.saved
-            ready, over = attempt(fitted.tree, bool(cut_parts or saved))
+            choice = plan.choose(need, step)
+            tree, saved = plan.tree_of(choice), choice.saved
+            cut_parts = still_cut(cuts, tree)
+            ready, over = attempt(tree, bool(cut_parts or saved))
             if over <= 0:
-                return partial(_all_dropped, cut_parts, fitted), ready
+                return partial(_all_dropped, cut_parts, choice, plan.entries), ready
         if need >= plan.spare:
             raise _too_long(plan, limit, limit + over)
         if not need and plan.measure.facts.binds_reasoning:
@@ -159,12 +162,14 @@ def _drop_to_fit(
         # Need more, until the plan saves more.
         for tries in count():
             need += over << max(tries - PATIENCE, 0)
-            if need >= plan.spare or plan.saves(need, step) != saved:
+            if need >= plan.spare or plan.choose(need, step).saved != saved:
                 break
 
 
-def _all_dropped(cut_parts: tuple[Dropped, ...], fitted: Fitted) -> tuple[Dropped, ...]:
-    return (*cut_parts, *fitted.dropped())
+def _all_dropped(
+    cut_parts: tuple[Dropped, ...], choice: Choice, entries: Sequence[Entry]
+) -> tuple[Dropped, ...]:
+    return (*cut_parts, *dropped_by(choice, entries))
 
 
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:

@@ -66,10 +66,10 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
         role = message.role
         if role == "user":
             blocks = () if message.plain is not None else message.content
-            if not any(isinstance(block, ToolResultBlock) for block in blocks):
-                question = index
-                if not open_calls and last != "user":
-                    exchanges.append(index)
+            is_question = not any(isinstance(block, ToolResultBlock) for block in blocks)
+            question = index if is_question else question
+            if is_question and not open_calls and last != "user":
+                exchanges.append(index)
         elif role == "assistant":
             # Calls that are still open will not get a result.
             rounds.append(index)

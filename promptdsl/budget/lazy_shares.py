@@ -21,7 +21,7 @@ SHARES = 64
 def room_for(
     tree: RootNode, budget: Budget, measure: Measure, read: Callable[[RootNode], RootNode]
 ) -> float:
-    """Return the tokens for a lazy with a weight of one, before any lazy has run.
+    """Return the tokens for a lazy with a weight of one, before any of them has run.
 
     ``read`` is the pass that reads the recorded messages of a tree.
     """

@@ -9,7 +9,6 @@ from typing import Protocol
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
-from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
 
@@ -41,13 +40,6 @@ class Measure(Protocol):
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         ...
-
-
-def frame_tokens(tree: RootNode, measure: Measure) -> int:
-    """Return the tokens around all messages: frame of the system text, tools, reply."""
-    has_system = any(node.mask & (SYSTEM | SECTION) for node in tree.content)
-    system = measure.frame("system") if has_system else 0
-    return measure.reply + system + tools_frame_of(tree, measure)
 
 
 def tools_frame_of(tree: RootNode, measure: Measure) -> int:

@@ -84,22 +84,22 @@ def interchangeable(
 
     Any other alternative would leave a call without its result.
     """
-    same: list[tuple[int, int]] = []
-    first: tuple[list[str], list[str]] | None = None
-    for index, size in sizes:
-        calls: list[str] = []
-        results: list[str] = []
-        for turn in turns_in(alternatives[index]):
-            # Calls with their result in the alternative itself do not count.
-            ids = answered_by(turn)
-            results += [id for id in ids if id not in calls]
-            calls = [id for id in calls if id not in ids]
-            calls += left_open_by(turn)
-        linked = sorted(calls), sorted(results)
-        first = first or linked
-        if linked == first:
-            same.append((index, size))
-    return same
+    ids = [_linking_ids(alternatives[index]) for index, _ in sizes]
+    return [size for size, linking in zip(sizes, ids, strict=True) if linking == ids[0]]
+
+
+def _linking_ids(alternative: Node) -> tuple[list[str], list[str]]:
+    """Return the ids of the calls without a result in it, and of the results without a call."""
+    calls: list[str] = []
+    results: list[str] = []
+    for turn in turns_in(alternative):
+        for id in answered_by(turn):
+            if id in calls:
+                calls.remove(id)
+            else:
+                results.append(id)
+        calls += left_open_by(turn)
+    return sorted(calls), sorted(results)
 
 
 @attrs.define(eq=False)
@@ -173,7 +173,7 @@ def link_calls(entries: Sequence[Entry]) -> CallLinks:
 
 
 def _tie(entries: Sequence[Entry]) -> None:
-    """Make one unit of those of linked entries; if one of the entries has to stay, all stay."""
+    """Make one unit of the units of linked entries; if one of them has to stay, all stay."""
     all_units = [entry.unit for entry in entries]
     units = [u for u in all_units if u is not None and not isinstance(u, ConversationUnit)]
     for unit in units:
@@ -183,7 +183,7 @@ def _tie(entries: Sequence[Entry]) -> None:
         for unit in units:
             unit.required = True
         return
-    # The unit of lowest rank leads, and one of alternatives only if there is no other.
+    # The unit of lowest rank leads; one of alternatives leads only if there is no other.
     lead = min(units, key=lambda unit: (isinstance(unit, Alternatives), unit.rank))
     lowest = min(units, key=lambda unit: unit.rank)
     for unit in units:

@@ -1,36 +1,19 @@
 """The plan of a budget: the tokens of a prompt, and the tree that is left within a limit."""
 
-from collections.abc import Sequence
-
-import attrs
-
 from promptdsl.budget.choose import Choice, Order
-from promptdsl.budget.dropped import Dropped, Needed, dropped_by, needed_by
+from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
-from promptdsl.budget.measure_protocol import Measure, frame_tokens
+from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.slots import Slot, changed, first_alternatives
-from promptdsl.budget.units import ConversationUnit, Entry
+from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.group_nodes import GroupNode
+from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
-
-
-@attrs.frozen(eq=False)
-class Fitted:
-    """A tree after a choice, and the tokens that were saved."""
-
-    tree: RootNode
-    saved: int
-    _choice: Choice
-    _entries: Sequence[Entry]
-
-    def dropped(self) -> tuple[Dropped, ...]:
-        """Return the dropped parts, in the order of the document."""
-        return dropped_by(self._choice, self._entries)
 
 
 class Plan:
@@ -42,52 +25,55 @@ class Plan:
     def __init__(self, root: RootNode, measure: Measure) -> None:
         self.root = root
         self.measure = measure
-        self._scan = Scan(root, measure)
-        self.total = sum(entry.tokens for entry in self._scan.entries)
-        links = link_calls(self._scan.entries)
-        question = last_question(self._scan.entries)
-        for number, entry in enumerate(self._scan.entries):
+        scan = Scan(root, measure)
+        self.entries = scan.entries
+        self.total = sum(entry.tokens for entry in self.entries)
+        self._scanned_root = scan.root
+        links = link_calls(self.entries)
+        question = last_question(self.entries)
+        for number, entry in enumerate(self.entries):
             unit = entry.unit
-            is_last = 0 <= question <= number
+            after_question = 0 <= question <= number
             if isinstance(unit, ConversationUnit):
                 # After the last question, only the oldest rounds may go.
-                required = is_last or number in links.answered_later
+                required = after_question or number in links.answered_later
                 _set_cut_points(unit, measure, required=required, answers=number in links.answering)
-            elif is_last and unit is not None and isinstance(unit.slot.node, GroupNode):
+            elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
-        self._order = Order(self._scan.units)
-        self.spare = self._order.all
+        self._order = Order(scan.units)
+        self.spare = self._order.saved[-1]
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
-        return self.total + frame_tokens(self.root, self.measure) - limit
+        measure = self.measure
+        frames = measure.reply + tools_frame_of(self.root, measure)
+        if any(node.mask & (SYSTEM | SECTION) for node in self.root.content):
+            frames += measure.frame("system")  # all system content is one message
+        return self.total + frames - limit
 
-    def fit(self, need: int, step: int | None = None) -> Fitted:
-        """Return the tree without at least ``need`` tokens, or without all that may be dropped.
+    def choose(self, need: int, step: int) -> Choice:
+        """Return the choice that saves at least ``need`` tokens, or all that may be dropped.
 
         The cut of a conversation without a step of its own moves by ``step`` tokens.
         """
-        choice = self._order.choose(min(need, self.spare), step)
+        return self._order.choose(min(need, self.spare), step)
+
+    def tree_of(self, choice: Choice) -> RootNode:
+        """Return the tree that a choice leaves."""
         changes: dict[Slot, Node | None] = {}
         for unit, number in choice.shrunk.items():
             changes[unit.slot] = unit.node.content[unit.sizes[number][0]]
-        for past, point in choice.cuts.items():
-            if past.cuts is not None and point:
-                changes[past.slot] = past.cuts.kept(point)
-        for dropped in choice.dropped:
-            for one in (dropped, *dropped.companions):
-                changes[one.slot] = None
-        tree = first_alternatives(changed(self._scan.root, changes))
-        return Fitted(tree, choice.saved, choice, self._scan.entries)
-
-    def saves(self, need: int, step: int | None = None) -> int:
-        """Return the count of tokens that :meth:`fit` saves."""
-        return self._order.choose(min(need, self.spare), step).saved
+        for conversation, point in choice.cuts.items():
+            if point:
+                changes[conversation.slot] = conversation.cuts.kept(point)
+        for lead in choice.dropped:
+            changes |= dict.fromkeys((lead.slot, *(unit.slot for unit in lead.companions)))
+        return first_alternatives(changed(self._scanned_root, changes))
 
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
-        return needed_by(self._scan.entries, self._order.within)
+        return needed_by(self.entries, self._order.within)
 
 
 def _set_cut_points(

@@ -97,12 +97,16 @@ class Scan:
             node = slot.node
             is_entry = isinstance(node, CHOICES)
             if slot.parent is None or (isinstance(node, FragmentNode) and not is_entry):
-                for index in range(len(node.content) - 1, -1, -1):
-                    child = node.content[index]
-                    if not isinstance(child, str):
-                        slots.append(slot.below(child, index, in_turn=False))
+                parts = [
+                    slot.below(child, index, in_turn=False)
+                    for index, child in enumerate(node.content)
+                    if not isinstance(child, str)
+                ]
+                slots += reversed(parts)
             else:
-                self.entries.append(self._fragment(slot) if is_entry else self._turn(slot))
+                self.entries.append(
+                    self._choice_entry(slot) if is_entry else self._turn_entry(slot)
+                )
         # A cache mark of the author covers all that is sent before it.
         units = [*self.units]
         while units:
@@ -110,35 +114,35 @@ class Scan:
             unit.covered = unit.order <= self._last_mark
             units += unit.inner
 
-    def _fragment(self, slot: Slot) -> Entry:
+    def _choice_entry(self, slot: Slot) -> Entry:
         """Return the entry of a group, alternatives or a conversation."""
         node = slot.node
         slot.fixed = True
         unit: Unit | None = None
         if isinstance(node, FirstFitNode):
-            sizes = [self._tokens(alternative) for alternative in node.content]
-            unit = _alternatives(Alternatives(slot, LAST, self._next(node), node=node), sizes)
+            sizes = [self._entry_tokens(alternative) for alternative in node.content]
+            unit = _with_sizes(Alternatives(slot, LAST, self._next_order(node), node=node), sizes)
             tokens = unit.tokens
         elif isinstance(node, ConversationNode):
-            tokens = self._tokens(node)
-            order = self._next(node)
+            tokens = self._entry_tokens(node)
+            order = self._next_order(node)
             unit = ConversationUnit(slot, node.priority, order, tokens=tokens, node=node)
         else:
-            tokens, priority = self._tokens(node), self._group_priority(node)
+            tokens, priority = self._entry_tokens(node), self._group_priority(node)
             if priority is not None:
-                unit = Unit(slot, priority, self._next(node), tokens=tokens)
+                unit = Unit(slot, priority, self._next_order(node), tokens=tokens)
         if unit is not None:
             self.units.append(unit)
         if not isinstance(node, ConversationNode) and _is_marked(node):
             parts = (child for child in node.content if not isinstance(child, str))
-            self._mark(next(parts, node))
+            self._note_mark(next(parts, node))
         return Entry(slot, tokens, unit)
 
-    def _turn(self, slot: Slot) -> Entry:
+    def _turn_entry(self, slot: Slot) -> Entry:
         """Return the entry of a turn, or of a node beside the turns."""
         node = slot.node
         priority = node.options.priority
-        unit = None if priority is None else Unit(slot, priority, self._next(node))
+        unit = None if priority is None else Unit(slot, priority, self._next_order(node))
         if unit is not None:
             self.units.append(unit)
         slot.in_turn, slot.fixed = True, isinstance(node, ToolTurnNode)
@@ -151,10 +155,10 @@ class Scan:
         if unit is not None:
             unit.tokens = tokens
         if mark_of(node.options):
-            self._mark(node)
+            self._note_mark(node)
         elif isinstance(node, CacheBreakpointNode):
             # It marks the entry before it.
-            self._mark(self.entries[-1].slot.node if self.entries else node)
+            self._note_mark(self.entries[-1].slot.node if self.entries else node)
         return Entry(slot, tokens, unit)
 
     def _scan_turn(self, slot: Slot, own: Unit | None) -> int:
@@ -171,7 +175,7 @@ class Scan:
                 if isinstance(child, str):
                     holder.slot.fixed = holder.slot.fixed or bool(child)
                 else:
-                    unit, inside = self._part(holder, child, turn)
+                    unit, inside = self._scan_part(holder, child, turn)
                     if unit is not None:
                         unit.turn = slot
                         units.append(unit)
@@ -180,15 +184,17 @@ class Scan:
                 holder.next += 1
                 continue
             closed.append(open_holders.pop())
-            _close(holder)
+            _close_holder(holder)
             if open_holders and mark_of(holder.slot.node.options):
-                self._mark(turn)
+                self._note_mark(turn)
         if not units:
             slot.fixed = True
             return self._measure.turn(turn)[0]
-        return _weigh(closed, units, self._measure)
+        return _weigh_turn(closed, units, self._measure)
 
-    def _part(self, holder: _Holder, child: Node, turn: Node) -> tuple[Unit | None, _Holder | None]:
+    def _scan_part(
+        self, holder: _Holder, child: Node, turn: Node
+    ) -> tuple[Unit | None, _Holder | None]:
         """Return the unit of a part of a turn, and the holder if it has to be scanned itself."""
         priority = None
         if not child.mask & PAIRED:  # calls and results are dropped only with their turn
@@ -198,16 +204,16 @@ class Scan:
         if priority is None and not is_holder:
             holder.slot.fixed = holder.slot.fixed or not isinstance(child, TEXTLESS)
             if isinstance(child, CacheBreakpointNode):
-                self._mark(turn)
+                self._note_mark(turn)
             return None, None
         slot = holder.slot.below(child, holder.next, in_turn=True)
         unit: Unit
         if isinstance(child, FirstFitNode):
-            forms = Alternatives(slot, LAST, self._next(turn), node=child)
-            holder.alternatives.append(forms)
-            unit = _alternatives(forms, [])
+            first_fit = Alternatives(slot, LAST, self._next_order(turn), node=child)
+            holder.alternatives.append(first_fit)
+            unit = _with_sizes(first_fit, [])
         elif priority is not None:
-            unit = Unit(slot, priority, self._next(turn))
+            unit = Unit(slot, priority, self._next_order(turn))
         else:
             slot.fixed = isinstance(child, ToolResultNode)  # an empty result is still an answer
             return None, _Holder(slot, holder.unit, holder.siblings, holder)
@@ -222,10 +228,10 @@ class Scan:
             return unit, _Holder(slot, unit, unit.inner, holder)
         slot.fixed = True
         if _is_marked(child):
-            self._mark(turn)
+            self._note_mark(turn)
         return unit, None
 
-    def _tokens(self, entry: Node) -> int:
+    def _entry_tokens(self, entry: Node) -> int:
         """Return the tokens of an entry, with the first of alternatives in it."""
         total = 0
         for node in turns_in(entry):
@@ -240,16 +246,16 @@ class Scan:
         priorities = self._group_priorities
         return priorities[id(group)] if id(group) in priorities else group_priority(group)
 
-    def _next(self, entry: Node) -> SendOrder:
+    def _next_order(self, entry: Node) -> SendOrder:
         """Return the order of the next part found in an entry of the timeline."""
         return SendOrder(not entry.mask & (SYSTEM | SECTION), next(self._numbers))
 
-    def _mark(self, entry: Node) -> None:
+    def _note_mark(self, entry: Node) -> None:
         """Note a cache mark of the author in an entry of the timeline."""
-        self._last_mark = max(self._last_mark, self._next(entry))
+        self._last_mark = max(self._last_mark, self._next_order(entry))
 
 
-def _alternatives(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
+def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
     """Set the tokens and the priority of a unit of alternatives, and return it.
 
     Only alternatives that are smaller than all before them are ever sent. Calls and results in a
@@ -270,7 +276,7 @@ def _alternatives(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
     return unit
 
 
-def _close(holder: _Holder) -> None:
+def _close_holder(holder: _Holder) -> None:
     """Note in the parent of a holder whether this one always stays, or may become empty."""
     slot, parent = holder.slot, holder.parent
     if not holder.droppable:
@@ -285,7 +291,7 @@ def _close(holder: _Holder) -> None:
         parent.droppable.append(holder)
 
 
-def _weigh(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
+def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
     """Set the tokens of the units and holders of a turn; return those of the turn."""
     turn = closed[-1]
     wanted = {id(holder.slot.node) for holder in closed} | {id(unit.slot.node) for unit in units}
@@ -296,9 +302,9 @@ def _weigh(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
     tokens = {**counts, id(turn.slot.node): total}
     # All alternatives were measured: those that are not sent are not counted.
     for holder in closed:
-        for forms in holder.alternatives:
-            sizes = [tokens.get(id(alternative), 0) for alternative in forms.node.content]
-            _alternatives(forms, sizes)
+        for first_fit in holder.alternatives:
+            sizes = [tokens.get(id(alternative), 0) for alternative in first_fit.node.content]
+            _with_sizes(first_fit, sizes)
             holder.unsent += sum(sizes[1:])
         if holder.parent is not None:
             holder.parent.unsent += holder.unsent

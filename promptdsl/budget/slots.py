@@ -89,7 +89,7 @@ def first_alternatives(root: N) -> N:
 
     def change(node: Node) -> Node | None:
         if isinstance(node, FirstFitNode):
-            return next((form for form in node.content if has_content(form)), None)
+            return next(filter(has_content, node.content), None)
         return None if isinstance(node, ReserveNode) else node
 
     return rewrite(root, change, within=HOLLOW)

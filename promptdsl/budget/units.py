@@ -68,11 +68,12 @@ class ConversationUnit(Unit):
     """The unit of a ``History``, which a budget cuts and never drops."""
 
     node: ConversationNode = attrs.field(kw_only=True)
-    cuts: CutPoints | None = None
+    cuts: CutPoints = attrs.field(init=False)
+    """Set by ``Plan``, which knows the calls and the last question of all entries."""
 
-    def step(self, default: int | None) -> int:
+    def step(self, default: int) -> int:
         """Return the tokens by which its cut moves, 0 for any number."""
-        return self.node.step if self.node.step is not None else default or 0
+        return default if self.node.step is None else self.node.step
 
 
 @attrs.define(eq=False)
@@ -98,7 +99,6 @@ class Cut:
     """The action that cuts a conversation, as far as it may be cut."""
 
     unit: ConversationUnit
-    cuts: CutPoints
     saves: int
 
 
