@@ -57,7 +57,7 @@ def fit(
     has_choices = not is_settled(tree)
     cut_tree, cuts = limited(tree, measuring()) if has_choices else (tree, ())
     whole = first_alternatives(cut_tree) if has_choices else cut_tree
-    cut_parts = still_cut(cuts, whole)
+    cut_parts = still_cut(cuts, whole) if cuts else ()
     total = budget.of(facts.window, facts.model)
     if total is None:
         return partial(tuple, cut_parts), prepare(whole, bool(cut_parts))
