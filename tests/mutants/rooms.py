@@ -22,7 +22,7 @@ ROOMS: Mapping[str, Room] = {
     "passes": Room(
         "rendering/passes/*.py",
         "tests/passes tests/components tests/views tests/test_rendering.py tests/test_growth.py"
-        " tests/test_feeding_back.py tests/test_recordings.py",
+        " tests/test_feeding_back.py tests/test_recordings.py tests/test_binding.py",
     ),
     "budget": Room("budget/*.py", "tests/budget tests/reports tests/components/test_budget.py"),
     "shared": Room("providers/shared/*.py", ADAPTERS),
