@@ -4,7 +4,7 @@ from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.blocks import data_node
-from promptdsl.tree.masks import MEDIA, SECTION, SYSTEM, TEXT, TURN, bits
+from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
 from promptdsl.tree.node import Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
 from promptdsl.tree.recorded import cut
@@ -19,6 +19,13 @@ def consolidate(root: RootNode) -> RootNode:
     recorded conversation, in document order. Raises :class:`PlacementError` when two of its
     sections have one id.
     """
+    # Most prompts have one system turn, or none: a look at the masks tells.
+    candidates = [child for child in root.content if child.mask & _SYSTEM_CONTENT]
+    if not candidates:
+        return root
+    first = candidates[0]
+    if len(candidates) == 1 and first.mask & SYSTEM and first is root.content[0]:
+        return root
     parts: list[Node] = []
     rest: list[Node] = []
     for child in root.content:
@@ -30,7 +37,8 @@ def consolidate(root: RootNode) -> RootNode:
                 rest.append(cut(child, count))
         else:
             rest.append(child)
-    if not parts or (len(parts) == 1 and parts[0] is root.content[0] and parts[0].mask & SYSTEM):
+    is_first = len(parts) == 1 and parts[0] is root.content[0]
+    if not parts or (is_first and parts[0].mask & SYSTEM):
         return root
     if len(parts) == 1 and parts[0].mask & SYSTEM:
         return with_content(root, (parts[0], *rest))
@@ -48,6 +56,9 @@ def consolidate(root: RootNode) -> RootNode:
         kind="written",
     )
     return with_content(root, (system, *rest))
+
+
+_SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
 
 
 def _leading_count(recorded: RecordedNode) -> int:

@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION, FLEETING, Kind
-from promptdsl.tree.masks import TURN
+from promptdsl.tree.masks import RECORDED, TURN
 from promptdsl.tree.node import make
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import covering, with_content
@@ -47,14 +47,20 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
 def _has_neighbours(root: RootNode) -> bool:
     """Return whether two neighbours have one role; tool turns do not count."""
     before = None
-    for turn in _turns(root):
-        if isinstance(turn, RecordedNode):
-            role = turn.items[0].role
-            last = turn.items[-1].role
-            if not _is_apart(turn):
+    if not root.mask & RECORDED:
+        for turn in cast("Sequence[TurnNode]", root.content):
+            role = turn.role
+            if role == before and role != "tool":
+                return True
+            before = role
+        return False
+    for child in _turns(root):
+        if isinstance(child, RecordedNode):
+            role, last = child.items[0].role, child.items[-1].role
+            if not _is_apart(child):
                 return True
         else:
-            role = last = turn.role
+            role = last = child.role
         if role == before and role != "tool":
             return True
         before = last

@@ -195,7 +195,8 @@ class Lowering:
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
         format_block, note = self.setting.format_block, partial(self._note_recorded, node)
-        return [as_text(message, format_block, node.source, note) for message in node.items]
+        source = None if format_block is None else node.source
+        return [as_text(message, format_block, source, note) for message in node.items]
 
     def _note_recorded(self, node: RecordedNode, kind: LossKind, what: str, why: str) -> None:
         self.losses.append(Loss(kind, what, why, "history", node.source))
