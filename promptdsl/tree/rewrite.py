@@ -175,7 +175,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
         if level.alternatives:
             levels += [_Siblings((child,))] if inside else []
         elif not isinstance(child, FragmentNode):
-            id = cast("str", child.options.id)
+            id = child.options.id
             if id in level.ids:
                 raise twice(id, level.ids[id], child, component)
             level.ids[id] = child
@@ -192,11 +192,11 @@ class _Siblings:
 
     def __init__(self, parts: tuple[Child, ...], *, alternatives: bool = False) -> None:
         self.waiting = list(reversed(parts))
-        self.ids: dict[str, Node] = {}
+        self.ids: dict[str | None, Node] = {}
         self.alternatives = alternatives
 
 
-def twice(id: str, first: Node, second: Node, around: Node) -> PlacementError:
+def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementError:
     """Return the error for two siblings with one id."""
     return PlacementError(
         f"the id {id!r} is used twice in one {label(around)}",
