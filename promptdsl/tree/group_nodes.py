@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from promptdsl.tree.node import Node
+from promptdsl.tree.node import Node, node_class
 
 
+@node_class
 class FragmentNode(Node):
     """Several parts without a frame around them; passes put the parts in its place."""
 
 
+@node_class
 class GroupNode(FragmentNode):
     """Parts that a budget keeps or drops together."""
 
     priority: float | None = None
 
 
+@node_class
 class FirstFitNode(FragmentNode):
     """Alternatives, one per child; the first that fits the budget is sent."""
 
@@ -25,6 +28,7 @@ class FirstFitNode(FragmentNode):
     priority: float | None = None
 
 
+@node_class
 class LimitNode(FragmentNode):
     """Text that is cut to ``max_tokens``; ``keep`` names the end that stays."""
 
@@ -32,12 +36,14 @@ class LimitNode(FragmentNode):
     keep: Literal["head", "tail", "ends"] = "head"
 
 
+@node_class
 class ReserveNode(Node):
     """Tokens of the budget that stay unused, for instance for the answer."""
 
     tokens: int
 
 
+@node_class
 class ConversationNode(FragmentNode):
     """One history after reading: runs of messages (``RecordedNode``), events, request-only turns.
 
@@ -54,6 +60,7 @@ class ConversationNode(FragmentNode):
         return "History"
 
 
+@node_class
 class ComponentNode(FragmentNode):
     """The parts that the function of a ``@component`` wrote.
 
@@ -70,12 +77,14 @@ class ComponentNode(FragmentNode):
         return self.name
 
 
+@node_class
 class FormatNode(FragmentNode):
     """Parts in another text format than the text around them."""
 
     format: str
 
 
+@node_class
 class LazyNode(Node):
     """A part that ``function`` returns when the prompt is rendered.
 
@@ -88,5 +97,6 @@ class LazyNode(Node):
     overrides: Any  # Any: of ``components``, a floor above this room
 
 
+@node_class
 class NoteNode(Node):
     """Text for people; a model never receives it."""

@@ -8,7 +8,7 @@ recurses, so a tree may be ten thousand levels deep.
 # pyright: reportPrivateUsage=false
 from collections.abc import Iterator, Mapping
 from types import CodeType
-from typing import Any, ClassVar, TypeAlias, TypeVar, cast
+from typing import ClassVar, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -54,50 +54,11 @@ def implied(options: Options) -> int:
     return mask | CACHE if options.cache else mask
 
 
-class NodeType(type):
-    """The class of node classes: annotated names become slots and fields, values their defaults.
-
-    The modules of node classes import ``annotations`` from ``__future__``, so that a class body
-    has its annotations in every version of Python. A class with ``__slots__`` of its own, which is
-    a component, adds no fields.
-    """
-
-    _fields: tuple[str, ...]
-    """The names of the fields, those of the base class first."""
-    _defaults: Mapping[str, object]
-    """The optional fields and their defaults."""
-
-    def __new__(
-        cls,
-        name: str,
-        bases: tuple[type, ...],
-        body: dict[str, Any],  # Any: a class body holds anything
-        **options: object,
-    ) -> "NodeType":
-        """Return the class of a node, its fields and slots taken from its annotations."""
-        names: list[str] = []
-        defaults: dict[str, object] = {}
-        if "__slots__" not in body:
-            beside: tuple[str, ...] = body.get("_beside", ())
-            annotations: dict[str, str] = body.get("__annotations__", {})
-            for field, kind in annotations.items():
-                if field != "content" and field not in beside and "ClassVar" not in kind:
-                    names.append(field)
-                    if field in body:
-                        defaults[field] = body.pop(field)
-            body["__slots__"] = (*names, *beside)
-        made = super().__new__(cls, name, bases, body, **options)
-        base = next((base for base in bases if isinstance(base, NodeType) and base._fields), None)
-        made._fields = (*(base._fields if base else ()), *names)
-        made._defaults = {**(base._defaults if base else {}), **defaults}
-        return made
-
-
 Child: TypeAlias = "str | Node"
 """A child: an exact ``str`` or a node."""
 
 
-class Node(metaclass=NodeType):
+class Node:
     """A frozen part of a tree.
 
     >>> from promptdsl import Node, Section, Text
@@ -114,6 +75,10 @@ class Node(metaclass=NodeType):
     __slots__ = ("code", "content", "mask", "offset", "options")
     _beside: ClassVar[tuple[str, ...]] = ()
     """The slots that are no fields: what is noted about a node beside its content."""
+    _fields: ClassVar[tuple[str, ...]] = ()
+    """The names of the fields, those of the base class first."""
+    _defaults: ClassVar[Mapping[str, object]] = EMPTY
+    """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
     """The class in the tree: the class itself, and for a component the node it becomes."""
     head: ClassVar[str | None] = None
@@ -199,6 +164,30 @@ Node._node = Node
 
 
 N = TypeVar("N", bound=Node)
+
+
+def node_class(cls: type[N]) -> type[N]:
+    """Return a class of nodes: its annotated names are slots and fields, their values defaults.
+
+    Slots have to be there when a class is made, so this makes it again, as ``attrs.define`` does:
+    a method cannot use ``super()``. A metaclass would need no decorator, but it makes every
+    ``isinstance`` of a node take twice the time. The module has to import ``annotations`` from
+    ``__future__``.
+    """
+    body = {name: value for name, value in vars(cls).items() if name not in _OF_INSTANCES}
+    fields = [
+        name
+        for name, kind in cls.__annotations__.items()
+        if name not in ("content", *cls._beside) and "ClassVar" not in kind
+    ]
+    own_defaults = {name: body.pop(name) for name in fields if name in body}
+    body["_fields"] = (*cls._fields, *fields)
+    body["_defaults"] = {**cls._defaults, **own_defaults}
+    body["__slots__"] = (*fields, *(body.get("_beside", ())))
+    return cast("type[N]", type(cls.__name__, cls.__bases__, body))
+
+
+_OF_INSTANCES = ("__dict__", "__weakref__")
 _Record: TypeAlias = tuple[
     type[Node], tuple[str | None, ...], int, Source | None, Options, dict[str, object]
 ]

@@ -7,9 +7,10 @@ from typing import Any
 
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
-from promptdsl.tree.node import Node
+from promptdsl.tree.node import Node, node_class
 
 
+@node_class
 class SectionNode(Node):
     """A named part of a turn; its id is ``options.id``."""
 
@@ -17,10 +18,12 @@ class SectionNode(Node):
     """A field, not a child: :func:`walk` does not visit a value in it."""
 
 
+@node_class
 class TextNode(Node):
     """One text: author strings and values."""
 
 
+@node_class
 class ValueNode(Node):
     """Text from outside the prompt's code, a value. ``label`` is its name, if it has one."""
 
@@ -28,10 +31,12 @@ class ValueNode(Node):
     label: str | None
 
 
+@node_class
 class VolatileNode(ValueNode):
     """A value that differs from one rendering to the next, such as the time."""
 
 
+@node_class
 class TrustedTextNode(Node):
     """Author text, inside a turn in which plain strings are values."""
 
@@ -41,46 +46,55 @@ class TrustedTextNode(Node):
         return "Trusted"
 
 
+@node_class
 class HeadingNode(Node):
     """A heading of one line: strings and values."""
 
     level: int
 
 
+@node_class
 class ParagraphNode(Node):
     """One paragraph of strings and values."""
 
 
+@node_class
 class ListNode(Node):
     """A list; each child that is not an item becomes an item."""
 
     ordered: bool
 
 
+@node_class
 class ChecklistNode(Node):
     """A list of tasks that are done or not."""
 
 
+@node_class
 class ItemNode(Node):
     """An item of a list or a checklist; ``done`` is ``None`` if it was not set."""
 
     done: bool | None
 
 
+@node_class
 class QuoteNode(Node):
     """A quotation."""
 
 
+@node_class
 class ExampleNode(Node):
     """An example: two sides, the input and the output."""
 
 
+@node_class
 class ExampleSideNode(Node):
     """One side of an example; ``name`` is ``input`` or ``output``."""
 
     name: str
 
 
+@node_class
 class TableNode(Node):
     """A table of plain data; with ``format=None`` in the format of the text around it."""
 
@@ -89,18 +103,21 @@ class TableNode(Node):
     format: str | None
 
 
+@node_class
 class CodeNode(Node):
     """Source code: strings and values that are joined without a space."""
 
     language: str | None
 
 
+@node_class
 class JsonNode(Node):
     """A value as JSON ``text``, in which ``<``, ``>`` and ``&`` are escaped."""
 
     text: str
 
 
+@node_class
 class UntrustedNode(Node):
     """Text from an untrusted source, always between delimiters. ``origin`` names the source."""
 
@@ -108,6 +125,7 @@ class UntrustedNode(Node):
     origin: str | None
 
 
+@node_class
 class TemplateNode(Node):
     """A template, rendered with its variables when the prompt is rendered."""
 
@@ -115,6 +133,7 @@ class TemplateNode(Node):
     variables: Mapping[str, object]
 
 
+@node_class
 class VerbatimNode(Node):
     """Finished text, sent unchanged except for a guard: it cannot close the fence around it."""
 
@@ -124,6 +143,7 @@ class VerbatimNode(Node):
     """The values in it, before they were encoded."""
 
 
+@node_class
 class FenceNode(Node):
     """Content between two delimiters that nothing inside can close.
 
@@ -140,6 +160,7 @@ class FenceNode(Node):
     """The values in its opening delimiter, before they were encoded."""
 
 
+@node_class
 class MediaNode(Node):
     """A block that is sent unchanged: an attachment, or a block of a recorded system message."""
 
@@ -147,16 +168,18 @@ class MediaNode(Node):
 
     def _name(self) -> str:
         if type(self) is not MediaNode:
-            return super()._name()
+            return Node._name(self)
         return type(self.block).__name__.removesuffix("Block")
 
 
+@node_class
 class ToolUseNode(Node):
     """A tool call of an assistant turn."""
 
     block: ToolUseBlock
 
 
+@node_class
 class ToolResultNode(Node):
     """The answer to a tool call, inside a user or tool turn."""
 
@@ -165,12 +188,14 @@ class ToolResultNode(Node):
     error_type: str | None
 
 
+@node_class
 class ReasoningNode(Node):
     """The reasoning of a model."""
 
     block: ReasoningBlock
 
 
+@node_class
 class EventBlockNode(Node):
     """An event block of an event turn; ``trusted`` names its fields that hold author text."""
 
@@ -179,5 +204,5 @@ class EventBlockNode(Node):
 
     def _name(self) -> str:
         if type(self) is not EventBlockNode:
-            return super()._name()
+            return Node._name(self)
         return type(self.block).__name__.removesuffix("Block")

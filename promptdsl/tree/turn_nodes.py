@@ -9,9 +9,10 @@ from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.node import Child, Node
+from promptdsl.tree.node import Child, Node, node_class
 
 
+@node_class
 class RootNode(Node):
     """A whole prompt. ``transformation`` is the configuration its author gave it.
 
@@ -27,6 +28,7 @@ class RootNode(Node):
         return "Timeline"
 
 
+@node_class
 class TurnNode(Node):
     """A turn, which becomes a message. ``kind`` is its origin, even if its role is mapped."""
 
@@ -35,9 +37,10 @@ class TurnNode(Node):
 
     def _name(self) -> str:
         role = getattr(self, "role", None)
-        return role.capitalize() if isinstance(role, str) else super()._name()
+        return role.capitalize() if isinstance(role, str) else Node._name(self)
 
 
+@node_class
 class ToolTurnNode(TurnNode):
     """A tool result as a turn of its own; its content is the content of the result."""
 
@@ -49,6 +52,7 @@ class ToolTurnNode(TurnNode):
         return "ToolMessage"
 
 
+@node_class
 class RequestOnlyNode(Node):
     """A request-only turn.
 
@@ -64,18 +68,21 @@ class RequestOnlyNode(Node):
 
     def _name(self) -> str:
         if type(self) is not RequestOnlyNode:
-            return super()._name()
+            return Node._name(self)
         return "Grounding" if self.grounding else "Ephemeral"
 
 
+@node_class
 class MergedNode(TurnNode):
     """Neighbouring turns of one role, which become one message."""
 
 
+@node_class
 class ConsolidatedNode(TurnNode):
     """The system turns and loose sections of a prompt, which become its one system message."""
 
 
+@node_class
 class RecordedNode(Node):
     """Recorded messages: a whole history as the author passed it, or a run of messages from it.
 
@@ -105,18 +112,21 @@ class RecordedNode(Node):
         return "History"
 
 
+@node_class
 class ToolNode(Node):
     """A tool that a model may call."""
 
     definition: ToolDefinition
 
 
+@node_class
 class OutputNode(Node):
     """The schema that an answer has to fit."""
 
     schema: OutputSchema
 
 
+@node_class
 class CacheBreakpointNode(Node):
     """The end of a part to cache; ``ttl`` is the lifetime, ``None`` the provider's default."""
 
