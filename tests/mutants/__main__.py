@@ -7,12 +7,13 @@ room at least; ``--full`` takes all. Of the tests of ``make test`` those run tha
 import argparse
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
 import pytest
 
-from tests.mutants.rooms import ROOMS, files_of
+from tests.mutants.rooms import ROOMS, files_of, module_name
 from tests.mutants.rounds import FAULT, KILLED, NO_MODULE, SURVIVED, Rounds, mutants_of, sampled
 
 QUIETLY = ("-q", "-s", "-p", "no:cacheprovider", "--tb=no", "-m", "not slow and not sdk")
@@ -24,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     room = ROOMS[options.room]
     files = files_of(room)
+    for path in files:
+        # Some modules are loaded late, or by no test at all.
+        import_module(module_name(path))
     found = mutants_of(files)
     if options.only:
         found = [mutant for mutant in found if mutant.name in options.only]
