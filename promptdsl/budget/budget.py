@@ -31,8 +31,12 @@ class Budget:
             return self.tokens
         if window is None:
             raise OptionError(
-                f"the window of {model} is not known" if model else "no model, so no window",
-                fix="write a number of tokens: budget=100_000, or register_model(..., window=...)",
+                f"the window of {model} is not known"
+                if model
+                else "budget='window' needs a model that has a window",
+                fix="write a number of tokens: budget=100_000, or register_model(..., window=...)"
+                if model
+                else "pass model=..., or a number of tokens: budget=100_000",
             )
         return window
 
