@@ -1,8 +1,6 @@
 """``promptdsl diff``: where two requests differ first, for a provider's prompt cache."""
 
 import argparse
-import sys
-from contextlib import redirect_stdout
 
 import promptdsl
 from promptdsl import Rendered
@@ -12,12 +10,10 @@ from promptdsl.cli.options import (
     AddParser,
     add_command,
     add_request,
-    check_folders,
     model_notes,
-    render_target,
+    rendered_target,
 )
-from promptdsl.cli.show import as_json, located, visible
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.show import as_json, as_row, visible
 
 DESCRIPTION = """\
 Compare the requests that two prompts come to, as a provider's prompt cache does: how many tokens
@@ -68,7 +64,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     if not arguments.is_cache_diff:
         raise UsageError("it compares what a prompt cache can reuse: write promptdsl diff --cache")
-    check_folders(arguments.media_roots)
     other = arguments.other or arguments.target
     before = _rendered(arguments.target, arguments, "--before", arguments.before)
     # An error from here on names the second prompt.
@@ -78,7 +73,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     notes = model_notes(after, arguments)
     if not arguments.json:
         return visible(str(report)), notes
-    first = report.first
     data = {
         "shared": report.shared,
         "before": report.before,
@@ -87,13 +81,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         "cost": report.cost,
         "label": report.label,
         "extends": report.extends,
-        "first": first
-        and {
-            "how": first.how,
-            "what": first.what,
-            "path": first.path,
-            **located(first.source),
-        },
+        "first": report.first and as_row(report.first),
     }
     return as_json(data), notes
 
@@ -103,5 +91,5 @@ def _rendered(
 ) -> Rendered:
     props = read_arguments(arguments.pairs, arguments.props)
     props |= read_arguments(pairs, None, option=option)
-    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        return render_target(loaded, target, props, arguments)
+    with rendered_target(target, props, arguments) as rendered:
+        return rendered

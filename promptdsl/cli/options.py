@@ -3,16 +3,19 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, redirect_stdout
 from inspect import iscoroutinefunction
 from typing import Any, Literal, TypeAlias
 
 from promptdsl import Node, Rendered, arender, render
-from promptdsl.cli.arguments import call_function
+from promptdsl.cli.arguments import Arguments, call_function
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.target import loaded_target
 
-# Those of ``providers.registry``, which no command loads before it needs them (a test holds it).
-PROVIDERS = (
+# The providers of ``providers.registry``, which is loaded later (a test compares them).
+PROVIDERS: tuple[str, ...] = (
     "openai",
     "openai_responses",
     "openai_compatible",
@@ -53,23 +56,13 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
     """
     group = parser.add_argument_group("what is rendered")
     providers = ", ".join(PROVIDERS)
+    choices, metavar = PROVIDERS, "PROVIDER"
+    usage = f"the provider ({providers}); without it that of --model, or none"
     if texts:
-        group.add_argument(
-            "--for",
-            dest="form",
-            choices=(*PROVIDERS, "messages", "text"),
-            metavar="FORM",
-            help=f"a provider's request arguments ({providers}), the neutral messages, or text; "
-            "without it the provider of --model, or text",
-        )
-    else:
-        group.add_argument(
-            "--for",
-            dest="form",
-            choices=PROVIDERS,
-            metavar="PROVIDER",
-            help=f"the provider ({providers}); without it that of --model, or none",
-        )
+        choices, metavar = (*PROVIDERS, "messages", "text"), "FORM"
+        usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
+        usage += "without it the provider of --model, or text"
+    group.add_argument("--for", dest="form", choices=choices, metavar=metavar, help=usage)
     group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     group.add_argument(
         "-p",
@@ -147,21 +140,25 @@ def _token_budget(text: str) -> int | Literal["window"]:
         raise argparse.ArgumentTypeError(f"{error}, and not 'window'") from None
 
 
-def check_folders(folders: Sequence[str]) -> None:
-    """Raise :class:`UsageError` for a media root that is no folder."""
-    for root in folders:
+@contextmanager
+def rendered_target(
+    target: str, props: Arguments, arguments: argparse.Namespace
+) -> Generator[Rendered]:
+    """Give the render of the prompt that TARGET names; what its code prints is a note.
+
+    Raises :class:`UsageError` when the command was called wrongly, and whatever the prompt raises.
+    """
+    for root in arguments.media_roots:
         if not os.path.isdir(root):
             raise UsageError(f"no such folder: {root}")
+    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
+        yield _render(loaded, target, props, arguments)
 
 
-def render_target(
-    loaded: object, target: str, props: Mapping[str, object], arguments: argparse.Namespace
+def _render(
+    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Rendered:
-    """Return the render of a prompt, or of the prompt a function returns for its arguments.
-
-    ``target`` is how the user called it. Raises :class:`UsageError` when the command was called
-    wrongly, and whatever the prompt raises.
-    """
+    """Return the render of a prompt, or of the prompt a function returns for its arguments."""
     if isinstance(loaded, type):
         raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
     if callable(loaded):

@@ -1,8 +1,6 @@
 """``promptdsl render``: a prompt, as a target takes it or as people read it."""
 
 import argparse
-import sys
-from contextlib import redirect_stdout
 
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.options import (
@@ -10,12 +8,10 @@ from promptdsl.cli.options import (
     AddParser,
     add_command,
     add_request,
-    check_folders,
     render_notes,
-    render_target,
+    rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, located, visible
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.show import as_explanation, as_json, as_messages, as_row, as_text, visible
 
 DESCRIPTION = """\
 Render the prompt TARGET names. Data goes to standard output; what the target cannot say, and
@@ -57,10 +53,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
     """
     props = read_arguments(arguments.pairs, arguments.props)
-    check_folders(arguments.media_roots)
-    # Text that the code of a prompt prints is no data.
-    with redirect_stdout(sys.stderr), loaded_target(arguments.target) as target:
-        rendered = render_target(target, arguments.target, props, arguments)
+    with rendered_target(arguments.target, props, arguments) as rendered:
         notes = render_notes(rendered, arguments)
         if arguments.outline:
             return visible(rendered.outline()), notes
@@ -90,19 +83,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 "strict": output.strict,
             },
         }
-        losses = [
-            {
-                "kind": loss.kind,
-                "what": loss.what,
-                "why": loss.why,
-                "path": loss.path,
-                **located(loss.source),
-            }
-            for loss in rendered.losses
-        ]
         data = {
             "messages": [message.to_dict() for message in rendered.messages],
             **{key: value for key, value in optional.items() if value},
-            "losses": losses,
+            "losses": [as_row(loss) for loss in rendered.losses],
         }
         return as_json(data), notes

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+import attrs
+
 from promptdsl import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 
 if TYPE_CHECKING:
-    from promptdsl import Source
+    from promptdsl import Difference, Loss, Source, TokenPart
 
 INDENT = "  "
 
@@ -153,6 +155,15 @@ def visible(text: str, *, one_line: bool = False) -> str:
     """
     pattern = _NOT_ON_ONE_LINE if one_line else _CONTROL
     return pattern.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
+    """Return the fields of a part as data, with the file and the line of its source."""
+    fields = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+    return {**fields, **located(part.source)}
+
+
+_NO_DATA = ("source", "message")
 
 
 def located(source: "Source | None") -> dict[str, object]:

@@ -4,23 +4,18 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, TextIO
-
-import attrs
 
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.options import (
     AddParser,
     add_command,
     add_request,
-    check_folders,
     render_notes,
-    render_target,
+    rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, located, visible
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.show import as_json, as_row, located, visible
 
 if TYPE_CHECKING:
     from promptdsl import TokenPart, TokenReport
@@ -77,13 +72,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
     """
     props = read_arguments(arguments.pairs, arguments.props)
-    check_folders(arguments.media_roots)
     # Text is struck through on a terminal that can do so; there is none where it was closed.
     stdout: TextIO | None = sys.stdout
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     strikes = not is_plain and stdout is not None and stdout.isatty()
-    with redirect_stdout(sys.stderr), loaded_target(arguments.target) as target:
-        rendered = render_target(target, arguments.target, props, arguments)
+    with rendered_target(arguments.target, props, arguments) as rendered:
         report = rendered.tokens
     parts = _largest_first(report.parts) if arguments.sort == "size" else report.parts
     depth = arguments.depth
@@ -162,11 +155,6 @@ def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
 
 def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
     """Return the report as JSON, for programs."""
-    rows: list[dict[str, object]] = []
-    for part in parts:
-        row = attrs.asdict(part, recurse=False)
-        del row["source"]
-        rows.append({**row, **located(part.source)})
     return as_json(
         {
             "total": report.total,
@@ -177,6 +165,6 @@ def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
             "form": report.form,
             "sections": dict(report.sections),
             "sources": [{**located(at), "tokens": n} for at, n in report.sources.items()],
-            "parts": rows,
+            "parts": [as_row(part) for part in parts],
         }
     )
