@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Literal, TypeAlias
 
@@ -84,7 +85,7 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
     )
     group.add_argument(
         "--reserve",
-        type=_token_count,
+        type=partial(whole_number, unit="tokens"),
         default=0,
         metavar="TOKENS",
         help="how many tokens of the budget are left for the answer",
@@ -127,15 +128,11 @@ def whole_number(text: str, unit: str) -> int:
 _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
-def _token_count(text: str) -> int:
-    return whole_number(text, "tokens")
-
-
 def _token_budget(text: str) -> int | Literal["window"]:
     if text == "window":
         return "window"
     try:
-        return _token_count(text)
+        return whole_number(text, "tokens")
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}, and not 'window'") from None
 

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from promptdsl.cli.arguments import read_arguments
@@ -45,7 +46,7 @@ def add_tokens(add_parser: AddParser) -> None:
     group = parser.add_argument_group("what is printed")
     group.add_argument(
         "--depth",
-        type=_level_count,
+        type=partial(whole_number, unit="levels"),
         metavar="N",
         help="how many levels of parts: 0 is the total alone; without it all of them",
     )
@@ -60,10 +61,6 @@ def add_tokens(add_parser: AddParser) -> None:
         "--traceback", action="store_true", help="show how the failing line was reached"
     )
     parser.set_defaults(run=run)
-
-
-def _level_count(text: str) -> int:
-    return whole_number(text, "levels")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:

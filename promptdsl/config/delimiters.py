@@ -1,4 +1,4 @@
-"""Delimiters: the two ends of the fence around an event or a request-only turn."""
+"""Delimiters: the texts at both ends of an event or a request-only turn, which fence it in."""
 
 import functools
 import re
@@ -64,12 +64,8 @@ class Delimiters:
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
-
-
-# Fences.
-
 _ALWAYS = frozenset({"developer", "event", "context", "untrusted", "grounding"})
-"""Tags that the library writes, guarded also where a configuration sets other delimiters."""
+"""The tags that the library writes. They are guarded with any configuration."""
 
 
 @functools.lru_cache(maxsize=128)

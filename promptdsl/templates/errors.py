@@ -1,4 +1,4 @@
-"""The error for a template that fails: what is wrong, and on which of its lines."""
+"""The error for a template that fails: the problem, and the line of the template."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -13,9 +13,6 @@ from promptdsl.templates.folders import missing_template
 from promptdsl.templates.limits import RUN
 from promptdsl.templates.operators import is_mapping
 from promptdsl.templates.source import label
-
-_SUGGESTED = 100
-"""The number of keys of a mapping that are compared with a name; data may hold any number."""
 
 
 def template_error(
@@ -64,7 +61,8 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
             return "it is not known there: import the template with context, or pass it on"
         return nearest(name, variables) if variables else "the template is given no variables"
     elif is_mapping(holder):
-        known = [key for key in islice(holder, _SUGGESTED) if isinstance(key, str)]
+        # Data may have any number of keys.
+        known = [key for key in islice(holder, 100) if isinstance(key, str)]
     else:
         is_safe = sandbox().is_safe_attribute
         known = [name for name in dir(holder) if is_safe(holder, name, None)]

@@ -20,7 +20,7 @@ ASSUMED: Size = (2048, 2048)
 
 _Figure = TypeVar("_Figure")
 _ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
-"""Figures by the name of a model; the first pattern that is found in it counts."""
+"""Figures by model: those of the first pattern that its name contains."""
 
 
 def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
@@ -66,19 +66,17 @@ _TILES: _ByName[tuple[int, int]] = (
 )
 """By model, the tokens of a picture and of each of its tiles."""
 
-LARGEST_SIDE, SHORTEST_SIDE, TILE = 2048, 768, 512
-
 
 def _tiles_512(size: Size, model: str, detail: str) -> int:
     """Scaled down into a square of 2048, then to a shortest side of 768; tiles of 512 pixels."""
     base, each = _figures(_TILES, model) or (85, 170)
     if detail == "low":
         return base
-    scale = min(LARGEST_SIDE / max(size), 1)
+    scale = min(2048 / max(size), 1)
     width, height = (max(round(side * scale), 1) for side in size)
-    scale = min(SHORTEST_SIDE / min(width, height), 1)
+    scale = min(768 / min(width, height), 1)
     across, down = (max(int(side * scale), 1) for side in (width, height))
-    return base + each * ceil(across / TILE) * ceil(down / TILE)
+    return base + each * _squares((across, down), 512)
 
 
 @attrs.frozen
@@ -175,15 +173,15 @@ def _keeps(size: Size, edge: int, most: int) -> bool:
 
 # Google. Sources: its documentation "Image understanding" and "Media resolution".
 
-TILE_TOKENS, MOST_TILES, SMALLEST = 258, 9, 384
+TILE_TOKENS = 258
 
 
 def _tiles_258(size: Size, _: str, detail: str) -> int:
     """One tile up to 384 pixels or at less detail; else by the shape, at most nine (~2,300)."""
-    if max(size) <= SMALLEST or detail in ("low", "medium"):
+    if max(size) <= 384 or detail in ("low", "medium"):
         return TILE_TOKENS
     unit = min(max(int(min(size) / 1.5), 256), 768)
-    return TILE_TOKENS * min(_squares(size, unit), MOST_TILES)
+    return TILE_TOKENS * min(_squares(size, unit), 9)
 
 
 _RESOLUTIONS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}

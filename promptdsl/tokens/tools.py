@@ -79,7 +79,7 @@ def _objects(values: WireValue) -> Iterator[WireObject]:
 
 def definition_tokens(definition: WireObject, tokens: TextTokens) -> int:
     """Return the tokens of the definition of a tool in a payload, an estimate."""
-    rest = pruned({key: value for key, value in definition.items() if key not in _COUNTED}).value
+    rest = pruned({key: value for key, value in definition.items() if key not in _COUNTED})[0]
     return PER_TOOL + _schema_tokens(definition, tokens) + (tokens.of(compact(rest)) if rest else 0)
 
 
