@@ -16,9 +16,9 @@ from promptdsl.cli.options import (
 from promptdsl.cli.show import as_json, as_row, visible
 
 DESCRIPTION = """\
-Compare the requests that two prompts come to, as a provider's prompt cache does: how many tokens
-they begin with alike, which part broke that, and what it costs. With one TARGET it is rendered
-twice, with other arguments, or to see whether it is the same the next time."""
+Compare the requests of two prompts as a provider's prompt cache does: the tokens that they share at
+their beginning, the first part that differs, and the cost of the second request. A single TARGET is
+rendered twice: with other arguments, or to see whether both requests are the same."""
 
 
 def add_diff(add_parser: AddParser) -> None:
@@ -31,29 +31,29 @@ def add_diff(add_parser: AddParser) -> None:
         description=DESCRIPTION,
     )
     parser.add_argument(
-        "other", metavar="TARGET", nargs="?", help="what is sent after it; without it the same"
+        "other",
+        metavar="TARGET",
+        nargs="?",
+        help="the second prompt; without it the first again",
     )
     parser.add_argument(
         "--cache",
         dest="is_cache_diff",
         action="store_true",
-        help="what is compared: what a prompt cache can reuse",
+        help="compare the tokens that a prompt cache can reuse; required",
     )
     add_request(parser, marks=False, texts=False)
-    group = parser.add_argument_group("what differs")
+    group = parser.add_argument_group("differences")
     for name, which in (("before", "first"), ("after", "second")):
         group.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help=f"as -p, for the {which} alone; may be repeated",
+            help=f"as -p, for the {which} prompt only; may be repeated",
         )
-    group = parser.add_argument_group("what is printed")
-    group.add_argument("--json", action="store_true", help="JSON: the same, for programs")
-    group.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
-    )
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print the same as JSON")
     parser.set_defaults(run=run, cache=None)
 
 

@@ -1,4 +1,4 @@
-"""Errors of the command: a message with its line, and the frames of the author's code."""
+"""The text of an error: its message with its line, and the frames of the author's code."""
 
 import os
 import traceback
@@ -24,14 +24,14 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def error_text(error: BaseException, *, target: str, frames: bool) -> str:
-    """Return an error for its author: ``file:line``, what is wrong, what to do.
+    """Return an error for its author: ``file:line``, the problem and the advice.
 
     ``target`` is printed where no line is known; ``frames`` prints the frames of the author's code
     first.
     """
     stack = _user_frames(error)
     if isinstance(error, PromptError):
-        # An error in the arguments of render() is at the line of its caller: of this command.
+        # An error in the arguments of render() has the line of its caller, which is this command.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
         first, *others = [place for place in error.at if place not in ours] or [target]
         also = [f"  see also {place}" for place in others]
@@ -50,7 +50,7 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
 
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames outside of this package, without installed code where there is other."""
+    """Return the frames outside of this package; those of installed code only without others."""
     import sysconfig
 
     package = os.path.dirname(promptdsl.__file__) + os.sep

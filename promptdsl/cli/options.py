@@ -1,4 +1,4 @@
-"""The options that commands share, and the render they ask for."""
+"""The options that commands share, and the render of their TARGET."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ PROVIDERS: tuple[str, ...] = (
     "bedrock",
     "chat_template",
 )
-TARGET = "file.py:name or module:name; the name of a prompt, or of a function that returns one"
+TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"
 EPILOG = """\
 Exit codes: 0 done; 1 the prompt is wrong, or its code failed; 2 the command was called wrongly."""
 
@@ -36,7 +36,7 @@ AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
 def add_command(
     add_parser: AddParser, name: str, *, takes: str, summary: str, description: str
 ) -> argparse.ArgumentParser:
-    """Add a command with its TARGET; ``takes`` is printed in its usage before the options."""
+    """Add a command; ``takes`` is printed in its usage before the options."""
     parser = add_parser(
         name,
         usage=f"promptdsl {name} {takes} [options]",
@@ -46,6 +46,9 @@ def add_command(
         allow_abbrev=False,
     )
     parser.add_argument("target", metavar="TARGET", help=TARGET)
+    parser.add_argument(
+        "--traceback", action="store_true", help="show how the failing line was reached"
+    )
     return parser
 
 
@@ -55,7 +58,7 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
     With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes the forms for
     people: ``messages`` and ``text``.
     """
-    group = parser.add_argument_group("what is rendered")
+    group = parser.add_argument_group("prompt")
     providers = ", ".join(PROVIDERS)
     choices, metavar = PROVIDERS, "PROVIDER"
     usage = f"the provider ({providers}); without it that of --model, or none"
@@ -81,14 +84,14 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         "--budget",
         type=_token_budget,
         metavar="TOKENS",
-        help="how many tokens there are for the prompt and its reserves; 'window' is the model's",
+        help="the tokens for the prompt and its reserves; 'window' is the window of the model",
     )
     group.add_argument(
         "--reserve",
         type=partial(whole_number, unit="tokens"),
         default=0,
         metavar="TOKENS",
-        help="how many tokens of the budget are left for the answer",
+        help="the tokens of the budget that are kept free for the answer",
     )
     group.add_argument(
         "--media-root",
@@ -100,12 +103,14 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
     )
     if marks:
         group.add_argument(
-            "--cache", choices=("auto",), help="place cache marks where most can be reused"
+            "--cache",
+            choices=("auto",),
+            help="place cache marks where most tokens can be reused",
         )
     group.add_argument(
         "--tool-choice",
         metavar="CHOICE",
-        help="auto, none, required, or the name of the tool that has to be called",
+        help="auto, none, required, or the name of the tool to call",
     )
     group.add_argument(
         "--chat-template",
@@ -113,7 +118,9 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         help="the Jinja chat template of an open model, for chat_template",
     )
     group.add_argument(
-        "--strict", action="store_true", help="fail for text or media the target cannot say"
+        "--strict",
+        action="store_true",
+        help="fail if the target cannot express text or media",
     )
 
 
@@ -124,7 +131,7 @@ def whole_number(text: str, unit: str) -> int:
     return int(text)
 
 
-# Python reads no number of more than 4,300 digits, and nobody has so many tokens.
+# int() refuses more than 4,300 digits.
 _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
@@ -141,7 +148,7 @@ def _token_budget(text: str) -> int | Literal["window"]:
 def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
-    """Give the render of the prompt that TARGET names; what its code prints is a note.
+    """Give the render of the prompt that TARGET names; its code prints to standard error.
 
     Raises :class:`UsageError` when the command was called wrongly, and whatever the prompt raises.
     """
@@ -201,7 +208,7 @@ def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return a note on a model that is not known."""
+    """Return the note on a model that is not known, if there is one."""
     facts = rendered.facts
     if arguments.model and facts.provider is None:
         return [f"model {arguments.model!r} is not known: name its provider with --for"]

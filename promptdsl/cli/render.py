@@ -14,8 +14,8 @@ from promptdsl.cli.options import (
 from promptdsl.cli.show import as_explanation, as_json, as_messages, as_row, as_text, visible
 
 DESCRIPTION = """\
-Render the prompt TARGET names. Data goes to standard output; what the target cannot say, and
-whatever the code of the prompt prints, goes to standard error."""
+Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
+that the code of the prompt prints, go to standard error."""
 
 
 def add_render(add_parser: AddParser) -> None:
@@ -28,7 +28,7 @@ def add_render(add_parser: AddParser) -> None:
         description=DESCRIPTION,
     )
     add_request(parser, marks=True, texts=True)
-    group = parser.add_argument_group("what is printed")
+    group = parser.add_argument_group("output")
     instead = group.add_mutually_exclusive_group()
     instead.add_argument(
         "--json",
@@ -36,13 +36,12 @@ def add_render(add_parser: AddParser) -> None:
         help="JSON: the payload; messages and losses; or the text as a JSON string",
     )
     instead.add_argument(
-        "--outline", action="store_true", help="instead: the parts, their sizes and their lines"
+        "--outline", action="store_true", help="print the parts instead, with their sizes and lines"
     )
     instead.add_argument(
-        "--explain", action="store_true", help="instead: the configuration, and what set each value"
-    )
-    group.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
+        "--explain",
+        action="store_true",
+        help="print the settings instead, with their layers",
     )
     parser.set_defaults(run=run)
 
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return as_json(text) if arguments.json else visible(text), notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
-        # The tools, their choice and the form of the answer are there where the prompt has them.
+        # Tools, their choice and the form of the answer are left out where the prompt has none.
         output = rendered.output
         optional = {
             "tools": [

@@ -101,8 +101,8 @@ def _block_summary(block: Block) -> str:
                 size = len(str(source["data"])) * 3 // 4
                 words.append(f"{source.get('media_type') or 'base64'}, about {size:,} bytes")
             else:
-                places = (source[key] for key in source if key not in ("type", "media_type"))
-                words.append(str(next(places)))
+                values = (source[key] for key in source if key not in ("type", "media_type"))
+                words.append(str(next(values)))
         case _:
             pass
     return " ".join([*words, *(["cached"] if data.get("cache") else [])])
@@ -142,7 +142,7 @@ def _json_default(value: object) -> object:
     return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else str(value)
 
 
-# These are allowed in JSON, but not in UTF-8 or not on a terminal.
+# JSON allows these characters, but UTF-8 or a terminal does not.
 _ODD = re.compile("[\x7f-\x9f\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_ON_ONE_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

@@ -34,7 +34,7 @@ class Delimiter:
         opening, closing = _TAG.fullmatch(self.open), _CLOSING_TAG.fullmatch(self.close)
         name = opening[1] if opening else None
         is_tag = closing is not None and closing[1] == name
-        # Without white space around them: the line ends beside a text could complete one.
+        # Stripped, because the line ends around a text could complete an end with white space.
         literals = () if is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
         _set(self, "tag_name", name)
         _set(self, "is_tag", is_tag)

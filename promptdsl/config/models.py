@@ -1,4 +1,4 @@
-"""Facts about models and providers, found by name in ``models.toml`` and users' registrations."""
+"""The facts about a model or provider, from ``models.toml`` and users' registrations."""
 
 import os
 import re
@@ -26,9 +26,8 @@ from promptdsl.foundation.source import author
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     """Return the facts about a model and a provider; either may be ``None``.
 
-    The provider given wins; of a model that belongs to another provider it takes the facts that are
-    true there too. With only a model, its name tells the provider. An unknown model gets careful
-    defaults.
+    A given provider wins: a model of another provider keeps only the facts that are true there.
+    Without a provider, the name of the model decides. An unknown model gets careful defaults.
 
     Raises :class:`TargetError` for a provider that has no adapter.
     """
@@ -92,7 +91,7 @@ def _selected(facts: Mapping[str, object], names: Collection[str]) -> Facts:
 
 
 def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
-    """Return the facts of an entry that are true on a target, ``None`` where it says nothing."""
+    """Return the facts of an entry that are true on a target, ``None`` without any."""
     if entry.provider == target:
         return entry.facts
     table = _tables()["providers"][target]
@@ -112,8 +111,8 @@ _OPEN = "openai_compatible"
 def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts:
     """Return the token factors of a model without a stated encoding, or the encoding of its words.
 
-    They go with its name rather than with the target: the facts of the model come first, then a
-    word of its name, then the target.
+    They depend on its name more than on the target: the facts of the model come first, then a word
+    of its name, then the target.
     """
     name = model.lower()
     vocabularies = [
@@ -165,8 +164,8 @@ _SUFFIX = re.compile(
     re.ASCII,
 )
 """A date or a version: ``-20261001``, ``@20261001``, ``-2026-10-01``, ``-0613``, ``-001``,
-``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are not: they are
-another model."""
+``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are no version: they
+name another model."""
 
 
 def _bare_name(model: str) -> str:
@@ -209,7 +208,7 @@ def _family_provider(model: str) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Added:
-    """The entries of users, by pattern. A change replaces it by another object."""
+    """The entries of users by pattern. Every change makes another object, the key of the caches."""
 
     entries: Mapping[str, ModelEntry] = EMPTY
 
@@ -217,7 +216,7 @@ class _Added:
 _CHANGING = Lock()
 _added = _Added()
 _registered: dict[str, tuple[ModelEntry, ...]] = {}
-"""By pattern, the registrations that were not taken back; the last one is used."""
+"""The registrations of each pattern that were not removed; the last one is used."""
 
 
 def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> ExitStack:
@@ -225,10 +224,11 @@ def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) ->
 
     ``facts`` are fields of :class:`ModelFacts`. They are used for names that are ``pattern``, or
     ``pattern`` and a date or version; the longest pattern counts. ``provider`` is the target of
-    such a name alone. Facts that are left out keep the values that come with promptdsl for the same
-    pattern; registering a pattern again replaces the earlier registration. ``window``, ``output``
-    and ``cache_minimum`` are tokens, ``template`` is a chat template's text or a Hugging Face
-    tokenizer. The result is a context manager, which takes the registration back at its end.
+    such a name where no provider is given. Facts that are left out keep the values that come with
+    promptdsl for the same pattern; registering a pattern again replaces the earlier registration.
+    ``window``, ``output`` and ``cache_minimum`` are tokens, ``template`` is the text of a chat
+    template or a Hugging Face tokenizer. The result is a context manager, which removes the
+    registration at its end.
 
     >>> from promptdsl import Timeline, User, register_model, render
     >>> with register_model("my-model", provider="anthropic", window=32_000):

@@ -51,7 +51,7 @@ def template_error(
 
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
-    """Return a name that may have been meant, or other advice."""
+    """Return the advice for an undefined name: a similar name, if there is one."""
     name, holder = error.name, error.holder
     known: list[str] = []
     if not isinstance(name, str):
@@ -72,7 +72,7 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
 
 
 def _place(error: Exception) -> tuple[str | None, int] | None:
-    """Return the template and line of an error; that of the innermost template it went through."""
+    """Return the name and the line of the innermost template in which an error was raised."""
     if isinstance(error, TemplateSyntaxError):
         return error.name, error.lineno
     innermost: tuple[Template, int] | None = None

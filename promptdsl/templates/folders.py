@@ -106,7 +106,7 @@ def registered() -> tuple[str, ...]:
 
 
 class TemplateFile(NamedTuple):
-    """A template that exists: its file, the folder it may not lead out of, and its stamp."""
+    """A template that exists: its name, its file, the folder that contains it, and its stamp."""
 
     name: str
     path: str
@@ -117,7 +117,8 @@ class TemplateFile(NamedTuple):
 def find(name: object, folders: tuple[str, ...]) -> TemplateFile | None:
     """Return the first file of a name, ``None`` when no folder has one.
 
-    Raises :class:`TemplateError` for a name that could be a path, and for what is no regular file.
+    Raises :class:`TemplateError` for a name that could be a path, and for a file that is not
+    regular.
     """
     checked = check_name(name)
     for folder in folders:

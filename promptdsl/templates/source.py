@@ -54,7 +54,7 @@ class TemplateSource:
 
 
 def check_name(name: object) -> str:
-    """Return the name of a template, which is no path: it cannot lead out of a folder.
+    """Return the checked name of a template, which cannot lead out of its folder.
 
     Raises :class:`TemplateError` for a name with an empty part, ``.`` or ``..``, one that starts
     with ``/``, and for a backslash, colon or null character in it.

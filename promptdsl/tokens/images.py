@@ -1,7 +1,7 @@
 """The tokens of a picture: the formulas that providers publish, by its size in pixels.
 
-Where documentation and published measurements disagree, the larger figure is used here: a budget
-that relies on a count that is too low is exceeded.
+Where documentation and published measurements disagree, the larger figure is used, because a count
+that is too low exceeds a budget.
 """
 
 import re
@@ -26,9 +26,9 @@ _ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
 def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
     """Return the tokens of a picture, an estimate.
 
-    ``detail`` is the level that is asked for: OpenAI's ``low``, ``high``, ``original``, Gemini's
-    media resolution. A picture of unknown size counts as 2048 x 2048 pixels. Where the formula of a
-    model is not known, its name tells it; else the costliest of its provider is taken, and without
+    ``detail`` is the requested level: OpenAI's ``low``, ``high``, ``original``, or Gemini's media
+    resolution. A picture of unknown size counts as 2048 x 2048 pixels. Where the formula of a model
+    is not known, its name decides; else the costliest formula of its provider is used, and without
     a provider that of today's Claude.
     """
     model, formula = facts.model or "", facts.image_tokens
@@ -143,7 +143,7 @@ def _squares(size: Size, side: int) -> int:
 _STANDARD = re.compile(
     r"claude-(?:[23]|v2|instant|(?:opus|sonnet|haiku)-4(?!-(?:[7-9]|\d\d)(?!\d)))"
 )
-"""Claude before 4.7, which sees less."""
+"""Claude before 4.7, which has lower limits."""
 
 
 def _patches_28(size: Size, model: str, _: str) -> int:
@@ -167,7 +167,7 @@ def _patches_28(size: Size, model: str, _: str) -> int:
 
 
 def _keeps(size: Size, edge: int, most: int) -> bool:
-    """Return whether a size has at most so long an edge and so many patches."""
+    """Return whether a size is within the limits of the longest edge and of the patches."""
     return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= most
 
 

@@ -30,7 +30,7 @@ _CLAUDE_PROMPTS = (
     (r"-4(?!-[7-9])", 346),
 )
 CLAUDE_TOOLS = 804
-"""The system text Claude gets with tools: the most of any model (Anthropic, "Tool use")."""
+"""The largest system text that a Claude gets with tools (Anthropic, "Tool use")."""
 
 _WRAPPERS = ("function", "custom", "toolSpec")
 _TEXT_KEYS = ("name", "description")
@@ -99,7 +99,7 @@ def _schema_tokens(definition: WireObject, tokens: TextTokens) -> int:
         if isinstance(schema, str):
             total += tokens.of(schema)
         elif schema is not None:
-            # Converse has it under a key of its own.
+            # Converse has the schema under this key.
             inner = schema.get("json") if isinstance(schema, Mapping) else None
             total += tokens.of(compact(schema if inner is None else inner))
     return total
