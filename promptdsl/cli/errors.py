@@ -33,16 +33,16 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     if isinstance(error, PromptError):
         # An error in the arguments of render() has the line of its caller, which is this command.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-        first, *others = [place for place in error.at if place not in ours] or [target]
-        also = [f"  see also {place}" for place in others]
+        first, *others = [line for line in error.at if line not in ours] or [target]
+        also = [f"  see also {line}" for line in others]
         fix = [f"  {error.fix}"] if error.fix else []
         text = "\n".join([f"{first}: {error.what}", *also, *fix])
     elif isinstance(error, SyntaxError):
-        place = f"{error.filename}:{error.lineno}" if error.filename else target
-        text = f"{place}: {type(error).__name__}: {error.msg}"
+        first = f"{error.filename}:{error.lineno}" if error.filename else target
+        text = f"{first}: {type(error).__name__}: {error.msg}"
     else:
-        place = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
-        text = f"{place}: {''.join(traceback.format_exception_only(error)).rstrip()}"
+        first = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
+        text = f"{first}: {''.join(traceback.format_exception_only(error)).rstrip()}"
     if not frames:
         return text
     lines = traceback.format_list(stack or traceback.extract_tb(error.__traceback__))

@@ -118,9 +118,7 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         help="the Jinja chat template of an open model, for chat_template",
     )
     group.add_argument(
-        "--strict",
-        action="store_true",
-        help="fail if the target cannot express text or media",
+        "--strict", action="store_true", help="fail if the target cannot express text or media"
     )
 
 
@@ -136,12 +134,7 @@ _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
 def _token_budget(text: str) -> int | Literal["window"]:
-    if text == "window":
-        return "window"
-    try:
-        return whole_number(text, "tokens")
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}, and not 'window'") from None
+    return "window" if text == "window" else whole_number(text, "tokens, and not 'window'")
 
 
 @contextmanager

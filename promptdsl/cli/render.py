@@ -39,9 +39,7 @@ def add_render(add_parser: AddParser) -> None:
         "--outline", action="store_true", help="print the parts instead, with their sizes and lines"
     )
     instead.add_argument(
-        "--explain",
-        action="store_true",
-        help="print the settings instead, with their layers",
+        "--explain", action="store_true", help="print the settings instead, with their layers"
     )
     parser.set_defaults(run=run)
 

@@ -15,6 +15,7 @@ from promptdsl.config.model_facts import (
     Facts,
     MappedRole,
     ModelFacts,
+    Roles,
     TokenFactors,
     checked_facts,
 )
@@ -61,7 +62,7 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
         if facts is not None:
             models.append((f"model {entry.name}", facts))
     provider_facts = _selected(_tables()["providers"][target], FACT_NAMES)
-    stated, role_layers = Facts(), list[tuple[str, tuple[tuple[str, MappedRole], ...]]]()
+    stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for layer, facts in [(f"provider {target}", provider_facts), *models]:
         stated.update(facts)
         roles: list[tuple[str, MappedRole]] = []

@@ -42,9 +42,9 @@ def template_error(
             fix = "look for what calls, includes or extends itself without end"
         case _:
             problem, fix = f"{type(error).__name__}: {error!s:.200}", "check what it is given"
-    place = _place(error)
-    if place is not None:
-        problem = f"{label(place[0])}, line {place[1]}: {problem}"
+    origin = _origin(error)
+    if origin is not None:
+        problem = f"{label(origin[0])}, line {origin[1]}: {problem}"
     elif template is not None:
         problem = f"{label(template.name)}: {problem}"
     return TemplateError(problem, fix=fix)
@@ -71,7 +71,7 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
     return nearest(name, known)
 
 
-def _place(error: Exception) -> tuple[str | None, int] | None:
+def _origin(error: Exception) -> tuple[str | None, int] | None:
     """Return the name and the line of the innermost template in which an error was raised."""
     if isinstance(error, TemplateSyntaxError):
         return error.name, error.lineno

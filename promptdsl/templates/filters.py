@@ -28,13 +28,13 @@ def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
     ``prepare`` is called with the value that is filtered, before the function is.
     """
     # Jinja gives the environment or the context first to filters with this mark.
-    place = int(hasattr(function, "jinja_pass_arg"))
+    position = int(hasattr(function, "jinja_pass_arg"))
 
     @wraps(function)
     def filtered(*args: object, **options: object) -> object:
         values = [*args]
         if prepare is not None:
-            values[place] = prepare(values[place])
+            values[position] = prepare(values[position])
         result = function(*values, **options)
         if isinstance(result, str):
             return bounded(str.__str__(result))

@@ -19,7 +19,7 @@ class _Checked(FrozenDict):
 
 
 def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the variables of a template as plain data of their own, which nobody can change.
+    """Return the variables of a template as a frozen copy of plain data.
 
     Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
     string keys, lists and tuples of these, at any depth. Checked variables are returned unchanged.

@@ -1,4 +1,4 @@
-"""The tokens of the parts of a payload, whatever the provider; no function recurses."""
+"""The tokens of the parts of a payload of any provider; no function recurses."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

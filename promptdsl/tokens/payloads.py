@@ -1,4 +1,4 @@
-"""The tokens of a payload as it is sent, whatever the provider."""
+"""The tokens of a payload of any provider, as it is sent."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,14 +1,14 @@
 r"""Certain cuts of a text: the tokens on both sides add up to those of the whole.
 
-o200k_base and cl100k_base split a text by a pattern first and look for tokens inside of what it
-matches. No match holds both sides of a certain cut, and none depends on the text beyond it:
+o200k_base and cl100k_base split a text by a pattern first and search for tokens inside its matches.
+No match contains both sides of a certain cut, and none depends on the text beyond it:
 
 - between a character that is no white space and a following space or tab, as these only begin a
   match,
 - between a line end and a character that is neither white space nor ``/``, as a line end only ends
   a match (after punctuation, o200k matches slashes too, as in ``//\n/``).
 
-Two characters decide about a cut, so it stays certain whatever text is joined to it. Python takes
+Two characters decide about a cut, so it stays certain when other text is joined. Python takes
 U+001C to U+001F for white space and the patterns do not; that only gives fewer cuts.
 """
 
