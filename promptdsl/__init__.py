@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from promptdsl.components.turns import Assistant, Developer, Event, System, User
     from promptdsl.config.chat_template import ChatTemplate
     from promptdsl.config.model_facts import ModelFacts
-    from promptdsl.config.register_model import register_model
+    from promptdsl.config.models import register_model
     from promptdsl.config.transformation import MessageTransformationConfig
     from promptdsl.foundation.errors import (
         BudgetError,
@@ -116,7 +116,7 @@ else:
             "components.turns": "Assistant Developer Event System User",
             "config.chat_template": "ChatTemplate",
             "config.model_facts": "ModelFacts",
-            "config.register_model": "register_model",
+            "config.models": "register_model",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (
                 "BudgetError ConfigError ContentError DataError LossError MediaError "

@@ -65,7 +65,7 @@ def test_tool_use() -> None:
 )
 def test_names(given: object, fix: str) -> None:
     """The name of a template, or where it is, is not its text."""
-    with pytest.raises(ContentError, match="is where a chat template is") as caught:
+    with pytest.raises(ContentError, match="is the path of a chat template") as caught:
         ChatTemplate.of(given)
     assert caught.value.fix.startswith(fix)
 
@@ -91,7 +91,7 @@ def test_wrong(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
-        ("messages", "the prompt says it: choose another name"),
+        ("messages", "the prompt sets it: choose another name"),
         ("bos_token", "write bos_token= instead"),
         ("strftime_now", "write now= instead"),
     ],
@@ -119,7 +119,7 @@ class Failing:
 
 def test_failing_tokenizer() -> None:
     """What a tokenizer raises is told."""
-    with pytest.raises(ContentError, match="Failing does not tell its chat template: Several!"):
+    with pytest.raises(ContentError, match="the chat template of Failing cannot be read: Several!"):
         ChatTemplate.of(Failing())
 
 

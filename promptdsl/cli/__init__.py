@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         _print_text(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
         return USAGE
-    # A prompt is code, so it may raise anything; SystemExit is not its way out of this command.
+    # A prompt is code and may raise anything, even SystemExit, which must not end this command.
     except (Exception, SystemExit) as error:
         message = error_text(error, target=arguments.target, frames=arguments.traceback)
         _print_text(sys.stderr, message)

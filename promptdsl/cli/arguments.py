@@ -1,4 +1,4 @@
-"""The arguments of a function that makes a prompt: ``-p``, ``--props`` and its signature."""
+"""The arguments of a function that returns a prompt, read from ``-p`` and ``--props``."""
 
 import inspect
 import json
@@ -10,7 +10,7 @@ from typing import Never, TypeAlias, cast
 from promptdsl.cli.errors import UsageError, near
 
 Arguments: TypeAlias = dict[str, object]
-"""Arguments by name, each of them text or any value of JSON."""
+"""Arguments by name, each a text or a JSON value."""
 
 
 def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> Arguments:
@@ -44,14 +44,14 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
     return arguments
 
 
-def _json_value(text: str, place: str) -> object:
+def _json_value(text: str, origin: str) -> object:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         position = f"line {error.lineno} column {error.colno}"
-        raise UsageError(f"{place}: not JSON: {error.msg} ({position})") from None
+        raise UsageError(f"{origin}: not JSON: {error.msg} ({position})") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place}: not JSON: {error}") from None
+        raise UsageError(f"{origin}: not JSON: {error}") from None
 
 
 def _refuse_constant(constant: str) -> Never:

@@ -1,8 +1,6 @@
 """``promptdsl diff``: where two requests differ first, for a provider's prompt cache."""
 
 import argparse
-import sys
-from contextlib import redirect_stdout
 
 import promptdsl
 from promptdsl import Rendered
@@ -12,17 +10,15 @@ from promptdsl.cli.options import (
     AddParser,
     add_command,
     add_request,
-    check_folders,
     model_notes,
-    render_target,
+    rendered_target,
 )
-from promptdsl.cli.show import as_json, located, visible
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.show import as_json, as_row, visible
 
 DESCRIPTION = """\
-Compare the requests that two prompts come to, as a provider's prompt cache does: how many tokens
-they begin with alike, which part broke that, and what it costs. With one TARGET it is rendered
-twice, with other arguments, or to see whether it is the same the next time."""
+Compare the requests of two prompts as a provider's prompt cache does: the tokens that they share at
+their beginning, the first part that differs, and the cost of the second request. A single TARGET is
+rendered twice: with other arguments, or to see whether both requests are the same."""
 
 
 def add_diff(add_parser: AddParser) -> None:
@@ -35,29 +31,29 @@ def add_diff(add_parser: AddParser) -> None:
         description=DESCRIPTION,
     )
     parser.add_argument(
-        "other", metavar="TARGET", nargs="?", help="what is sent after it; without it the same"
+        "other",
+        metavar="TARGET",
+        nargs="?",
+        help="the second prompt; without it the first again",
     )
     parser.add_argument(
         "--cache",
         dest="is_cache_diff",
         action="store_true",
-        help="what is compared: what a prompt cache can reuse",
+        help="compare the tokens that a prompt cache can reuse; required",
     )
     add_request(parser, marks=False, texts=False)
-    group = parser.add_argument_group("what differs")
+    group = parser.add_argument_group("differences")
     for name, which in (("before", "first"), ("after", "second")):
         group.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help=f"as -p, for the {which} alone; may be repeated",
+            help=f"as -p, for the {which} prompt only; may be repeated",
         )
-    group = parser.add_argument_group("what is printed")
-    group.add_argument("--json", action="store_true", help="JSON: the same, for programs")
-    group.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
-    )
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print the same as JSON")
     parser.set_defaults(run=run, cache=None)
 
 
@@ -68,7 +64,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     if not arguments.is_cache_diff:
         raise UsageError("it compares what a prompt cache can reuse: write promptdsl diff --cache")
-    check_folders(arguments.media_roots)
     other = arguments.other or arguments.target
     before = _rendered(arguments.target, arguments, "--before", arguments.before)
     # An error from here on names the second prompt.
@@ -78,7 +73,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     notes = model_notes(after, arguments)
     if not arguments.json:
         return visible(str(report)), notes
-    first = report.first
     data = {
         "shared": report.shared,
         "before": report.before,
@@ -87,13 +81,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         "cost": report.cost,
         "label": report.label,
         "extends": report.extends,
-        "first": first
-        and {
-            "how": first.how,
-            "what": first.what,
-            "path": first.path,
-            **located(first.source),
-        },
+        "first": report.first and as_row(report.first),
     }
     return as_json(data), notes
 
@@ -103,5 +91,5 @@ def _rendered(
 ) -> Rendered:
     props = read_arguments(arguments.pairs, arguments.props)
     props |= read_arguments(pairs, None, option=option)
-    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        return render_target(loaded, target, props, arguments)
+    with rendered_target(target, props, arguments) as rendered:
+        return rendered

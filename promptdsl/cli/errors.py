@@ -1,4 +1,4 @@
-"""Errors of the command: a message with its line, and the frames of the author's code."""
+"""The text of an error: its message with its line, and the frames of the author's code."""
 
 import os
 import traceback
@@ -24,25 +24,25 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def error_text(error: BaseException, *, target: str, frames: bool) -> str:
-    """Return an error for its author: ``file:line``, what is wrong, what to do.
+    """Return an error for its author: ``file:line``, the problem and the advice.
 
     ``target`` is printed where no line is known; ``frames`` prints the frames of the author's code
     first.
     """
     stack = _user_frames(error)
     if isinstance(error, PromptError):
-        # An error in the arguments of render() is at the line of its caller: of this command.
+        # An error in the arguments of render() has the line of its caller, which is this command.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
-        first, *others = [place for place in error.at if place not in ours] or [target]
-        also = [f"  see also {place}" for place in others]
+        first, *others = [line for line in error.at if line not in ours] or [target]
+        also = [f"  see also {line}" for line in others]
         fix = [f"  {error.fix}"] if error.fix else []
         text = "\n".join([f"{first}: {error.what}", *also, *fix])
     elif isinstance(error, SyntaxError):
-        place = f"{error.filename}:{error.lineno}" if error.filename else target
-        text = f"{place}: {type(error).__name__}: {error.msg}"
+        first = f"{error.filename}:{error.lineno}" if error.filename else target
+        text = f"{first}: {type(error).__name__}: {error.msg}"
     else:
-        place = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
-        text = f"{place}: {''.join(traceback.format_exception_only(error)).rstrip()}"
+        first = f"{stack[-1].filename}:{stack[-1].lineno}" if stack else target
+        text = f"{first}: {''.join(traceback.format_exception_only(error)).rstrip()}"
     if not frames:
         return text
     lines = traceback.format_list(stack or traceback.extract_tb(error.__traceback__))
@@ -50,7 +50,7 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
 
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames outside of this package, without installed code where there is other."""
+    """Return the frames outside of this package; those of installed code only without others."""
     import sysconfig
 
     package = os.path.dirname(promptdsl.__file__) + os.sep

@@ -1,18 +1,22 @@
-"""The options that commands share, and the render they ask for."""
+"""The options that commands share, and the render of their TARGET."""
 
 import argparse
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Literal, TypeAlias
 
 from promptdsl import Node, Rendered, arender, render
-from promptdsl.cli.arguments import call_function
+from promptdsl.cli.arguments import Arguments, call_function
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.target import loaded_target
 
-# Those of ``providers.registry``, which no command loads before it needs them (a test holds it).
-PROVIDERS = (
+# The providers of ``providers.registry``, which is loaded later (a test compares them).
+PROVIDERS: tuple[str, ...] = (
     "openai",
     "openai_responses",
     "openai_compatible",
@@ -21,7 +25,7 @@ PROVIDERS = (
     "bedrock",
     "chat_template",
 )
-TARGET = "file.py:name or module:name; the name of a prompt, or of a function that returns one"
+TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"
 EPILOG = """\
 Exit codes: 0 done; 1 the prompt is wrong, or its code failed; 2 the command was called wrongly."""
 
@@ -32,7 +36,7 @@ AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
 def add_command(
     add_parser: AddParser, name: str, *, takes: str, summary: str, description: str
 ) -> argparse.ArgumentParser:
-    """Add a command with its TARGET; ``takes`` is printed in its usage before the options."""
+    """Add a command; ``takes`` is printed in its usage before the options."""
     parser = add_parser(
         name,
         usage=f"promptdsl {name} {takes} [options]",
@@ -42,6 +46,9 @@ def add_command(
         allow_abbrev=False,
     )
     parser.add_argument("target", metavar="TARGET", help=TARGET)
+    parser.add_argument(
+        "--traceback", action="store_true", help="show how the failing line was reached"
+    )
     return parser
 
 
@@ -51,25 +58,15 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
     With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes the forms for
     people: ``messages`` and ``text``.
     """
-    group = parser.add_argument_group("what is rendered")
+    group = parser.add_argument_group("prompt")
     providers = ", ".join(PROVIDERS)
+    choices, metavar = PROVIDERS, "PROVIDER"
+    usage = f"the provider ({providers}); without it that of --model, or none"
     if texts:
-        group.add_argument(
-            "--for",
-            dest="form",
-            choices=(*PROVIDERS, "messages", "text"),
-            metavar="FORM",
-            help=f"a provider's request arguments ({providers}), the neutral messages, or text; "
-            "without it the provider of --model, or text",
-        )
-    else:
-        group.add_argument(
-            "--for",
-            dest="form",
-            choices=PROVIDERS,
-            metavar="PROVIDER",
-            help=f"the provider ({providers}); without it that of --model, or none",
-        )
+        choices, metavar = (*PROVIDERS, "messages", "text"), "FORM"
+        usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
+        usage += "without it the provider of --model, or text"
+    group.add_argument("--for", dest="form", choices=choices, metavar=metavar, help=usage)
     group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     group.add_argument(
         "-p",
@@ -87,14 +84,14 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         "--budget",
         type=_token_budget,
         metavar="TOKENS",
-        help="how many tokens there are for the prompt and its reserves; 'window' is the model's",
+        help="the tokens for the prompt and its reserves; 'window' is the window of the model",
     )
     group.add_argument(
         "--reserve",
-        type=_token_count,
+        type=partial(whole_number, unit="tokens"),
         default=0,
         metavar="TOKENS",
-        help="how many tokens of the budget are left for the answer",
+        help="the tokens of the budget that are kept free for the answer",
     )
     group.add_argument(
         "--media-root",
@@ -106,12 +103,14 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
     )
     if marks:
         group.add_argument(
-            "--cache", choices=("auto",), help="place cache marks where most can be reused"
+            "--cache",
+            choices=("auto",),
+            help="place cache marks where most tokens can be reused",
         )
     group.add_argument(
         "--tool-choice",
         metavar="CHOICE",
-        help="auto, none, required, or the name of the tool that has to be called",
+        help="auto, none, required, or the name of the tool to call",
     )
     group.add_argument(
         "--chat-template",
@@ -119,7 +118,7 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         help="the Jinja chat template of an open model, for chat_template",
     )
     group.add_argument(
-        "--strict", action="store_true", help="fail for text or media the target cannot say"
+        "--strict", action="store_true", help="fail if the target cannot express text or media"
     )
 
 
@@ -130,38 +129,33 @@ def whole_number(text: str, unit: str) -> int:
     return int(text)
 
 
-# Python reads no number of more than 4,300 digits, and nobody has so many tokens.
+# int() refuses more than 4,300 digits.
 _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
-def _token_count(text: str) -> int:
-    return whole_number(text, "tokens")
-
-
 def _token_budget(text: str) -> int | Literal["window"]:
-    if text == "window":
-        return "window"
-    try:
-        return _token_count(text)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}, and not 'window'") from None
+    return "window" if text == "window" else whole_number(text, "tokens, and not 'window'")
 
 
-def check_folders(folders: Sequence[str]) -> None:
-    """Raise :class:`UsageError` for a media root that is no folder."""
-    for root in folders:
+@contextmanager
+def rendered_target(
+    target: str, props: Arguments, arguments: argparse.Namespace
+) -> Generator[Rendered]:
+    """Give the render of the prompt that TARGET names; its code prints to standard error.
+
+    Raises :class:`UsageError` when the command was called wrongly, and whatever the prompt raises.
+    """
+    for root in arguments.media_roots:
         if not os.path.isdir(root):
             raise UsageError(f"no such folder: {root}")
+    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
+        yield _render(loaded, target, props, arguments)
 
 
-def render_target(
-    loaded: object, target: str, props: Mapping[str, object], arguments: argparse.Namespace
+def _render(
+    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Rendered:
-    """Return the render of a prompt, or of the prompt a function returns for its arguments.
-
-    ``target`` is how the user called it. Raises :class:`UsageError` when the command was called
-    wrongly, and whatever the prompt raises.
-    """
+    """Return the render of a prompt, or of the prompt a function returns for its arguments."""
     if isinstance(loaded, type):
         raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
     if callable(loaded):
@@ -207,7 +201,7 @@ def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return a note on a model that is not known."""
+    """Return the note on a model that is not known, if there is one."""
     facts = rendered.facts
     if arguments.model and facts.provider is None:
         return [f"model {arguments.model!r} is not known: name its provider with --for"]

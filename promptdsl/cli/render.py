@@ -1,8 +1,6 @@
 """``promptdsl render``: a prompt, as a target takes it or as people read it."""
 
 import argparse
-import sys
-from contextlib import redirect_stdout
 
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.options import (
@@ -10,16 +8,14 @@ from promptdsl.cli.options import (
     AddParser,
     add_command,
     add_request,
-    check_folders,
     render_notes,
-    render_target,
+    rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, located, visible
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.show import as_explanation, as_json, as_messages, as_row, as_text, visible
 
 DESCRIPTION = """\
-Render the prompt TARGET names. Data goes to standard output; what the target cannot say, and
-whatever the code of the prompt prints, goes to standard error."""
+Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
+that the code of the prompt prints, go to standard error."""
 
 
 def add_render(add_parser: AddParser) -> None:
@@ -32,7 +28,7 @@ def add_render(add_parser: AddParser) -> None:
         description=DESCRIPTION,
     )
     add_request(parser, marks=True, texts=True)
-    group = parser.add_argument_group("what is printed")
+    group = parser.add_argument_group("output")
     instead = group.add_mutually_exclusive_group()
     instead.add_argument(
         "--json",
@@ -40,13 +36,10 @@ def add_render(add_parser: AddParser) -> None:
         help="JSON: the payload; messages and losses; or the text as a JSON string",
     )
     instead.add_argument(
-        "--outline", action="store_true", help="instead: the parts, their sizes and their lines"
+        "--outline", action="store_true", help="print the parts instead, with their sizes and lines"
     )
     instead.add_argument(
-        "--explain", action="store_true", help="instead: the configuration, and what set each value"
-    )
-    group.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
+        "--explain", action="store_true", help="print the settings instead, with their layers"
     )
     parser.set_defaults(run=run)
 
@@ -57,10 +50,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
     """
     props = read_arguments(arguments.pairs, arguments.props)
-    check_folders(arguments.media_roots)
-    # Text that the code of a prompt prints is no data.
-    with redirect_stdout(sys.stderr), loaded_target(arguments.target) as target:
-        rendered = render_target(target, arguments.target, props, arguments)
+    with rendered_target(arguments.target, props, arguments) as rendered:
         notes = render_notes(rendered, arguments)
         if arguments.outline:
             return visible(rendered.outline()), notes
@@ -74,7 +64,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return as_json(text) if arguments.json else visible(text), notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
-        # The tools, their choice and the form of the answer are there where the prompt has them.
+        # Tools, their choice and the form of the answer are left out where the prompt has none.
         output = rendered.output
         optional = {
             "tools": [
@@ -90,19 +80,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 "strict": output.strict,
             },
         }
-        losses = [
-            {
-                "kind": loss.kind,
-                "what": loss.what,
-                "why": loss.why,
-                "path": loss.path,
-                **located(loss.source),
-            }
-            for loss in rendered.losses
-        ]
         data = {
             "messages": [message.to_dict() for message in rendered.messages],
             **{key: value for key, value in optional.items() if value},
-            "losses": losses,
+            "losses": [as_row(loss) for loss in rendered.losses],
         }
         return as_json(data), notes

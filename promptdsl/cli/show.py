@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+import attrs
+
 from promptdsl import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 
 if TYPE_CHECKING:
-    from promptdsl import Source
+    from promptdsl import Difference, Loss, Source, TokenPart
 
 INDENT = "  "
 
@@ -99,8 +101,8 @@ def _block_summary(block: Block) -> str:
                 size = len(str(source["data"])) * 3 // 4
                 words.append(f"{source.get('media_type') or 'base64'}, about {size:,} bytes")
             else:
-                places = (source[key] for key in source if key not in ("type", "media_type"))
-                words.append(str(next(places)))
+                values = (source[key] for key in source if key not in ("type", "media_type"))
+                words.append(str(next(values)))
         case _:
             pass
     return " ".join([*words, *(["cached"] if data.get("cache") else [])])
@@ -140,7 +142,7 @@ def _json_default(value: object) -> object:
     return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else str(value)
 
 
-# These are allowed in JSON, but not in UTF-8 or not on a terminal.
+# JSON allows these characters, but UTF-8 or a terminal does not.
 _ODD = re.compile("[\x7f-\x9f\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_ON_ONE_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -153,6 +155,15 @@ def visible(text: str, *, one_line: bool = False) -> str:
     """
     pattern = _NOT_ON_ONE_LINE if one_line else _CONTROL
     return pattern.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
+    """Return the fields of a part as data, with the file and the line of its source."""
+    fields = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+    return {**fields, **located(part.source)}
+
+
+_NO_DATA = ("source", "message")
 
 
 def located(source: "Source | None") -> dict[str, object]:

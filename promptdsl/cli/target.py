@@ -15,7 +15,7 @@ FORM = "TARGET is file.py:name or module:name"
 
 
 class _LoadedFile(ModuleType):
-    """The module made of a file."""
+    """The module of a file, which is forgotten after the command."""
 
 
 @contextmanager
@@ -25,18 +25,18 @@ def loaded_target(target: str) -> Generator[object]:
     Raises :class:`UsageError` for a file, a module or a name that is not there, and whatever the
     code in it raises.
     """
-    place, colon, name = target.rpartition(":")
-    if not colon or len(place) == 1:  # a letter alone is a drive
-        place, name = target, ""
+    location, colon, name = target.rpartition(":")
+    if not colon or len(location) == 1:  # a letter alone is a drive
+        location, name = target, ""
     paths = list(sys.path)
     try:
-        is_file = place.endswith(".py") or "/" in place or os.sep in place
-        module = _load_file(place) if is_file else _import_module(place)
+        is_file = location.endswith(".py") or "/" in location or os.sep in location
+        module = _load_file(location) if is_file else _import_module(location)
         if name not in vars(module):
             known = [key for key, value in vars(module).items() if _is_prompt(key, value, module)]
             if not name:
-                raise UsageError(f"{FORM}: which name of {place}{near('', known)}?")
-            raise UsageError(f"{place} has no name {name!r}{near(name, known)}")
+                raise UsageError(f"{FORM}: which name of {location}{near('', known)}?")
+            raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
         yield vars(module)[name]
     finally:
         sys.path[:] = paths
@@ -54,7 +54,7 @@ def _load_file(path: str) -> ModuleType:
             files = []
         raise UsageError(f"no such file: {path}{near(name, files)}")
     full = os.path.abspath(path)
-    # A name that another module has is made longer.
+    # The name of another module gets an underscore.
     name = os.path.splitext(os.path.basename(full))[0]
     while name in sys.modules or _is_installed(name, full):
         name += "_"
@@ -67,7 +67,7 @@ def _load_file(path: str) -> ModuleType:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     sys.path.insert(0, os.path.dirname(full))
     sys.modules[name] = module
-    # Compiled here, under the path as given: lines read short, and no cache is left in the folder.
+    # Compiled here under the given path: errors show that path, and no cache file is written.
     exec(loader.source_to_code(source, path), module.__dict__)
     return module
 
@@ -96,7 +96,7 @@ def _import_module(name: str) -> ModuleType:
 
 
 def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
-    """Return whether a name can be meant: a part, or a function that the module itself defines."""
+    """Return whether a value may be a target: a part, or a function that the module defines."""
     if name.startswith("_") or isinstance(value, type):
         return False
     if callable(value):

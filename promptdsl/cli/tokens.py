@@ -4,35 +4,31 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
-
-import attrs
 
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.options import (
     AddParser,
     add_command,
     add_request,
-    check_folders,
     render_notes,
-    render_target,
+    rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, located, visible
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.show import as_json, as_row, located, visible
 
 if TYPE_CHECKING:
     from promptdsl import TokenPart, TokenReport
 
 DESCRIPTION = """\
-Show how many tokens the prompt TARGET names is, part by part, as it is sent: what it is made of,
-where cache marks stand, and what was dropped for the budget."""
+Show the tokens of the prompt that TARGET names, part by part, as it is sent, with its cache marks
+and the parts that were dropped for the budget."""
 
 BAR = 10
 """The width of the bar of all tokens, in characters."""
 DEEPEST = 40
-"""The deepest level that is indented: more would grow with the square of the depth."""
+"""The deepest level with more indentation, so that the output does not grow quadratically."""
 WIDEST = 60
 """The widest name that is padded, in characters."""
 
@@ -47,28 +43,21 @@ def add_tokens(add_parser: AddParser) -> None:
         description=DESCRIPTION,
     )
     add_request(parser, marks=True, texts=False)
-    group = parser.add_argument_group("what is printed")
+    group = parser.add_argument_group("output")
     group.add_argument(
         "--depth",
-        type=_level_count,
+        type=partial(whole_number, unit="levels"),
         metavar="N",
-        help="how many levels of parts: 0 is the total alone; without it all of them",
+        help="the levels of parts that are shown: 0 for only the total; without it all levels",
     )
     group.add_argument(
         "--sort",
         choices=("order", "size"),
         default="order",
-        help="the order of parts beside each other: as they are sent, or the largest first",
+        help="the order of sibling parts: as they are sent, or the largest first",
     )
-    group.add_argument("--json", action="store_true", help="JSON: everything, by part and line")
-    group.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
-    )
+    group.add_argument("--json", action="store_true", help="print the whole report as JSON")
     parser.set_defaults(run=run)
-
-
-def _level_count(text: str) -> int:
-    return whole_number(text, "levels")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
@@ -77,13 +66,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
     """
     props = read_arguments(arguments.pairs, arguments.props)
-    check_folders(arguments.media_roots)
-    # Text is struck through on a terminal that can do so; there is none where it was closed.
+    # Dropped parts are struck through on a terminal that can do so; a closed output is None.
     stdout: TextIO | None = sys.stdout
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     strikes = not is_plain and stdout is not None and stdout.isatty()
-    with redirect_stdout(sys.stderr), loaded_target(arguments.target) as target:
-        rendered = render_target(target, arguments.target, props, arguments)
+    with rendered_target(arguments.target, props, arguments) as rendered:
         report = rendered.tokens
     parts = _largest_first(report.parts) if arguments.sort == "size" else report.parts
     depth = arguments.depth
@@ -147,7 +134,7 @@ def _table_text(report: "TokenReport", parts: Sequence["TokenPart"], strikes: bo
 
 
 def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
-    """Yield the names of parts, indented: with their address where it says more."""
+    """Yield the names of parts, indented, with the address where the name does not contain it."""
     paths: list[str] = []
     for part in parts:
         del paths[part.depth :]
@@ -162,11 +149,6 @@ def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
 
 def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
     """Return the report as JSON, for programs."""
-    rows: list[dict[str, object]] = []
-    for part in parts:
-        row = attrs.asdict(part, recurse=False)
-        del row["source"]
-        rows.append({**row, **located(part.source)})
     return as_json(
         {
             "total": report.total,
@@ -177,6 +159,6 @@ def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
             "form": report.form,
             "sections": dict(report.sections),
             "sources": [{**located(at), "tokens": n} for at, n in report.sources.items()],
-            "parts": rows,
+            "parts": [as_row(part) for part in parts],
         }
     )

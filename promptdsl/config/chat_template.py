@@ -1,4 +1,4 @@
-"""The chat template of an open model: a Jinja text, and the special tokens it prints."""
+"""The chat template of an open model: a Jinja text, and the special tokens that it prints."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Ma
             )
         if name in RESERVED:
             option = "now" if name == "strftime_now" else name
-            fix = "the prompt says it: choose another name"
+            fix = "the prompt sets it: choose another name"
             if option in (*TOKENS, "now"):
                 fix = f"write {option}= instead"
             raise OptionError(f"variables may not replace {name!r}", fix=fix)
@@ -85,8 +85,8 @@ class ChatTemplate:
       is refused, because the same prompt has to be the same text.
     - ``variables``: all other variables of the template, such as ``enable_thinking``, as a mapping
       or as pairs. They are author text, so their control tokens stay whole.
-    - ``special_tokens``: further control tokens of the tokenizer, which are broken in all text.
-    - ``tool_source``: the template of prompts with tools, where they have one of their own.
+    - ``special_tokens``: further control tokens of the tokenizer, which are broken in every text.
+    - ``tool_source``: the template of prompts with tools, where it is another one.
 
     >>> from promptdsl import ChatTemplate, Timeline, User, render
     >>> template = ChatTemplate("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
@@ -130,7 +130,7 @@ class ChatTemplate:
             raise
         except Exception as error:
             raise ContentError(
-                f"{type(given).__name__} does not tell its chat template: {error}",
+                f"the chat template of {type(given).__name__} cannot be read: {error}",
                 fix="give its text: chat_template=tokenizer.chat_template",
             ) from None
         variables = {**fields["variables"], **_variables(options.get("variables", EMPTY))}
@@ -149,7 +149,7 @@ _FILE_NAME = re.compile(r"[\w.-]*/[\w./-]*|[\w./\\:-]+\.(?:jinja2?|json|txt)")
 
 def _not_a_text(given: object, path: str) -> ContentError:
     return ContentError(
-        f"{str(given)!r} is where a chat template is, not its text",
+        f"{str(given)!r} is the path of a chat template, not its text",
         fix=f"give its text: {path}.read_text(), or the tokenizer it belongs to",
     )
 
@@ -170,7 +170,7 @@ def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field 
             f"{type(given).__name__}",
             fix="give its text: chat_template=tokenizer.chat_template",
         )
-    # A processor of pictures has its tokenizer.
+    # The processor of a model for pictures contains its tokenizer.
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     special: dict[str, object] = dict(getattr(tokenizer, "special_tokens_map", None) or {})
     variables: dict[str, object] = {}

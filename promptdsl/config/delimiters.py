@@ -1,4 +1,4 @@
-"""Delimiters: the two ends of the fence around an event or a request-only turn."""
+"""Delimiters: the texts at both ends of an event or a request-only turn, which fence it in."""
 
 import functools
 import re
@@ -34,7 +34,7 @@ class Delimiter:
         opening, closing = _TAG.fullmatch(self.open), _CLOSING_TAG.fullmatch(self.close)
         name = opening[1] if opening else None
         is_tag = closing is not None and closing[1] == name
-        # Without white space around them: the line ends beside a text could complete one.
+        # Stripped, because the line ends around a text could complete an end with white space.
         literals = () if is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
         _set(self, "tag_name", name)
         _set(self, "is_tag", is_tag)
@@ -64,12 +64,8 @@ class Delimiters:
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
-
-
-# Fences.
-
 _ALWAYS = frozenset({"developer", "event", "context", "untrusted", "grounding"})
-"""Tags that the library writes, guarded also where a configuration sets other delimiters."""
+"""The tags that the library writes. They are guarded with any configuration."""
 
 
 @functools.lru_cache(maxsize=128)

@@ -1,4 +1,4 @@
-"""Facts about a model: the fields of :class:`ModelFacts`, and the check of those users give."""
+"""Facts about a model: the fields of :class:`ModelFacts`, and the check of users' facts."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -26,7 +26,8 @@ by media resolution (Gemini 3)."""
 class TokenFactors(NamedTuple):
     """The tokens of a model for one token of o200k_base, where its own encoding is not public.
 
-    Typical, and enough for nearly every text; for text in ASCII and in other scripts.
+    The typical factors are the usual ones; those that must fit are enough for nearly every text.
+    The first two are for text in ASCII, the others for text in other scripts.
     """
 
     typical: float
@@ -170,7 +171,7 @@ _OPTIONAL = frozenset((*_COUNTS, "image_tokens", "encoding", "token_factors", "t
 
 
 def checked_facts(facts: Facts) -> Facts:
-    """Return facts as they are kept; :class:`OptionError` names a wrong one."""
+    """Return checked facts in the types of :class:`ModelFacts`; a wrong one is an error."""
     for name, value in facts.items():
         if name not in FACT_NAMES:
             raise OptionError(f"unknown fact {name!r}", fix=nearest(name, FACT_NAMES))
@@ -190,7 +191,7 @@ def checked_facts(facts: Facts) -> Facts:
 
 
 def _fix(name: str, value: object) -> str | None:
-    """Return what to write instead of a wrong value, ``None`` where it is right."""
+    """Return the advice for a wrong value, ``None`` for a right one."""
     if name == "template" or (value is None and name in _OPTIONAL):
         return None  # ChatTemplate checks a template when it reads it
     if name in _FLAGS:

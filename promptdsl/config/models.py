@@ -1,36 +1,45 @@
-"""Facts about models and providers, found by name in ``models.toml`` and users' registrations."""
+"""The facts about a model or provider, from ``models.toml`` and users' registrations."""
 
 import os
 import re
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import attrs
 
-from promptdsl.config.model_facts import FACT_NAMES, Facts, MappedRole, ModelFacts, TokenFactors
-from promptdsl.foundation.errors import TargetError, nearest
+from promptdsl.config.model_facts import (
+    FACT_NAMES,
+    Facts,
+    MappedRole,
+    ModelFacts,
+    Roles,
+    TokenFactors,
+    checked_facts,
+)
+from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.source import author
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     """Return the facts about a model and a provider; either may be ``None``.
 
-    The provider given wins; of a model that belongs to another provider it takes the facts that are
-    true there too. With only a model, its name tells the provider. An unknown model gets careful
-    defaults.
+    A given provider wins: a model of another provider keeps only the facts that are true there.
+    Without a provider, the name of the model decides. An unknown model gets careful defaults.
 
     Raises :class:`TargetError` for a provider that has no adapter.
     """
     if provider is not None:
-        check_provider(provider)
+        _check_provider(provider)
     return _look_up(model, provider, _added)
 
 
 @attrs.frozen(eq=False, repr=False)
 class ModelEntry:
-    """The facts of the models of one name; ``on`` are those that hold on another provider only."""
+    """The facts of the models of one name; ``on`` has the facts that are true on one provider."""
 
     name: str
     provider: str
@@ -53,7 +62,7 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
         if facts is not None:
             models.append((f"model {entry.name}", facts))
     provider_facts = _selected(_tables()["providers"][target], FACT_NAMES)
-    stated, role_layers = Facts(), list[tuple[str, tuple[tuple[str, MappedRole], ...]]]()
+    stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for layer, facts in [(f"provider {target}", provider_facts), *models]:
         stated.update(facts)
         roles: list[tuple[str, MappedRole]] = []
@@ -79,12 +88,11 @@ def _facts(stated: Facts, **target: object) -> ModelFacts:
 
 
 def _selected(facts: Mapping[str, object], names: Collection[str]) -> Facts:
-    """Return the facts of some names."""
     return cast("Facts", {name: value for name, value in facts.items() if name in names})
 
 
 def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
-    """Return the facts of an entry that are true on a target, ``None`` where it says nothing."""
+    """Return the facts of an entry that are true on a target, ``None`` without any."""
     if entry.provider == target:
         return entry.facts
     table = _tables()["providers"][target]
@@ -104,8 +112,8 @@ _OPEN = "openai_compatible"
 def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts:
     """Return the token factors of a model without a stated encoding, or the encoding of its words.
 
-    They go with its name rather than with the target: the facts of the model come first, then a
-    word of its name, then the target.
+    They depend on its name more than on the target: the facts of the model come first, then a word
+    of its name, then the target.
     """
     name = model.lower()
     vocabularies = [
@@ -124,9 +132,6 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
     return {}
 
 
-# The data file, which explains its tables.
-
-
 @cache
 def _tables() -> Mapping[str, Any]:  # Any: the tables of a TOML file
     import tomllib
@@ -137,7 +142,6 @@ def _tables() -> Mapping[str, Any]:  # Any: the tables of a TOML file
 
 @cache
 def _built_in() -> Mapping[str, ModelEntry]:
-    """Return the entry of every pattern that comes with promptdsl."""
     entries: dict[str, ModelEntry] = {}
     for name, table in _tables()["models"].items():
         facts = _selected(table, FACT_NAMES)
@@ -145,8 +149,6 @@ def _built_in() -> Mapping[str, ModelEntry]:
         entries.update(dict.fromkeys(table["patterns"], entry))
     return entries
 
-
-# The names of models.
 
 _PREFIX = re.compile(
     r"(?:.*/)?(?:(?:[a-z-]+\.)?(?:(?:anthropic|openai)\.|(?=amazon\.)))?", re.DOTALL
@@ -163,12 +165,11 @@ _SUFFIX = re.compile(
     re.ASCII,
 )
 """A date or a version: ``-20261001``, ``@20261001``, ``-2026-10-01``, ``-0613``, ``-001``,
-``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are not: they are
-another model."""
+``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are no version: they
+name another model."""
 
 
-def bare_name(model: str) -> str:
-    """Return the name of a model without the additions of gateways, clouds and fine-tuning."""
+def _bare_name(model: str) -> str:
     name = _PREFIX.sub("", model, count=1)
     tuned = _TUNED.fullmatch(name)
     return tuned[1] if tuned else name
@@ -176,7 +177,7 @@ def bare_name(model: str) -> str:
 
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
     """Return the entries of the longest pattern that matches: first ours, then the user's."""
-    names = (model, bare_name(model))
+    names = (model, _bare_name(model))
     for pattern in _patterns(added):
         if any(
             name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) for name in names
@@ -188,13 +189,12 @@ def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
 
 @lru_cache(maxsize=2)
 def _patterns(added: "_Added") -> tuple[str, ...]:
-    """Return every pattern, the longest first."""
     return tuple(sorted({**_built_in(), **added.entries}, key=len, reverse=True))
 
 
 def _family_provider(model: str) -> str | None:
     """Return the provider of the family that a name belongs to, from its oldest generation on."""
-    name = bare_name(model)
+    name = _bare_name(model)
     head, _, rest = name.partition("-")
     digits = re.match(r"[0-9]{1,3}(?![0-9])", rest)
     generation = int(digits[0]) if digits else 0
@@ -207,12 +207,9 @@ def _family_provider(model: str) -> str | None:
     return None
 
 
-# The registrations of users.
-
-
 @attrs.frozen(eq=False, repr=False)
 class _Added:
-    """The entries of users, by pattern. A change replaces it by another object."""
+    """The entries of users by pattern. Every change makes another object, the key of the caches."""
 
     entries: Mapping[str, ModelEntry] = EMPTY
 
@@ -220,13 +217,47 @@ class _Added:
 _CHANGING = Lock()
 _added = _Added()
 _registered: dict[str, tuple[ModelEntry, ...]] = {}
-"""By pattern, the registrations that were not taken back; the last one is used."""
+"""The registrations of each pattern that were not removed; the last one is used."""
 
 
-def change_entries(
+def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> ExitStack:
+    """Register facts about the models of a name, for the whole process.
+
+    ``facts`` are fields of :class:`ModelFacts`. They are used for names that are ``pattern``, or
+    ``pattern`` and a date or version; the longest pattern counts. ``provider`` is the target of
+    such a name where no provider is given. Facts that are left out keep the values that come with
+    promptdsl for the same pattern; registering a pattern again replaces the earlier registration.
+    ``window``, ``output`` and ``cache_minimum`` are tokens, ``template`` is the text of a chat
+    template or a Hugging Face tokenizer. The result is a context manager, which removes the
+    registration at its end.
+
+    >>> from promptdsl import Timeline, User, register_model, render
+    >>> with register_model("my-model", provider="anthropic", window=32_000):
+    ...     render(Timeline(User("Hi.")), model="my-model-2026-01-01").facts.window
+    32000
+
+    Raises :class:`TargetError` for an unknown provider, :class:`OptionError` for a fact that is
+    unknown or has a wrong value, :class:`ContentError` for a wrong template.
+    """
+    try:
+        if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(
+                f"a pattern is the name of a model, not {pattern!r}",
+                fix="write it as it begins: register_model('my-model', ...)",
+            )
+        _check_provider(provider)
+        entry = ModelEntry(pattern, provider, checked_facts(facts))
+    except PromptError as error:
+        raise error.located(author()) from None
+    _change_entries(pattern, add=entry)
+    registration = ExitStack()
+    registration.callback(_change_entries, pattern, remove=entry)
+    return registration
+
+
+def _change_entries(
     pattern: str, *, add: ModelEntry | None = None, remove: ModelEntry | None = None
 ) -> None:
-    """Register an entry for a pattern, or take a registration back, in any order."""
     global _added  # noqa: PLW0603
     with _CHANGING:
         entries = tuple(entry for entry in _registered.get(pattern, ()) if entry is not remove)
@@ -236,11 +267,7 @@ def change_entries(
         _added = _Added({**others, pattern: entries[-1]} if entries else others)
 
 
-# Providers: those of the data file, which are those of ``providers.registry`` (a test compares).
-
-
-def check_provider(provider: object) -> None:
-    """Raise :class:`TargetError` for a provider that has no adapter."""
+def _check_provider(provider: object) -> None:
     providers = _tables()["providers"]
     if not isinstance(provider, str) or provider not in providers:
         meant = _SUGGESTED.get(str(provider).lower().replace("-", "_"))

@@ -1,7 +1,7 @@
 """The settings of a render, merged from layers, and the layer that set each value.
 
-Every setting has a flat key, such as ``role_mapping.event``. A layer is the keys it sets and
-nothing more, so merging layers is updating one dictionary with the next.
+Every setting has a flat key, such as ``role_mapping.event``. A layer has only the keys that it
+sets, so layers are merged like dictionaries: a later layer overrides an earlier one.
 """
 
 import functools
@@ -77,10 +77,7 @@ SettingValue: TypeAlias = str | bool | Delimiter | FormatBlock | None
 LIBRARY: Mapping[str, SettingValue] = {
     "role_mapping.event": "user",
     "role_mapping.ephemeral": "user",
-    "delimiters.event.user_action": EVENT_DELIMITER,
-    "delimiters.event.state_change": EVENT_DELIMITER,
-    "delimiters.event.system_event": EVENT_DELIMITER,
-    "delimiters.event.text": EVENT_DELIMITER,
+    **{f"delimiters.event.{type}": EVENT_DELIMITER for type in EVENT_TYPES},
     "delimiters.ephemeral": EPHEMERAL_DELIMITER,
     "format_block": None,
     "ephemeral_position": "flow",
@@ -89,21 +86,15 @@ LIBRARY: Mapping[str, SettingValue] = {
     "tool_pairing": "error",
     "guard_conversation": False,
 }
-"""The defaults of the library, under every layer. Their order is that of every explanation."""
-
-
-# Reading a configuration.
+"""The defaults of the library. ``explain()`` has the settings in this order."""
 
 Settings: TypeAlias = tuple[tuple[str, SettingValue], ...]
 """The flat keys that one layer sets, with their values, sorted by key."""
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "a configuration": (
-        *("role_mapping", "delimiters", "format_block", "ephemeral_position", "format"),
-        *("merge_consecutive", "tool_pairing", "guard_conversation"),
-    ),
-    "role_mapping": ("event", "ephemeral"),
-    "delimiters": ("event", "ephemeral"),
+    "a configuration": tuple(ConfigOptions.__annotations__),
+    "role_mapping": tuple(RoleOptions.__annotations__),
+    "delimiters": tuple(DelimiterOptions.__annotations__),
     "delimiters.event": EVENT_TYPES,
 }
 """The keys of a configuration and of the mappings in it."""
@@ -214,8 +205,6 @@ class MessageTransformationConfig:
             raise
 
 
-# Layers.
-
 ConfigLike: TypeAlias = MessageTransformationConfig | Mapping[str, object]
 Transformation: TypeAlias = ConfigLike | Callable[[str | None, str | None], ConfigLike | None]
 """A configuration, or a function of model and provider that returns one or ``None``."""
@@ -249,11 +238,11 @@ def resolve(
     model: str | None = None,
     provider: str | None = None,
 ) -> Resolved:
-    """Return the configuration of ``(name, layer)`` pairs, each over the ones before it.
+    """Return the configuration of ``(name, layer)`` pairs; each overrides the ones before it.
 
-    The first layer is over the defaults of the library. A function is called with ``model`` and
-    ``provider`` every time. The same layers give the same object. Raises :class:`ConfigError` for
-    an unknown key or value, and names the layer.
+    The first layer overrides the defaults of the library. A function is called with ``model`` and
+    ``provider`` every time. The same layers give the same object. Raises :class:`ConfigError` with
+    the name of the layer for an unknown key or value.
     """
     settings_of_layers: list[tuple[str, Settings]] = []
     for name, layer in layers:

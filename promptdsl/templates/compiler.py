@@ -1,4 +1,4 @@
-"""Compiling a template so that its own text and the values put into it are told apart."""
+"""The compiler of templates, which separates their own text from the values in it."""
 
 # Jinja names the methods of a visitor after its nodes.
 # ruff: noqa: N802
@@ -17,22 +17,22 @@ SYNTAX_FIX = "look at the text before it, too"
 
 
 class UnknownFilter(TemplateAssertionError):
-    """A template asks for a filter or test that does not exist; ``fix`` says what to do."""
+    """A template asks for a filter or test that does not exist; ``fix`` is the advice."""
 
     fix = ""
 
 
 def advice(name: str, known: Iterable[str]) -> str:
-    """Return what to do about a filter or test that does not exist."""
+    """Return the advice for a filter or test that does not exist."""
     return INSTEAD.get(name) or nearest(name, known)
 
 
 def checked_tree(environment: Environment, source: str, name: str | None) -> nodes.Template:
-    """Return the syntax tree of a template; each turn of its loops is made a step.
+    """Return the syntax tree of a template, in which each turn of a loop counts as a step.
 
     Raises an error of Jinja, with its line, for a syntax error, an unknown filter or test, an
-    infinite number, for which Python has no word, and ``{% autoescape %}``, which would make author
-    text of the values it marks as safe.
+    infinite number, which has no literal in Python, and ``{% autoescape %}``, which would turn the
+    values that it marks as safe into author text.
     """
     tree = environment.parse(source, name, name or "<template>")
     kinds = (nodes.For, nodes.Filter, nodes.Test, nodes.Const, nodes.ScopedEvalContextModifier)
@@ -65,10 +65,10 @@ def checked_tree(environment: Environment, source: str, name: str | None) -> nod
 
 
 class PieceCode(CodeGenerator):
-    """Code that yields author text in a tuple, and gives every other output to ``put``."""
+    """Code that yields author text in a tuple, and passes every other output to ``put``."""
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        """Write what joins texts with ``~``, so that the result is bounded."""
+        """Write the operator ``~``, which joins texts, with a bounded result."""
         self.write("environment.joined((")
         for part in node.nodes:
             self.visit(part, frame)
@@ -78,7 +78,7 @@ class PieceCode(CodeGenerator):
     def _output_child_to_const(
         self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
     ) -> str:
-        # A constant in an expression is a value, and no text of the template.
+        # A constant in an expression is a value and not text of the template.
         if isinstance(node, nodes.TemplateData):
             return node.data
         raise nodes.Impossible
@@ -104,7 +104,7 @@ class PieceCode(CodeGenerator):
         self.write(")")
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
-        """Write a call; that of a ``{% call %}`` is output, though not written as such."""
+        """Write a call; that of a ``{% call %}`` is an output, which Jinja does not mark as one."""
         self.write("environment.put(" if forward_caller else "")
         super().visit_Call(node, frame, forward_caller=forward_caller)
         self.write(")" if forward_caller else "")

@@ -1,4 +1,4 @@
-"""The sandbox that templates run in: Jinja's own, with limits."""
+"""The sandbox in which templates run: Jinja's sandbox, with limits."""
 
 from collections.abc import Mapping
 from functools import cache, lru_cache, partial
@@ -59,7 +59,7 @@ class _Undefined(StrictUndefined):
 
 
 class _Template(Template):
-    """A template that is imported as a module once in a rendering, and not kept after it."""
+    """A template that is imported as a module once in each rendering."""
 
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
         modules = RUN.get().modules
@@ -70,7 +70,7 @@ class _Template(Template):
 
 def _range(*ends: int) -> range:
     numbers = range(*ends)
-    # Python itself has no length for a range of more numbers than a machine counts.
+    # len() fails for a very long range.
     check_count((numbers.stop - numbers.start) // numbers.step)
     return numbers
 
@@ -79,9 +79,9 @@ _GLOBALS: Mapping[str, Any] = {"range": _range}  # Any: Jinja infers the type fr
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox; it counts what a template makes, and knows which of its output is a value.
+    """Jinja's sandbox; it counts the results of a template, and marks the values in its output.
 
-    Only ``+``, ``*``, ``**`` and ``%`` are checked: other operators make nothing large.
+    Only ``+``, ``*``, ``**`` and ``%`` are checked: the results of other operators are small.
     """
 
     code_generator_class = PieceCode
@@ -92,7 +92,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def __init__(self) -> None:
         super().__init__(
             undefined=_Undefined,
-            # Without this, constant expressions are worked out as they are compiled, unbounded.
+            # Otherwise the compiler computes constant expressions, without limits.
             optimized=False,
             cache_size=0,
             trim_blocks=True,
@@ -105,7 +105,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.compiled = lru_cache(maxsize=256)(self._compiled)
 
     def _compiled(self, source: TemplateFile | str) -> Template:
-        """Return a template, compiled once for as long as its file has the same stamp."""
+        """Return a compiled template; the cache keeps it until the stamp of its file changes."""
         name = None if isinstance(source, str) else source.name
         content = source if isinstance(source, str) else read_template(source)
         try:
@@ -147,7 +147,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return RUN.get().step()
 
     def put(self, value: object, name: str | None = None) -> Output:
-        """Return the output of ``{{ value }}``: a value, unless it is marked and unchanged."""
+        """Return the output of ``{{ value }}``: a value, except for unchanged author text."""
         if type(value) is str:
             return Inserted(value, name)
         if isinstance(value, Rope):
@@ -169,7 +169,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def getattr(self, obj: object, attribute: str) -> object:
         """Return the item of a mapping, or an attribute of another value.
 
-        So ``data.copy`` is the item of that name: a mapping shows only its methods for reading.
+        So ``data.copy`` is the item ``copy``; only the methods for reading a mapping come first.
         """
         if is_mapping(obj) and attribute not in ("get", "items", "keys", "values"):
             return obj[attribute] if attribute in obj else self.unsafe_undefined(obj, attribute)
@@ -180,7 +180,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=attribute)
 
     def wrap_str_format(self, value: object) -> None:
-        """Leave ``str.format`` out: its result would be of the type, and so the trust, of text."""
+        """Leave ``str.format`` out: its result would be trusted like the text that it formats."""
 
     def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         """Return whether a template may read an attribute."""
@@ -195,12 +195,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     # Any: the arguments are passed on as Jinja gives them.
     def call_filter(self, name: str, *args: Any, **kwargs: Any) -> object:
-        """Return the result of a filter that is named by a text, as in ``map("upper")``."""
+        """Return the result of a filter whose name is a text, as in ``map("upper")``."""
         self._check_name("filter", name, self.filters)
         return super().call_filter(name, *args, **kwargs)
 
     def call_test(self, name: str, *args: Any, **kwargs: Any) -> object:
-        """Return the result of a test that is named by a text, as in ``select("odd")``."""
+        """Return the result of a test whose name is a text, as in ``select("odd")``."""
         self._check_name("test", name, self.tests)
         return super().call_test(name, *args, **kwargs)
 
@@ -211,5 +211,5 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 @cache
 def sandbox() -> Sandbox:
-    """Return the sandbox of all templates, with those it has compiled."""
+    """Return the sandbox of all templates, with its cache of compiled templates."""
     return Sandbox()

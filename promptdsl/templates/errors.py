@@ -1,4 +1,4 @@
-"""The error for a template that fails: what is wrong, and on which of its lines."""
+"""The error for a template that fails: the problem, and the line of the template."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -13,9 +13,6 @@ from promptdsl.templates.folders import missing_template
 from promptdsl.templates.limits import RUN
 from promptdsl.templates.operators import is_mapping
 from promptdsl.templates.source import label
-
-_SUGGESTED = 100
-"""The number of keys of a mapping that are compared with a name; data may hold any number."""
 
 
 def template_error(
@@ -45,16 +42,16 @@ def template_error(
             fix = "look for what calls, includes or extends itself without end"
         case _:
             problem, fix = f"{type(error).__name__}: {error!s:.200}", "check what it is given"
-    place = _place(error)
-    if place is not None:
-        problem = f"{label(place[0])}, line {place[1]}: {problem}"
+    origin = _origin(error)
+    if origin is not None:
+        problem = f"{label(origin[0])}, line {origin[1]}: {problem}"
     elif template is not None:
         problem = f"{label(template.name)}: {problem}"
     return TemplateError(problem, fix=fix)
 
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
-    """Return a name that may have been meant, or other advice."""
+    """Return the advice for an undefined name: a similar name, if there is one."""
     name, holder = error.name, error.holder
     known: list[str] = []
     if not isinstance(name, str):
@@ -64,7 +61,8 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
             return "it is not known there: import the template with context, or pass it on"
         return nearest(name, variables) if variables else "the template is given no variables"
     elif is_mapping(holder):
-        known = [key for key in islice(holder, _SUGGESTED) if isinstance(key, str)]
+        # Data may have any number of keys.
+        known = [key for key in islice(holder, 100) if isinstance(key, str)]
     else:
         is_safe = sandbox().is_safe_attribute
         known = [name for name in dir(holder) if is_safe(holder, name, None)]
@@ -73,8 +71,8 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
     return nearest(name, known)
 
 
-def _place(error: Exception) -> tuple[str | None, int] | None:
-    """Return the template and line of an error; that of the innermost template it went through."""
+def _origin(error: Exception) -> tuple[str | None, int] | None:
+    """Return the name and the line of the innermost template in which an error was raised."""
     if isinstance(error, TemplateSyntaxError):
         return error.name, error.lineno
     innermost: tuple[Template, int] | None = None

@@ -17,16 +17,14 @@ _KIND = re.compile("[A-Za-z0-9_]+")
 
 
 def event_text(kind: str, fields: Mapping[str, object]) -> str:
-    """Return the text of an event: what happened on its first line, then its details, one a line.
+    """Return the text of an event: a line that tells the event, then a line for each detail.
 
-    ``kind`` is the type of the event block. ``fields`` holds every field that the template of that
-    type asks for, as encoded text of one line, or ``None`` where it is absent, for which nothing is
-    written; ``details`` holds pairs of such texts. Nothing is escaped here. A template
-    ``events/{kind}.md.j2`` in a registered folder takes the place of the one that comes with
-    promptdsl.
+    ``kind`` is the type of the event block. ``fields`` has every field of the template of that
+    type: an encoded text of one line, or ``None``, for which nothing is written; ``details`` has
+    pairs of such texts. Nothing is escaped here. A template ``events/{kind}.md.j2`` in a registered
+    folder replaces the one of promptdsl.
 
-    Raises :class:`TemplateError` when there is no template of that name, when a field it asks for
-    is not given, and when it goes wrong.
+    Raises :class:`TemplateError` for a missing template or field, and for a template that fails.
     """
     folders = registered()
     if folders and _KIND.fullmatch(kind):
@@ -46,14 +44,14 @@ def event_text(kind: str, fields: Mapping[str, object]) -> str:
         if not isinstance(error, UndefinedError):
             raise
         raise TemplateError(
-            f"the template of {kind!r} events asks for what it is not given: {error.message}",
+            f"the template of {kind!r} events needs a missing field: {error.message}",
             fix="give every field it asks for; None is the value of an absent one",
         ) from error
 
 
 @cache
 def _shipped_template(kind: str) -> "Template":
-    """Return a template that comes with promptdsl: it is known, so it needs no limits."""
+    """Return a template that comes with promptdsl, which needs no limits."""
     from jinja2 import Environment, StrictUndefined
 
     # The kind is compared with the names of files and never becomes a path.

@@ -1,7 +1,7 @@
 """The filters and tests of templates: those of Jinja, with bounded results.
 
-Left out are marking as safe, escaping (a value is encoded for its place), chance, and the printing
-of objects.
+Left out are the filters that mark text as safe, that choose at random and that print objects; and
+escaping, because every value is encoded for its place.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,13 +28,13 @@ def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
     ``prepare`` is called with the value that is filtered, before the function is.
     """
     # Jinja gives the environment or the context first to filters with this mark.
-    place = int(hasattr(function, "jinja_pass_arg"))
+    position = int(hasattr(function, "jinja_pass_arg"))
 
     @wraps(function)
     def filtered(*args: object, **options: object) -> object:
         values = [*args]
         if prepare is not None:
-            values[place] = prepare(values[place])
+            values[position] = prepare(values[position])
         result = function(*values, **options)
         if isinstance(result, str):
             return bounded(str.__str__(result))
@@ -60,7 +60,9 @@ def _join(
     return joined(map(read, items), separator)
 
 
-_TEXT_FILTERS = ("capitalize", "indent", "lower", "string", "title", "trim", "truncate", "upper")
+_TEXT_FILTERS = (
+    *("capitalize", "indent", "lower", "string", "title", "trim", "truncate", "upper", "wordcount"),
+)
 _ITEM_FILTERS = (
     *("batch", "groupby", "list", "map", "max", "min", "reject", "rejectattr", "select"),
     *("selectattr", "slice", "sort", "sum", "unique"),
@@ -71,7 +73,7 @@ _VALUE_FILTERS = (
 )
 FILTERS: Mapping[str, Filter] = {
     # Filters of text, of items, each of them a step, and of any value.
-    **{name: _bounded_filter(_JINJA_FILTERS[name], text) for name in (*_TEXT_FILTERS, "wordcount")},
+    **{name: _bounded_filter(_JINJA_FILTERS[name], text) for name in _TEXT_FILTERS},
     **{name: _bounded_filter(_JINJA_FILTERS[name], counted) for name in _ITEM_FILTERS},
     **{name: _bounded_filter(_JINJA_FILTERS[name]) for name in _VALUE_FILTERS},
     "format": _bounded_filter(_format, text),

@@ -6,8 +6,9 @@ from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
-from types import TracebackType
 from typing import ClassVar, NamedTuple
+
+import attrs
 
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
@@ -35,27 +36,21 @@ def templates_root() -> Path:
     )
 
 
+@attrs.frozen(eq=False)
 class Registration:
     """A registered folder; as a context manager it is registered until the end of the block."""
 
-    __slots__ = ("_after", "_before", "folder")
     active: ClassVar[tuple[str, ...]] = ()
-    """The registered folders, in the order they are looked through."""
+    """The registered folders, in the order they are searched."""
 
-    def __init__(self, folder: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
-        self.folder = folder
-        self._before = before
-        self._after = after
+    folder: str
+    _before: tuple[str, ...]
+    _after: tuple[str, ...]
 
     def __enter__(self) -> Path:
         return Path(self.folder)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with _CHANGING:
             active = Registration.active
             if active is self._after:
@@ -65,11 +60,11 @@ class Registration:
 
 
 def register_templates(folder: str | os.PathLike[str]) -> Registration:
-    """Look for templates in ``folder`` too, before the folders that were registered earlier.
+    """Search for templates in ``folder`` first, before the folders that were registered earlier.
 
-    It holds for the whole process, or for a ``with`` block around the result, which gives the
-    folder as a ``Path``. A folder that is registered again moves to the front. A template with the
-    name of one that comes with promptdsl takes its place, such as the text of an event,
+    The folder stays registered for the whole process, or for a ``with`` block around the result,
+    which gives the folder as a ``Path``. A folder that is registered again moves to the front. A
+    template replaces the one of promptdsl that has its name, such as the text of an event,
     ``events/user_action.md.j2``.
 
     Raises :class:`TemplateError` when there is no such folder.
@@ -106,12 +101,12 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
 
 
 def registered() -> tuple[str, ...]:
-    """Return the folders users registered, in the order they are looked through."""
+    """Return the folders that users registered, in the order they are searched."""
     return Registration.active
 
 
 class TemplateFile(NamedTuple):
-    """A template that exists: its file, the folder it may not lead out of, and its stamp."""
+    """A template that exists: its name, its file, the folder that contains it, and its stamp."""
 
     name: str
     path: str
@@ -122,7 +117,8 @@ class TemplateFile(NamedTuple):
 def find(name: object, folders: tuple[str, ...]) -> TemplateFile | None:
     """Return the first file of a name, ``None`` when no folder has one.
 
-    Raises :class:`TemplateError` for a name that could be a path, and for what is no regular file.
+    Raises :class:`TemplateError` for a name that could be a path, and for a file that is not
+    regular.
     """
     checked = check_name(name)
     for folder in folders:
@@ -185,10 +181,6 @@ def read_template(file: TemplateFile) -> str:
         raise _unreadable(file.name, f"it is not UTF-8 at byte {error.start:,}") from None
 
 
-_LISTED = 1_000
-"""The number of files of a folder that are compared with a name; it may hold any number."""
-
-
 def missing_template(name: str, folders: tuple[str, ...]) -> TemplateError:
     """Return the error for a template that no folder has, which suggests one they have."""
     known: set[str] = set()
@@ -198,5 +190,5 @@ def missing_template(name: str, folders: tuple[str, ...]) -> TemplateError:
             for where, _, files in os.walk(folder)
             for file in files
         )
-        known.update(islice(names, _LISTED))
+        known.update(islice(names, 1_000))  # of any number
     return TemplateError(f"there is no {label(name)}", fix=nearest(name, known))

@@ -1,9 +1,9 @@
-"""The limits of one rendering of a template, and the count of what it has used up."""
+"""The limits of one rendering of a template, and the counts that are compared with them."""
 
-from collections.abc import Generator, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from contextvars import ContextVar
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from promptdsl.foundation.errors import TemplateError
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TEXT = 10_000_000
-"""Characters of the whole output, and of any text on the way to it."""
+"""Characters of the output, and of any text that is made for it."""
 MAX_WRITTEN = 100_000_000
-"""Characters of all texts on the way to the output together."""
+"""Characters of all texts that are made for the output, together."""
 MAX_PIECES = 2_000_000
-"""Author texts and values put together, counted again for every macro and block around them."""
+"""Author texts and values that are joined, counted again for every macro and block around them."""
 MAX_STEPS = 1_000_000
-"""Turns of loops, calls, includes and items that filters go through, all together."""
+"""Turns of loops, calls, includes and items that filters read, together."""
 MAX_DIGITS = 4_300
 """Digits of a whole number: as many as Python writes (``sys.int_info``)."""
 MAX_SOURCE = 1_000_000
@@ -31,9 +31,9 @@ _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
 
 class Run:
-    """One rendering: its folders, the modules it imported, and the count of what it has used.
+    """One rendering: its folders, the modules it imported, and its counts.
 
-    ``none_is_empty`` writes nothing for ``None``, which is otherwise an error.
+    With ``none_is_empty`` a ``None`` is written as nothing; otherwise it is an error.
     """
 
     __slots__ = ("folders", "modules", "none_is_empty", "pieces", "steps", "written")
@@ -47,14 +47,14 @@ class Run:
         self.written = 0
 
     def step(self, count: int = 1) -> bool:
-        """Count steps; always true, so that a condition can hold it."""
+        """Count steps; always true, so that it can be part of a condition."""
         self.steps += count
         if self.steps > MAX_STEPS:
             raise over_limit(MAX_STEPS, "steps in one rendering")
         return True
 
     def write(self, length: int, pieces: int = 0) -> None:
-        """Count the characters of a text that was made, and the pieces it was put together from."""
+        """Count the characters of a text that was made, and the pieces that were joined for it."""
         check_length(length, pieces)
         self.pieces += pieces
         self.written += length
@@ -92,15 +92,8 @@ def check_bits(bits: int) -> None:
         raise over_limit(MAX_DIGITS, "digits in a number")
 
 
-def stop(stream: Iterable[object], error: TemplateError) -> NoReturn:
-    """Raise an error inside the template that yields too much, so that its line is known."""
-    if isinstance(stream, Generator):
-        stream.throw(error)
-    raise error
-
-
 def bounded(value: T) -> T:
-    """Return the result of an operation, counted and found to be small enough."""
+    """Return the result of an operation, which is counted and within the limits."""
     if isinstance(value, str):
         RUN.get().write(len(value))
     elif isinstance(value, int | Fraction):

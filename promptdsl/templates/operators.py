@@ -1,4 +1,4 @@
-"""Text and operators as templates have them; a result that would be too large is refused."""
+"""Texts and operators of templates; a result that would be too large is refused."""
 
 from collections.abc import Iterable, Sized
 from decimal import Decimal
@@ -15,12 +15,12 @@ _SEQUENCES: tuple[type[Sized], ...] = (str, list, tuple)
 
 
 def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
-    """Return whether a value is a mapping: those of variables are dictionaries, too."""
+    """Return whether a value is a mapping; a frozen one of variables is a dictionary, too."""
     return isinstance(value, dict)
 
 
 def text(value: object, name: str | None = None) -> str:
-    """Return the text of a value that a template puts out or works on.
+    """Return the text of a value that a template outputs or changes.
 
     An inline ``if`` without an ``else`` is empty. Raises :class:`TemplateError` for ``None``,
     booleans, lists, mappings and objects; ``name`` is the variable that the error names.
@@ -71,7 +71,7 @@ def replaced(value: object, old: object, new: object, count: int | None = None) 
 
 
 def percent(template: str, values: object) -> str:
-    """Return ``template % values``; only text and numbers can be put in."""
+    """Return ``template % values``; the values are texts and numbers."""
     if is_mapping(values):
         return template % _Printable(values)
     if isinstance(values, tuple):

@@ -1,15 +1,15 @@
-"""The output of a template: author text and values, and never one for the other."""
+"""The output of a template: pieces that are author text, and pieces that are values."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.templates.limits import RUN, check_length, stop
+from promptdsl.templates.limits import RUN, check_length
 
 
 class Inserted(NamedTuple):
-    """A value that a template put in, not yet encoded, and the variable it came from, if any."""
+    """A value that a template inserted, not yet encoded, and the variable it came from, if any."""
 
     text: str
     name: str | None = None
@@ -62,7 +62,10 @@ def collect(outputs: Iterable[Output]) -> Rope:
         try:
             check_length(length, len(pieces))
         except TemplateError as error:
-            stop(outputs, error)
+            # The line of the error is that of the template that yields too much.
+            if isinstance(outputs, Generator):
+                outputs.throw(error)
+            raise
     RUN.get().write(length, len(pieces))
     # Empty pieces are left out, and author texts that are neighbours become one.
     joined: list[Piece] = []

@@ -23,11 +23,11 @@ def template_pieces(template: TemplateSource, variables: Mapping[str, object]) -
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
 
     Nothing is encoded yet. The content of a variable is a value wherever it goes, through macros,
-    blocks, filters and operators; only a string marked by ``trusted()`` that is put out unchanged
+    blocks, filters and operators; only a string marked by ``trusted()`` that is output unchanged
     is author text. Neighbouring author texts are one, and empty pieces are left out.
 
     Raises :class:`TemplateError`, with the name and line of the template, for a template that is
-    missing or wrong, asks for a name it is not given, puts out what is no text, or goes over a
+    missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a
     limit. Raises :class:`ContentError` for variables that are no plain data.
     """
     folders = (*registered(), str(templates_root()))
@@ -48,7 +48,7 @@ def template_pieces(template: TemplateSource, variables: Mapping[str, object]) -
 def run_template(source: TemplateFile | str, variables: Mapping[str, object], run: Run) -> Rope:
     """Return the output of a template, within the limits of a run.
 
-    Raises :class:`TemplateError`, with the name and line of the template, for whatever goes wrong.
+    Raises :class:`TemplateError`, with the name and line of the template, for every failure.
     """
     token = RUN.set(run)
     compiled = None

@@ -52,14 +52,9 @@ class TemplateSource:
             raise over_limit(MAX_SOURCE, "characters of template")
         return cls("text", exact(text))
 
-    @property
-    def name(self) -> str | None:
-        """The name in errors; ``None`` for a template given as text."""
-        return None if self.kind == "text" else self.value
-
 
 def check_name(name: object) -> str:
-    """Return the name of a template, which is no path: it cannot lead out of a folder.
+    """Return the checked name of a template, which cannot lead out of its folder.
 
     Raises :class:`TemplateError` for a name with an empty part, ``.`` or ``..``, one that starts
     with ``/``, and for a backslash, colon or null character in it.

@@ -19,7 +19,7 @@ class _Checked(FrozenDict):
 
 
 def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the variables of a template as plain data of their own, which nobody can change.
+    """Return the variables of a template as a frozen copy of plain data.
 
     Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
     string keys, lists and tuples of these, at any depth. Checked variables are returned unchanged.
@@ -43,15 +43,15 @@ def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _plain_leaf(item: object, around: Around, key: object) -> object:
-    """Return a value that is no container as an object of exactly its type."""
+    """Return a single value as an object of a plain type, without the code of a subclass."""
     if item is None or isinstance(item, bool | Trusted):
         return item
     for kind, exactly in _KINDS:
         if isinstance(item, kind):
             return exactly(item)
-    place = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
+    path = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
     raise ContentError(
-        f"{place} is no plain data but a live object: {type(item).__name__}",
+        f"{path} is no plain data but a live object: {type(item).__name__}",
         fix="give what the template needs of it: a string, a number, a list, a dictionary",
     )
 

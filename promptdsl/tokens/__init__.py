@@ -1,11 +1,11 @@
 """Token counts of texts, messages and payloads, and texts cut to a number of tokens.
 
-``count`` says what a counter is, and ``counters`` chooses one for a model or target. ``encoder``
-counts texts with one of the ``encodings``; a long text is counted in pieces between its
-``safe_cuts``. With a counter, ``messages`` counts neutral messages, and ``payloads`` a provider's
-payload, part by part (``payload_parts``, ``wire_json``); both add ``attachments`` (``images``),
-``tools`` and ``frames``. ``cut`` finds the longest beginning of a text that fits a limit;
-``splitting`` uses it to divide a text.
+``count`` defines counters, and ``counters`` chooses one for a model or target. ``encoder`` counts
+texts with one of the ``encodings``; a long text is counted in pieces between its ``safe_cuts``.
+With a counter, ``messages`` counts neutral messages, and ``payloads`` a provider's payload, part by
+part (``payload_parts``, ``wire_json``); both add ``attachments`` (``images``), ``tools`` and
+``frames``. ``cut`` finds the longest beginning of a text that fits a limit; ``splitting`` uses it
+to divide a text.
 """
 
 TYPE_CHECKING = False

@@ -1,6 +1,6 @@
-"""The tokens of an attachment: pictures by their size, all else by documented assumptions.
+"""The tokens of an attachment: pictures by their size, other attachments by stated assumptions.
 
-Only text is decoded. Every count is an estimate.
+Every count is an estimate.
 """
 
 import base64
@@ -26,7 +26,7 @@ GEMINI_PAGE = {"tiles-258": 258, "resolution": 560}
 """A page for Gemini, by formula of pictures ("Document understanding", "Media resolution")."""
 
 BYTES_PER_PAGE = 25_000
-"""Assumed for documents whose pages cannot be counted from outside."""
+"""Assumed for documents whose pages cannot be counted."""
 
 PAGES = 10
 """Assumed for a document that is only an address or an id."""
@@ -39,51 +39,51 @@ FILM_PER_SECOND = 263 + AUDIO_PER_SECOND
 """Gemini, one frame a second with its sound ("Video understanding", "Media resolution")."""
 
 BYTES_PER_SECOND: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
-"""Assumed where no header tells: 64 and 500 kbit/s, which is little, so that the count is high."""
+"""Assumed without a header: 64 and 500 kbit/s. Low rates give long recordings and high counts."""
 
 SECONDS = 300
 """Assumed for a recording or film that is only an address or an id."""
 
 SLOWEST = 1_000
-"""The lowest rate that the header of a recording is believed, in bytes a second."""
-
-_FIRST = 4_096
-"""The characters of base64 text that mostly contain a header."""
+"""The lowest rate that is accepted from the header of a recording, in bytes a second."""
 
 _TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml")
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 @attrs.frozen
 class AttachedMedia:
     """An attachment to count: ``data`` is base64 text or bytes, ``None`` for an address alone.
 
-    ``detail`` is how closely the model is asked to look.
+    ``detail`` is the level of detail that the request asks for.
     """
 
     kind: MediaKind
     data: str | bytes | None = None
-    media_type: str | None = None
-    detail: str | None = None
+    media_type: str | None = attrs.field(default=None, converter=_text_or_none)
+    detail: str | None = attrs.field(default=None, converter=_text_or_none)
 
 
 def media_at(
-    kind: MediaKind, address: object, media_type: str | None = None, detail: object = None
+    kind: MediaKind, address: object, media_type: object = None, detail: object = None
 ) -> AttachedMedia:
     """Return the attachment at an address, with the bytes of a data URL."""
     source = data_url(address) if isinstance(address, str) else None
-    level = detail if isinstance(detail, str) else None
     if source is None:
-        return AttachedMedia(kind, None, media_type, level)
-    return AttachedMedia(kind, source.value, source.media_type, level)
+        return AttachedMedia(kind, None, media_type, detail)
+    return AttachedMedia(kind, source.value, source.media_type, detail)
 
 
 def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFacts) -> int:
     """Return the tokens of an attachment, an estimate.
 
-    A picture: its formula. A document: its text where it is text, else its pages, each with its
-    text and its picture. Recordings and films: by the second. An address counts as a picture of
-    2048 x 2048 pixels, a document of 10 pages, a recording or film of 5 minutes.
+    A picture counts by its formula. A document of plain text counts as that text, another document
+    as its pages, each with its text and its picture. Recordings and films count by the second. An
+    address counts as a picture of 2048 x 2048 pixels, a document of 10 pages, or 5 minutes.
     """
     formula, data = facts.image_tokens or "", media.data
     if media.kind == "image":
@@ -115,7 +115,8 @@ def pixels(data: str | bytes | None) -> Size | None:
     """Return the size of a picture from its header, ``None`` where it has no size."""
     if not isinstance(data, str):
         return None if data is None else image_size(data[:HEADER])
-    return image_size(_decoded(data[:_FIRST])) or image_size(_decoded(data[:HEADER]))
+    # Most headers are short.
+    return image_size(_decoded(data[:4_096])) or image_size(_decoded(data[:HEADER]))
 
 
 def _decoded(data: str | bytes) -> bytes:

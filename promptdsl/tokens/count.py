@@ -1,4 +1,4 @@
-"""What a counter is: an object that counts the tokens of a text and says how sure the count is.
+"""Counters: objects that count the tokens of a text and say how sure the count is.
 
 To count in another way, implement :class:`TokenCounter`.
 """
@@ -96,14 +96,14 @@ class Tokens(ABC):
         return count.tokens if count.typical is None else count.typical
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of`, and remember nothing: for texts that are tried once."""
+        """Return the same as :meth:`of` without remembering it: for texts that are counted once."""
         return self.of(text)
 
     def joined(self, texts: Iterable[str], /) -> int:
         """Return the tokens of texts that are joined into one.
 
-        That is neither the sum of their tokens nor bounded by it. For texts that were counted
-        before, an encoding only counts the joints.
+        This may be more or less than the sum of their tokens. For texts that were counted before,
+        an encoding only counts the joints.
         """
         return self.of("".join(texts))
 

@@ -1,4 +1,4 @@
-"""The counter of a model, of a target, or around a counter that a user passes."""
+"""The counter of a model or a target, and the one that wraps a user's counter."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -35,7 +35,7 @@ class EncodedTokens(Tokens):
         return self._label
 
     def count(self, text: str, /) -> Count:
-        """Return the tokens of a text; a count in pieces that may be wrong is an estimate."""
+        """Return the tokens of a text; an estimate where cuts may have changed their number."""
         encoded = self._encoded(text)
         tokens = self._charged(encoded, _MUST_FIT)
         if self._label != EXACT:
@@ -52,10 +52,6 @@ class EncodedTokens(Tokens):
         if encoded is None:
             encoded = self._encoded(text)
         return encoded[0] if self._exact else self._charged(encoded, _MUST_FIT)
-
-    def typical(self, text: str, /) -> int:
-        """Return the usual number of tokens of a text."""
-        return self._charged(self._encoded(text), _TYPICAL)
 
     def measured(self, text: str, /) -> int:
         """Return the same as :meth:`of`, and remember nothing."""
@@ -119,7 +115,7 @@ class GivenTokens(Tokens):
         count = getattr(self._given, "count", self._given)
         result = cast("Callable[[str], object]", count)(text)
         if not isinstance(result, Count):
-            return Count(self._checked(result), OWN)
+            return Count(self._checked(result), "estimate (by the counter given)")
         self._checked(result.tokens)
         self._checked(0 if result.typical is None else result.typical)
         return result
@@ -137,12 +133,9 @@ class GivenTokens(Tokens):
         )
 
 
-OWN = "estimate (by the counter given)"
-
-
 def given_tokens(given: GivenCounter) -> Tokens:
-    """Return the tokens of a user's counter, the same object for the last few counters."""
-    # A string or a list has a method of that name, too, which counts something else.
+    """Return the counter that wraps a user's, the same object for the last few counters."""
+    # The method ``count`` of a string or a list counts something else.
     counts = callable(given) or callable(getattr(given, "count", None))
     if not counts or isinstance(given, Sequence):
         raise OptionError(
@@ -156,23 +149,21 @@ def given_tokens(given: GivenCounter) -> Tokens:
     with _LOOKING:
         tokens = _recent.pop(key, None) or GivenTokens(given)
         _recent[key] = tokens
-        if len(_recent) > _MOST:
+        if len(_recent) > 8:
             del _recent[next(iter(_recent))]
     return tokens
 
 
 _recent: dict[tuple[int, int], GivenTokens] = {}
-"""The counters of users by identity, the latest last."""
-_MOST = 8
-"""The number of users' counters that are remembered, each with its counts."""
+"""The last eight counters of users by identity, each with its counts, the latest last."""
 _LOOKING = Lock()
 
 
 def counter(model: str | None = None) -> Tokens:
-    """Return the counter of a model, by its name; without one, of no model in particular.
+    """Return the counter of a model, by its name; without a name, a general estimate.
 
-    It is exact where the model's encoding is public, else an estimate whose label says how it is
-    made. The encoding is loaded with the first text, and nothing is ever fetched.
+    It is exact where the model's encoding is public. Otherwise it estimates, and its label says
+    how. The encoding is loaded with the first text; no file is fetched.
 
     >>> from promptdsl.tokens import counter
     >>> counter("gpt-4o").of("How many tokens is this?")

@@ -1,4 +1,4 @@
-"""Where a text may be cut: after a paragraph, a sentence or a word, else between characters."""
+"""Cutting a text to a number of tokens: after a paragraph, a sentence or a word if possible."""
 
 import re
 import unicodedata
@@ -12,17 +12,15 @@ PARAGRAPH, SENTENCE, WORD = 3, 2, 1
 _BOUNDARY = re.compile("\\s+|[\u3002\uff01\uff1f\uff0e\uff61][\u300d\u300f\uff09\u201d\u2019]*")
 _STOPS = frozenset(".!?\u2026")
 _CLOSERS = "\"'\u201d\u2019\u00bb)]*_"
-_LOOK_BACK = 4
-"""The characters searched for the end of a sentence: its stop, and what closes after it."""
 _AROUND = 64
-"""The characters searched around two positions, for white space that goes on there."""
+"""The characters searched before and after a range, for white space that crosses its ends."""
 
 
 def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
-    """Return the first or last position between two where the most ends, ``None`` for no end.
+    """Return the first or last of the best positions to cut between two, ``None`` without any.
 
-    A paragraph is more than a sentence, and a sentence is more than a word; a line ends as a
-    sentence does. The position is after the white space; where that goes on too far, inside it.
+    The end of a paragraph is better than that of a sentence or a line, and this is better than that
+    of a word. The position is after the white space, or inside it where it crosses an end.
     """
     best, best_level = None, 0
     for match in _BOUNDARY.finditer(text, max(0, start - _AROUND), end + _AROUND):
@@ -30,16 +28,16 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
             continue
         if match.start() > end:
             break
-        # What ends here?
+        # A sentence ends with a stop, and up to three characters that close after it.
         space, position = match[0], match.end()
         lines = max(space.count("\n"), space.count("\r"))
-        before = text[max(0, match.start() - _LOOK_BACK) : match.start()].rstrip(_CLOSERS)
+        before = text[max(0, match.start() - 4) : match.start()].rstrip(_CLOSERS)
         level = WORD
         if lines > 1:
             level = PARAGRAPH
         elif lines or not space.isspace() or before[-1:] in _STOPS:
             level = SENTENCE
-        # White space that goes on too far is cut; a stop and its closers are not.
+        # White space that crosses the end is cut; a stop and its closers are not.
         if position > end:
             if not space.isspace():
                 break
@@ -49,25 +47,21 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
     return best
 
 
-_MOST_MARKS = 32
-_JOINER = "\u200d"
-
-
 def whole_character(text: str, position: int, *, forwards: bool = False) -> int:
     """Return the nearest position, backwards by default, that parts no visible character.
 
-    CR LF, a surrogate pair, and a letter with its marks and joiners are one character. More marks
-    than anybody writes are parted.
+    CR LF, a surrogate pair, and a letter with its marks and joiners are one character. More than 32
+    marks are parted.
     """
     step = 1 if forwards else -1
-    for near in range(position, position + step * _MOST_MARKS, step):
+    for near in range(position, position + step * 32, step):
         if not 0 < near < len(text):
             return min(max(near, 0), len(text))
         before, after = text[near - 1], text[near]
         if after < "\u0300":
             is_inside = before == "\r" and after == "\n"
         else:
-            is_joined = _JOINER in (before, after) or unicodedata.category(after)[0] == "M"
+            is_joined = "\u200d" in (before, after) or unicodedata.category(after)[0] == "M"
             is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
             is_inside = is_joined or is_pair or "\U0001f3fb" <= after <= "\U0001f3ff"
         if not is_inside:
@@ -75,18 +69,11 @@ def whole_character(text: str, position: int, *, forwards: bool = False) -> int:
     return position
 
 
-_GUESS = 4
-"""The characters of a token, as a first guess."""
-
-_LINEAR = 6
-"""How often the end is guessed from the counts around it, before the rest is halved."""
-
-
 def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) -> str:
     """Return the longest head of a text that is at most ``limit`` tokens; with ``end``, the tail.
 
-    It ends after a paragraph, else a sentence, else a word, as long as at least half of what fits
-    is kept, else between two characters. White space around the cut belongs to the head. A text
+    It ends after a paragraph, else a sentence, else a word, if it keeps at least half of the text
+    that fits; else between two characters. White space around the cut belongs to the head. A text
     that fits is returned whole; where no character fits, the result is empty.
 
     >>> from promptdsl.tokens import counter, fitting_prefix
@@ -128,10 +115,11 @@ def fitting_end(text: str, start: int, limit: int, tokens: Tokens) -> int:
 def _most_characters(part: Callable[[int], str], length: int, limit: int, tokens: Tokens) -> int:
     """Return a number of characters that fits a limit, while one more does not.
 
-    ``part`` returns the part of a text with so many characters. Tokens are about as long
-    everywhere, so the counts of two sizes tell where to look between them.
+    ``part`` returns the part of a text that has a number of characters. Tokens are about equally
+    long everywhere, so the counts of two sizes tell where to search between them.
     """
-    fits, low, size = 0, 0, min(length, max(1, limit) * _GUESS)
+    # The first guess is four characters a token.
+    fits, low, size = 0, 0, min(length, max(1, limit) * 4)
     while (count := tokens.measured(part(size))) <= limit:
         if size == length:
             return length
@@ -139,9 +127,9 @@ def _most_characters(part: Callable[[int], str], length: int, limit: int, tokens
     over, high, guesses = size, count, 0
     while over - fits > 1:
         guesses += 1
-        # One token more or less: so the end is soon closed in from both sides.
+        # Six guesses from the counts, now above and now below the limit, then halves.
         wanted = limit - low + guesses % 2
-        share = wanted / (high - low) if guesses <= _LINEAR else 0.5
+        share = wanted / (high - low) if guesses <= 6 else 0.5
         size = min(max(fits + int((over - fits) * share), fits + 1), over - 1)
         count = tokens.measured(part(size))
         if count <= limit:

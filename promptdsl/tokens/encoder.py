@@ -11,22 +11,22 @@ from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_c
 T = TypeVar("T")
 
 OVERHEAD = 64
-"""The characters an entry counts as beside its text, so that many short texts are bounded, too."""
+"""The characters that every entry counts in addition to its text: they bound many short texts."""
 
 
 class Remembered(Generic[T]):
-    """Values of the texts that were asked for last, bounded by a number of characters.
+    """The values of the latest texts, bounded by a number of characters.
 
-    There are two generations. When the younger one is half full it becomes the older one, and the
-    older one is forgotten; a text that is asked for again moves to the younger one. So asking is a
-    look into a dictionary, and texts in use stay.
+    There are two generations. When the younger one has half of the characters, it replaces the
+    older one; a text of the older one that is asked for moves to the younger one. So a lookup costs
+    little more than that of a dictionary, and texts in use stay.
     """
 
     __slots__ = ("_changing", "_half", "_older", "_size", "younger")
 
     def __init__(self, characters: int) -> None:
         self._half = characters // 2
-        # Read directly where every call counts, and changed only here.
+        # Other modules read it directly, which is faster; only this class changes it.
         self.younger: dict[str, T] = {}
         self._older: dict[str, T] = {}
         self._size = 0
@@ -160,7 +160,7 @@ class Encoder:
         return _total(counts)
 
     def _piece(self, text: str) -> Encoded:
-        # By default tiktoken refuses a text that has <|endoftext|> in it.
+        # By default tiktoken refuses a text that contains <|endoftext|>.
         ids = self._encoding.encode(text, disallowed_special=())
         counts_other = self._name == ESTIMATING and not text.isascii()
         other = sum(map(self._is_other.__getitem__, ids)) if counts_other else 0
@@ -168,7 +168,7 @@ class Encoder:
 
     @cached_property
     def _is_other(self) -> bytes:
-        """By rank, 1 for a token that is not ASCII."""
+        """The flag of each rank: 1 for a token that is not ASCII."""
         return bytes(not token.isascii() for token in vocabulary(self._name))
 
     def _joint(self, text: str) -> Joint:

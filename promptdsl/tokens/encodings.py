@@ -1,7 +1,7 @@
 """tiktoken's encodings, each loaded once, when the first text is counted with it.
 
-Two ship with promptdsl: their vocabularies lie beside this file, under tiktoken's licence. The
-files of the others are read from tiktoken's cache. Only :func:`download` ever fetches a file.
+Two ship with promptdsl: their vocabularies are in this folder, under tiktoken's licence. The files
+of the others are read from tiktoken's cache. Only :func:`download` fetches a file.
 
 A vocabulary is packed: the number of tokens (four bytes, the highest first), the length of each
 token (a byte), and the bytes of all tokens by rank, gzipped. That is 1 MB where the file that
@@ -24,9 +24,6 @@ from promptdsl.foundation.source import author
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
-
-
-# The encodings that ship with promptdsl.
 
 
 @attrs.frozen(eq=False)
@@ -63,7 +60,7 @@ SHIPPED = {
 """The rules of the encodings whose vocabulary ships with promptdsl, as tiktoken 0.14 has them."""
 
 SERVED_BY = {"o200k_harmony": "o200k_base"}
-"""Encodings that differ only in special tokens, which no text is read as."""
+"""Encodings that differ from a shipped one only in special tokens, which no text is encoded as."""
 
 
 def packed_file(name: str) -> Path:
@@ -88,7 +85,7 @@ def vocabulary(name: str) -> list[bytes]:
 def encoding(name: str) -> "Encoding":
     """Return tiktoken's encoding of a name, the same object every time.
 
-    One that tiktoken has already loaded in this process is used. Raises :class:`TokenizerError` for
+    An encoding that tiktoken has already loaded is used. Raises :class:`TokenizerError` for
     an unknown name, and for an encoding whose files are missing here.
     """
     if name in SERVED_BY:
@@ -106,8 +103,6 @@ def encoding(name: str) -> "Encoding":
         special_tokens=dict(SHIPPED[name].special_tokens),
     )
 
-
-# The encodings whose files tiktoken fetches.
 
 _SITE = "https://openaipublic.blob.core.windows.net"
 _P50K = {
@@ -132,7 +127,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
         )
     },
 }
-"""The addresses of the files of an encoding, each with its SHA-256, as tiktoken 0.14 has them."""
+"""The addresses of the files that tiktoken 0.14 fetches for an encoding, each with its SHA-256."""
 
 
 def cache_folder() -> Path | None:
@@ -146,7 +141,7 @@ def cache_folder() -> Path | None:
 
 
 def _cached_encoding(name: str) -> "Encoding":
-    """Return an encoding from tiktoken's cache; tiktoken would fetch the files that are missing."""
+    """Return an encoding from tiktoken's cache; a missing file is an error and is not fetched."""
     if name not in FILES:
         raise TokenizerError(
             f"unknown encoding {name!r}",

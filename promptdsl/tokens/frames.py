@@ -19,8 +19,8 @@ def label_of(
 ) -> str:
     """Return the label of a request's count; ``text_label`` is the label of its texts.
 
-    Only one text that is sent as it is counts exactly: the ``prompt`` of a chat template, which has
-    no frames (``framed`` false). Attachments, tools and the form of an answer are always estimates.
+    Only the ``prompt`` of a chat template counts exactly: it is sent as it is and has no frames
+    (``framed`` is false). Attachments, tools and the form of an answer are always estimates.
 
     >>> from promptdsl.tokens.frames import label_of
     >>> label_of("exact")

@@ -1,7 +1,7 @@
 """The tokens of a picture: the formulas that providers publish, by its size in pixels.
 
-Where documentation and published measurements disagree, the larger figure is used here: a budget
-that relies on a count that is too low is exceeded.
+Where documentation and published measurements disagree, the larger figure is used, because a count
+that is too low exceeds a budget.
 """
 
 import re
@@ -20,15 +20,15 @@ ASSUMED: Size = (2048, 2048)
 
 _Figure = TypeVar("_Figure")
 _ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
-"""Figures by the name of a model; the first pattern that is found in it counts."""
+"""Figures by model: those of the first pattern that its name contains."""
 
 
 def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
     """Return the tokens of a picture, an estimate.
 
-    ``detail`` is the level that is asked for: OpenAI's ``low``, ``high``, ``original``, Gemini's
-    media resolution. A picture of unknown size counts as 2048 x 2048 pixels. Where the formula of a
-    model is not known, its name tells it; else the costliest of its provider is taken, and without
+    ``detail`` is the requested level: OpenAI's ``low``, ``high``, ``original``, or Gemini's media
+    resolution. A picture of unknown size counts as 2048 x 2048 pixels. Where the formula of a model
+    is not known, its name decides; else the costliest formula of its provider is used, and without
     a provider that of today's Claude.
     """
     model, formula = facts.model or "", facts.image_tokens
@@ -66,19 +66,17 @@ _TILES: _ByName[tuple[int, int]] = (
 )
 """By model, the tokens of a picture and of each of its tiles."""
 
-LARGEST_SIDE, SHORTEST_SIDE, TILE = 2048, 768, 512
-
 
 def _tiles_512(size: Size, model: str, detail: str) -> int:
     """Scaled down into a square of 2048, then to a shortest side of 768; tiles of 512 pixels."""
     base, each = _figures(_TILES, model) or (85, 170)
     if detail == "low":
         return base
-    scale = min(LARGEST_SIDE / max(size), 1)
+    scale = min(2048 / max(size), 1)
     width, height = (max(round(side * scale), 1) for side in size)
-    scale = min(SHORTEST_SIDE / min(width, height), 1)
+    scale = min(768 / min(width, height), 1)
     across, down = (max(int(side * scale), 1) for side in (width, height))
-    return base + each * ceil(across / TILE) * ceil(down / TILE)
+    return base + each * _squares((across, down), 512)
 
 
 @attrs.frozen
@@ -145,7 +143,7 @@ def _squares(size: Size, side: int) -> int:
 _STANDARD = re.compile(
     r"claude-(?:[23]|v2|instant|(?:opus|sonnet|haiku)-4(?!-(?:[7-9]|\d\d)(?!\d)))"
 )
-"""Claude before 4.7, which sees less."""
+"""Claude before 4.7, which has lower limits."""
 
 
 def _patches_28(size: Size, model: str, _: str) -> int:
@@ -169,21 +167,21 @@ def _patches_28(size: Size, model: str, _: str) -> int:
 
 
 def _keeps(size: Size, edge: int, most: int) -> bool:
-    """Return whether a size has at most so long an edge and so many patches."""
+    """Return whether a size is within the limits of the longest edge and of the patches."""
     return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= most
 
 
 # Google. Sources: its documentation "Image understanding" and "Media resolution".
 
-TILE_TOKENS, MOST_TILES, SMALLEST = 258, 9, 384
+TILE_TOKENS = 258
 
 
 def _tiles_258(size: Size, _: str, detail: str) -> int:
     """One tile up to 384 pixels or at less detail; else by the shape, at most nine (~2,300)."""
-    if max(size) <= SMALLEST or detail in ("low", "medium"):
+    if max(size) <= 384 or detail in ("low", "medium"):
         return TILE_TOKENS
     unit = min(max(int(min(size) / 1.5), 256), 768)
-    return TILE_TOKENS * min(_squares(size, unit), MOST_TILES)
+    return TILE_TOKENS * min(_squares(size, unit), 9)
 
 
 _RESOLUTIONS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}

@@ -1,4 +1,4 @@
-"""The tokens of a message, before a provider's form is known."""
+"""The tokens of a neutral message, before it is written for a provider."""
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import json_text
@@ -24,10 +24,10 @@ from promptdsl.tokens.payload_parts import unknown_tokens
 def message_tokens(message: Message, tokens: TextTokens, facts: ModelFacts) -> int:
     """Return the tokens of a message: its frame, role, name and blocks.
 
-    The frame is OpenAI's: 3, and 1 beside a name. A call is its tool's name and its arguments, a
-    result its content, the tool's name and the type of an error. Reasoning counts by its text: of
-    encrypted reasoning nobody outside knows the length. Ids, marks and signatures count nothing.
-    Attachments are estimates (:func:`attachment_tokens`).
+    The frame is OpenAI's: 3, and 1 more for a name. A call counts as the name of its tool and its
+    arguments; a result as its content, the name of its tool and the type of its error. Reasoning
+    counts by its text, as the length of encrypted reasoning is not known. Ids, marks and signatures
+    count nothing. Attachments are estimates (:func:`attachment_tokens`).
     """
     total = PER_MESSAGE + tokens.of(message.role)
     if message.details is not NO_DETAILS and message.details.name:
@@ -57,7 +57,7 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
     if isinstance(block, JsonBlock):
         return tokens.of(json_text(block.value))
     if isinstance(block, CodeBlock):
-        # Recorded code is sent in these fences whatever the format of the prompt around it.
+        # Recorded code has these fences in every format.
         return tokens.of(f"```{block.language or ''}\n{block.text}\n```")
     data = block.data if isinstance(block, UnknownBlock) else block.to_dict()
     return sum(unknown_tokens(data, tokens, facts))
@@ -66,8 +66,7 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
 def _media_tokens(block: MediaBlock, tokens: TextTokens, facts: ModelFacts) -> int:
     source, detail = block.source, block.detail or block.extra.get("media_resolution")
     if source.kind == "base64":
-        level = detail if isinstance(detail, str) else None
-        media = AttachedMedia(block.type, source.value, source.media_type, level)
+        media = AttachedMedia(block.type, source.value, source.media_type, detail)
     else:
         address = source.value if source.kind == "url" else None
         media = media_at(block.type, address, source.media_type, detail)

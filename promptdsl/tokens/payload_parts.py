@@ -1,4 +1,4 @@
-"""The tokens of the parts of a payload, of any provider. Nothing recurses."""
+"""The tokens of the parts of a payload of any provider; no function recurses."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -11,17 +11,10 @@ from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import WireObject, WireValue, compact, object_at, pruned
 
 
-class UnknownTokens(NamedTuple):
-    """The tokens of unknown data: of its text, and of the bytes in it."""
+def unknown_tokens(data: WireObject, tokens: TextTokens, facts: ModelFacts) -> tuple[int, int]:
+    """Return the tokens of unknown data as JSON, without ids and marks, and of its pictures.
 
-    text: int
-    pictures: int
-
-
-def unknown_tokens(data: WireObject, tokens: TextTokens, facts: ModelFacts) -> UnknownTokens:
-    """Return the tokens of the JSON of unknown data, without its ids and marks.
-
-    Bytes in it count as pictures, so that base64 text is never counted letter by letter.
+    Bytes in the data count as pictures, so that base64 text is never counted letter by letter.
     """
     rest, encoded = pruned(data)
     pictures = 0
@@ -29,10 +22,7 @@ def unknown_tokens(data: WireObject, tokens: TextTokens, facts: ModelFacts) -> U
         is_address = isinstance(item, str) and item.startswith("data:")
         picture = media_at("image", item) if is_address else AttachedMedia("image", item)
         pictures += attachment_tokens(picture, tokens, facts)
-    return UnknownTokens(tokens.of(compact(rest)) if rest else 0, pictures)
-
-
-# Attachments.
+    return tokens.of(compact(rest)) if rest else 0, pictures
 
 
 def _addressed(part: WireObject, kind: MediaKind) -> AttachedMedia:
@@ -53,7 +43,6 @@ def _sourced(part: WireObject, kind: MediaKind) -> "AttachedMedia | WireValue":
     media_type = source.get("media_type")
     if part.get("format") in ("txt", "md", "csv", "html"):
         media_type = "text/plain"
-    media_type = media_type if isinstance(media_type, str) else None
     for data in (source.get("data"), source.get("bytes"), part.get("base64"), part.get("data")):
         if isinstance(data, str | bytes):
             return AttachedMedia(kind, data, media_type)
@@ -64,23 +53,12 @@ def _inline(part: WireObject, kind: MediaKind) -> AttachedMedia:
     """Gemini: bytes or an address, with a media type that tells the kind."""
     source = object_at(part, "inline_data", "file_data")
     media_type, data = source.get("mime_type"), source.get("data")
-    media_type = media_type if isinstance(media_type, str) else ""
-    for other in _INLINE_KINDS:
-        kind = other if media_type.partition("/")[0] == other else kind
+    family = str(media_type).partition("/")[0]
+    for other in _KINDS:
+        kind = other if family == other else kind
     detail = part.get("media_resolution")
     detail = detail.get("level") if isinstance(detail, Mapping) else detail
-    return AttachedMedia(
-        kind,
-        data if isinstance(data, str | bytes) else None,
-        media_type,
-        detail if isinstance(detail, str) else None,
-    )
-
-
-_INLINE_KINDS: tuple[MediaKind, ...] = ("image", "audio", "video")
-
-
-# The shapes of parts.
+    return AttachedMedia(kind, data if isinstance(data, str | bytes) else None, media_type, detail)
 
 
 class PartShape(NamedTuple):
@@ -178,9 +156,9 @@ class Parts:
         else:
             shape = next((_KEYED[key] for key in part if key in _KEYED), None)
         if shape is None:
-            unknown = unknown_tokens(part, self.tokens, self.facts)
-            self.media += unknown.pictures
-            return sum(unknown)
+            text, pictures = unknown_tokens(part, self.tokens, self.facts)
+            self.media += pictures
+            return text + pictures
         for key in shape.path:
             inner = part.get(key)
             if not isinstance(inner, Mapping):

@@ -1,4 +1,4 @@
-"""The tokens of a payload as it is sent, whatever the provider."""
+"""The tokens of a payload of any provider, as it is sent."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,9 @@ class Tally:
     """The tokens of a payload.
 
     ``entries`` has the tokens of each message, turn or item in the order of the payload, with its
-    frame; ``fixed`` is all beside them: system text, tools, the form of the answer, and the
-    beginning of the reply. ``media`` and ``tools`` are the share that is estimated: attachments,
-    and tools with the form of the answer.
+    frame; ``fixed`` is the rest: system text, tools, the form of the answer, and the beginning of
+    the reply. ``media`` and ``tools`` are the estimated shares of both: attachments, and tools with
+    the form of the answer.
     """
 
     fixed: int
@@ -34,22 +34,22 @@ class Tally:
 
 
 ENTRY_KEYS = ("messages", "input", "contents")
-"""The keys of a payload that may have its entries: messages, items or turns."""
+"""The keys that entries may have in a payload: messages, items or turns."""
 SYSTEM_PATHS = (("system",), ("instructions",), ("config", "system_instruction", "parts"))
-"""The places of the system text in a payload, each a path of keys."""
+"""The paths of keys that the system text may have."""
 TOOL_PATHS = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
-"""The places of its tools."""
+"""The paths that tools may have."""
 _FORM_PATHS = (
     ("response_format", "json_schema"),
     ("text", "format"),
     ("output_config", "format"),
     ("outputConfig", "textFormat", "structure", "jsonSchema"),
 )
-"""The places of the form of the answer, an object with a ``schema``."""
+"""The paths that the form of the answer may have, an object with a ``schema``."""
 _SCHEMA_PATH = ("config", "response_json_schema")
-"""The place of such a schema alone."""
+"""The path of a schema without such an object."""
 _TEXT_TYPES = ("text", "input_text", "output_text")
-"""The types of parts that are a text alone."""
+"""The types of parts that are only a text."""
 _CONTENT_KEYS = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
 """The keys of a message that the model reads."""
 
@@ -71,11 +71,11 @@ def value_at(value: WireValue, *keys: str) -> WireValue:
 def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> Tally:
     """Return the tokens of each entry of a payload, and of all beside the entries.
 
-    Counted are texts, names, arguments (of an object: its JSON without white space), attachments by
-    formula, OpenAI's frame around each message, turn or item (one without a role is the model's, or
-    the tool's where it is an output) and around the system text, and 3 for the reply. Ids, marks,
-    signatures, encrypted reasoning and the keys of parts are no tokens. A text that a chat template
-    wrote is counted as it is, and of its messages only the attachments.
+    Texts, names, arguments (an object as JSON without white space) and attachments (by formula) are
+    counted; and OpenAI's frame around the system text and each message, turn or item, and 3 tokens
+    for the reply. An entry without a role is the model's, or the tool's where it is an output. Ids,
+    marks, signatures, encrypted reasoning and the keys of parts count nothing. A text that a chat
+    template wrote is counted as it is; of its messages, only the attachments are counted.
     """
     parts = Parts(tokens, facts)
     key = entries_key(payload)
@@ -89,7 +89,7 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
         attached = [_attachment_tokens(parts, entry) for entry in entries]
         return Tally(tokens.of(prompt), attached, parts.media)
     counts = _entry_counts(parts, entries)
-    # System text is a message of its own, as far as frames go.
+    # System text has the frame of a message.
     fixed = REPLY
     system = [value for path in SYSTEM_PATHS if (value := value_at(payload, *path))]
     if system:

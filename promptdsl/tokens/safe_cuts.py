@@ -1,15 +1,15 @@
 r"""Certain cuts of a text: the tokens on both sides add up to those of the whole.
 
-o200k_base and cl100k_base split a text by a pattern first and look for tokens inside of what it
-matches. No match holds both sides of a certain cut, and none depends on the text beyond it:
+o200k_base and cl100k_base split a text by a pattern first and search for tokens inside its matches.
+No match contains both sides of a certain cut, and none depends on the text beyond it:
 
 - between a character that is no white space and a following space or tab, as these only begin a
   match,
 - between a line end and a character that is neither white space nor ``/``, as a line end only ends
   a match (after punctuation, o200k matches slashes too, as in ``//\n/``).
 
-Both are found by looking at two characters, so a cut stays certain whatever text is joined to it.
-Python takes U+001C to U+001F for white space where the patterns do not: there are fewer cuts then.
+Two characters decide about a cut, so it stays certain when other text is joined. Python takes
+U+001C to U+001F for white space and the patterns do not; that only gives fewer cuts.
 """
 
 import re
@@ -17,15 +17,13 @@ from collections.abc import Iterator
 
 _CUT = re.compile(r"\S(?=[ \t])|[\r\n](?=[^\s/])")
 _LINE_ENDS = {"\r", "\n"}
-_LAST = 64
-"""The characters that are searched for the last cut first."""
 
 WHOLE = 200_000
-"""The characters of a text that is counted at once; a longer one is counted in pieces."""
+"""The characters of the longest text that is counted at once; a longer one is counted in pieces."""
 
 FORCED = 900_000
-"""The characters of the longest piece, which ends without a certain cut. The pattern runs out of
-room on more than a million characters of white space."""
+"""The characters of a piece that ends without a certain cut. The pattern fails on more than a
+million characters of white space."""
 
 
 def first_cut(text: str, start: int = 0) -> int | None:
@@ -37,7 +35,7 @@ def first_cut(text: str, start: int = 0) -> int | None:
 def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
     """Return the last certain cut after ``start`` and no later than ``end``, or ``None``."""
     end = len(text) if end is None else end
-    size = _LAST
+    size = 64
     while True:
         begin = max(start, end - size)
         # One character more is searched, for a cut right at the end.

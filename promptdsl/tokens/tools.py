@@ -30,7 +30,7 @@ _CLAUDE_PROMPTS = (
     (r"-4(?!-[7-9])", 346),
 )
 CLAUDE_TOOLS = 804
-"""The system text Claude gets with tools: the most of any model (Anthropic, "Tool use")."""
+"""The largest system text that a Claude gets with tools (Anthropic, "Tool use")."""
 
 _WRAPPERS = ("function", "custom", "toolSpec")
 _TEXT_KEYS = ("name", "description")
@@ -79,7 +79,7 @@ def _objects(values: WireValue) -> Iterator[WireObject]:
 
 def definition_tokens(definition: WireObject, tokens: TextTokens) -> int:
     """Return the tokens of the definition of a tool in a payload, an estimate."""
-    rest = pruned({key: value for key, value in definition.items() if key not in _COUNTED}).value
+    rest = pruned({key: value for key, value in definition.items() if key not in _COUNTED})[0]
     return PER_TOOL + _schema_tokens(definition, tokens) + (tokens.of(compact(rest)) if rest else 0)
 
 
@@ -99,7 +99,7 @@ def _schema_tokens(definition: WireObject, tokens: TextTokens) -> int:
         if isinstance(schema, str):
             total += tokens.of(schema)
         elif schema is not None:
-            # Converse has it under a key of its own.
+            # Converse has the schema under this key.
             inner = schema.get("json") if isinstance(schema, Mapping) else None
             total += tokens.of(compact(schema if inner is None else inner))
     return total

@@ -1,10 +1,10 @@
-"""Values of payloads as JSON text, and the keys of unknown ones that are never tokens."""
+"""Values of payloads as JSON text, without the keys that the model does not read."""
 
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from promptdsl.foundation.json import JsonValue, write_json
 
@@ -20,7 +20,7 @@ _NO_OBJECT: WireObject = {}
 
 
 def object_at(value: WireObject, *keys: str) -> WireObject:
-    """Return the object at the first key that is there, an empty one where it is something else."""
+    """Return the object at the first key that exists; an empty object for any other value."""
     item = next((value[key] for key in keys if key in value), None)
     return item if isinstance(item, Mapping) else _NO_OBJECT
 
@@ -40,17 +40,10 @@ SILENT = frozenset(
 """Keys of parts that the model does not read."""
 
 _ENCODED = re.compile(r"data:[^,]{0,200};base64,|[A-Za-z0-9+/_-]{512}")
-"""The beginning of a text that holds bytes."""
+"""The beginning of a text that contains bytes."""
 
 # Built once: making a writer costs as much as writing a call's arguments with it.
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
-
-
-class Pruned(NamedTuple):
-    """A value without its silent keys, and the bytes that were in it."""
-
-    value: JsonValue
-    encoded: list[str | bytes]
 
 
 def compact(value: WireValue) -> str:
@@ -61,11 +54,13 @@ def compact(value: WireValue) -> str:
     try:
         return _WRITER.encode(value)
     except (RecursionError, TypeError, ValueError):
-        return write_json(pruned(value, ()).value)
+        return write_json(pruned(value, ())[0])
 
 
-def pruned(value: WireValue, silent: Collection[str] = SILENT) -> Pruned:
-    """Return a copy of a value without its silent keys, and without bytes."""
+def pruned(
+    value: WireValue, silent: Collection[str] = SILENT
+) -> tuple[JsonValue, list[str | bytes]]:
+    """Return a copy of a value without its silent keys and without bytes, and the bytes."""
     encoded: list[str | bytes] = []
     top: list[JsonValue] = [None]
     # Any: a dict and its key, or a list and its index
@@ -86,4 +81,4 @@ def pruned(value: WireValue, silent: Collection[str] = SILENT) -> Pruned:
             plain = item is None or isinstance(item, str | bool | int)
             plain = plain or (isinstance(item, float) and isfinite(item))
             container[key] = item if plain else str(item)
-    return Pruned(top[0], encoded)
+    return top[0], encoded

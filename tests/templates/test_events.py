@@ -115,7 +115,7 @@ def test_a_missing_template_is_named(kind: str, advice: str) -> None:
 def test_a_field_left_out_is_named(kind: str, fields: dict[str, object], missing: str) -> None:
     """A field that is not given at all is an error that names it."""
     given = {name: value for name, value in fields.items() if name != missing}
-    with pytest.raises(TemplateError, match=f"is not given: '{missing}' is undefined"):
+    with pytest.raises(TemplateError, match=f"needs a missing field: '{missing}' is undefined"):
         event_text(kind, given)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptdsl import TemplateError, trusted
-from tests.internals import TemplateSource, check_name
+from tests.internals import TemplateSource, check_name, template_pieces
 
 ESCAPES = (
     "",
@@ -98,13 +98,15 @@ def test_what_is_no_text_of_a_template(text: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "name"),
+    ("source", "problem"),
     [
-        (TemplateSource.of("a.md"), "a.md"),
-        (TemplateSource.of(Path("b.md")), "b.md"),
-        (TemplateSource.from_text("a.md"), None),
+        (TemplateSource.of("a.md"), "there is no template 'a.md'"),
+        (TemplateSource.of(Path("b.md")), "there is no template file 'b.md'"),
+        (TemplateSource.from_text("{{ a.md }}"), "the template, line 1: 'a' is undefined"),
     ],
 )
-def test_what_errors_call_it(source: TemplateSource, name: str | None) -> None:
+def test_what_errors_call_it(source: TemplateSource, problem: str) -> None:
     """Errors call a template by its name or path; one given as text has none."""
-    assert name == source.name
+    with pytest.raises(TemplateError) as caught:
+        template_pieces(source, {})
+    assert problem == caught.value.what

@@ -248,8 +248,8 @@ def _text_of(item: WireValue) -> str | None:
 
 def _key(value: WireValue) -> tuple[str, tuple[str | bytes, ...]]:
     """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
-    bare = pruned(value, MARKS)
-    return compact(bare.value), tuple(bare.encoded)
+    bare, encoded = pruned(value, MARKS)
+    return compact(bare), tuple(encoded)
 
 
 def common(one: str, two: str) -> int:
