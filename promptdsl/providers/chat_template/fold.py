@@ -93,9 +93,7 @@ class _Fold:
         self.request = request
         self.abilities = request.abilities
         self.messages: list[Param] = []
-        self.ids = SentIds(
-            short=self.abilities.short_ids, prompt_ids=request.prompt_ids, harmless=request.harmless
-        )
+        self.ids = SentIds(request)
         self.last_role = ""
 
     def joined(self, params: list[Param]) -> str | list[Param]:
@@ -109,10 +107,8 @@ class _Fold:
                 parts += run
         if self.abilities.lists:
             return parts or [{"type": "text", "text": ""}]
-        if not parts:
-            return ""
-        text = parts[0].get("text", "")
-        return text if parts[0]["type"] == "text" and len(parts) == 1 else parts
+        is_text = len(parts) == 1 and parts[0]["type"] == "text"
+        return str(parts[0]["text"]) if is_text else parts or ""
 
     def add(self, role: str, params: list[Param], **keys: str) -> None:
         """Append a turn; between two turns of one role comes a turn of the other role."""

@@ -49,9 +49,8 @@ def probed(template: ChatTemplate) -> Abilities:
     for kind, part in _MEDIA.items():
         shown = probe.text([_user([texts[0], part, texts[1]])]) or ""
         in_order = 0 <= shown.find(QUESTION) < shown.find(LAST)
-        if bare is None or not in_order or kind not in template.source:
-            continue
-        if len(shown) > len(bare):
+        is_longer = bare is not None and len(shown) > len(bare)
+        if is_longer and in_order and kind in template.source:
             media.add(kind)
     # Conversations that do not begin with a user, or have none.
     assistant_first = probe.shows([_reply()], ANSWER) and probe.shows(
