@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
+from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.integrations.values import (
     CACHE_MARKS,
     SIGNATURE,
@@ -74,9 +75,9 @@ class Crossing:
 
     def clean(self, text: str, name: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""
-        clean = _SURROGATE.sub("\ufffd", text)
-        if clean != text:
-            self._lose_surrogate(name)
+        clean, is_changed = whole(text)
+        if is_changed:
+            self.lose("hint", f"a lone surrogate in {name}", "it has no UTF-8 form: U+FFFD is sent")
         return clean
 
     def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
@@ -84,21 +85,15 @@ class Crossing:
         return None if text is None else self.clean(text, name)
 
     def clean_json(self, text: str) -> str:
-        """Return a JSON text without lone surrogates, escaped ones included, with a hint."""
-        clean = _ESCAPE.sub(_whole_escape, self.clean(text, "arguments"))
-        if "\ufffd" in clean and "\ufffd" not in text and not _SURROGATE.search(text):
-            self._lose_surrogate("arguments")
-        return clean
+        """Return :meth:`clean` of the JSON text of arguments, where surrogates may be escaped."""
+        return self.clean(_ESCAPE.sub(_unescaped, text), "arguments")
 
     def clean_id(self, id: str) -> str:
         """Return an id; one with lone surrogates gets a digest instead, which keeps it unique."""
-        if not _SURROGATE.search(id):
+        if is_whole(id):
             return id
         digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{_SURROGATE.sub('_', id)}_{digest[:32]}"
-
-    def _lose_surrogate(self, name: str) -> None:
-        self.lose("hint", f"a lone surrogate in {name}", "it has no UTF-8 form: U+FFFD is sent")
+        return f"{whole(id)[0]}_{digest[:32]}"
 
     def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
         """Return the tools, except those of a single provider, which are lost."""
@@ -141,7 +136,6 @@ _HINTS = {
     "extra": "further keys of a block",
 }
 """The name of a loss, by the field of a block beside its content."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # Two escapes of a pair are one character, and an escaped backslash starts no escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -149,5 +143,6 @@ _ESCAPE = re.compile(
 )
 
 
-def _whole_escape(escape: re.Match[str]) -> str:
-    return "\ufffd" if escape[1] else escape[0]
+def _unescaped(escape: re.Match[str]) -> str:
+    """Return a lone surrogate for its escape, and any other escape as it is."""
+    return "\ud800" if escape[1] else escape[0]

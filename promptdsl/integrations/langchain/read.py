@@ -37,8 +37,11 @@ from promptdsl.integrations.values import (
 )
 
 _FILES = {
-    **{kind: kind for kind in ("image", "audio", "video")},
-    **dict.fromkeys(("file", "text-plain"), "document"),
+    "image": "image",
+    "audio": "audio",
+    "video": "video",
+    "file": "document",
+    "text-plain": "document",
 }
 """The type of block, by the type of a part with an attachment."""
 _CALLS = (
@@ -49,20 +52,15 @@ _LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_re
 
 
 class LangChainReader(Crossing):
-    """A crossing from LangChain, with the properties of the current message.
+    """A crossing from LangChain; ``given`` is the current message."""
 
-    ``provider`` is LangChain's name of the provider it is from, ``version`` the version of its
-    form. ``is_reply``: a model wrote it.
-    """
-
-    provider: str | None
-    version: str | None
-    is_reply: bool
+    given: lc.BaseMessage
 
     @property
     def origin(self) -> str | None:
         """Our name of the provider that the current message is from."""
-        return ORIGINS.get(self.provider or "", self.provider)
+        provider: str | None = self.given.response_metadata.get("model_provider")
+        return ORIGINS.get(provider or "", provider)
 
 
 def read(messages: object) -> Bridged[tuple[Message, ...]]:
@@ -81,11 +79,7 @@ def _read_message(reader: LangChainReader, given: object, before: Sequence[Messa
     if not isinstance(given, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
         fix = "give system, human, AI and tool messages"
         raise DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
-    metadata = entries_of(given.response_metadata)
-    provider, version = metadata.get("model_provider"), metadata.get("output_version")
-    reader.provider = provider if isinstance(provider, str) else None
-    reader.version = version if isinstance(version, str) else None
-    reader.is_reply = isinstance(given, lc.AIMessage)
+    reader.given = given
     if isinstance(given, lc.AIMessage):
         return _read_reply(reader, given)
     content = _read_content(reader, given.content)
@@ -97,14 +91,14 @@ def _read_message(reader: LangChainReader, given: object, before: Sequence[Messa
         return Message("tool", (result,), kind="recorded")
     if isinstance(given, lc.HumanMessage):
         return Message("user", content, kind="recorded", name=given.name)
-    is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
+    is_developer = given.additional_kwargs.get(ROLE) == "developer"
     role, kind = instruction_role(before, is_developer=is_developer)
     return Message(role, content, kind=kind, name=given.name)
 
 
 def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     blocks = list(_read_content(reader, given.content))
-    beside = entries_of(given.additional_kwargs)
+    beside: Mapping[str, object] = given.additional_kwargs
     # Older messages keep reasoning beside the content: an item of OpenAI Responses, or a text.
     if not any(isinstance(block, ReasoningBlock) for block in blocks):
         item, text = entries_of(beside.get("reasoning")), beside.get("reasoning_content")
@@ -113,7 +107,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         elif text and isinstance(text, str):
             blocks.insert(0, ReasoningBlock(text, origin=reader.origin))
     # After the content: a spoken answer, a refusal, and calls with their signatures.
-    audio: object = beside.get("audio")
+    audio = beside.get("audio")
     if isinstance(audio, bytes):
         data = b64encode(audio).decode("ascii")
         source = {"type": "base64", "data": data, "media_type": "audio/wav"}
@@ -132,8 +126,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         arguments = "" if call["args"] is None else call["args"]
         use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"] or ""}
         blocks.append(block_from_dict({**use, "input": arguments, **signed}))
-    metadata = entries_of(given.response_metadata)
-    reasons = (metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason"))
+    reasons = map(given.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
     return Message(
         "assistant",
         tuple(blocks),
@@ -166,7 +159,7 @@ def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
     if not isinstance(given, Mapping):
         raise DataError("the value of a 'non_standard' block is a dictionary")
     kind = given.get("type")
-    if reader.is_reply and kind in _CALLS:
+    if isinstance(reader.given, lc.AIMessage) and kind in _CALLS:
         return []
     if kind == "tool_result":
         return [_read_result(reader, given)]
@@ -180,7 +173,7 @@ def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
     if kind == "unknown":
         is_ours = "origin" in given and given["origin"] is None
         return [UnknownBlock(entries_of(given.get("data"))) if is_ours else block_from_dict(given)]
-    return [UnknownBlock(given)] if reader.provider is None else _unknown_blocks(reader, given)
+    return [UnknownBlock(given)] if reader.origin is None else _unknown_blocks(reader, given)
 
 
 def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
@@ -245,8 +238,8 @@ def _standard_parts(reader: LangChainReader, entry: JsonObject) -> Sequence[Json
                 **{key: value for key, value in addresses.items() if value is not None},
             }
         ]
-    metadata = {"model_provider": reader.provider, "output_version": reader.version}
-    message_class = lc.AIMessage if reader.is_reply else lc.HumanMessage
+    message_class = lc.AIMessage if isinstance(reader.given, lc.AIMessage) else lc.HumanMessage
+    metadata = reader.given.response_metadata
     try:
         parts = message_class([dict(entry)], response_metadata=metadata).content_blocks
     except (ValueError, TypeError, KeyError, AttributeError) as error:
