@@ -1,20 +1,17 @@
 """Messages on their way to or from another library, and what is lost on the way."""
 
 import re
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.foundation.unicode import is_whole, whole
-from promptdsl.integrations.values import (
-    CACHE_MARKS,
-    SIGNATURE,
-    CacheMark,
-    entries_of,
-    signature_of,
-)
+from promptdsl.integrations.values import SIGNATURE, entries_of, signature_of
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
+CacheMark: TypeAlias = Literal["default", "5m", "1h"]
+_CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
 
 
 class Crossing:
@@ -113,8 +110,7 @@ class Crossing:
         if control is None:
             return None
         entries = entries_of(control)
-        ttl = entries.get("ttl", "default")
-        mark = CACHE_MARKS.get(ttl) if isinstance(ttl, str) else None
+        mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
         if mark is None or entries.get("type") != "ephemeral":
             self.lose("hint", "a cache mark", "it is of no known kind")
             return None

@@ -19,14 +19,13 @@ from promptdsl import (
     Rendered,
     TextBlock,
     VideoBlock,
-    block_from_dict,
 )
-from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     MediaBlock,
     address_source,
+    media_block,
     media_kind,
     media_type_of,
     require,
@@ -167,12 +166,12 @@ def _read_content(content: "ContentBlock") -> Block:
         case "resource_link":
             # The default for a link is a document.
             kind, title = media_kind(content.mime_type), content.title or content.name
-            return _media_block(kind, content.mime_type, address_source(str(content.uri)), title)
+            source = address_source(str(content.uri))
+            return media_block(kind, content.mime_type, source, title=title)
         case "resource":
             return _read_resource(content)
         case kind:
-            source: dict[str, JsonValue] = {"type": "base64", "data": content.data}
-            return _media_block(kind, content.mime_type, source, None)
+            return media_block(kind, content.mime_type, {"data": content.data})
 
 
 def _read_resource(content: "EmbeddedResource") -> Block:
@@ -190,13 +189,4 @@ def _read_resource(content: "EmbeddedResource") -> Block:
         # Our own titles are never those of pictures and recordings, which have their own contents.
         kind = media_kind(media_type)
         kind = "document" if is_own and kind != "video" else kind
-    return _media_block(kind, media_type, {"type": "base64", "data": data}, title)
-
-
-def _media_block(
-    kind: str, media_type: str | None, source: dict[str, JsonValue], title: str | None
-) -> Block:
-    """Return the block of an attachment; ``image/*`` and the like are no known media type."""
-    known = None if media_type == f"{kind}/*" else media_type
-    titled = {} if title is None else {"title": title}
-    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **titled})
+    return media_block(kind, media_type, {"data": data}, title=title)

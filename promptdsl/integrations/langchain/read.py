@@ -33,6 +33,7 @@ from promptdsl.integrations.values import (
     items_of,
     joined_reasoning,
     listed,
+    media_block,
     media_kind,
 )
 
@@ -110,8 +111,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     audio = beside.get("audio")
     if isinstance(audio, bytes):
         data = b64encode(audio).decode("ascii")
-        source = {"type": "base64", "data": data, "media_type": "audio/wav"}
-        blocks.append(block_from_dict({"type": "audio", "source": source}))
+        blocks.append(media_block("audio", "audio/wav", {"data": data}))
     elif audio:
         reader.lose("content", "a spoken answer")
     refusal = beside.get("refusal")
@@ -210,15 +210,14 @@ def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Blo
             media_type = part.get("mime_type", "text/plain" if kind == "text-plain" else None)
             title = extras.get("filename") if extras.get("title") is None else extras["title"]
             kept = ("context", "citations") if _FILES[kind] == "document" else ()
-            yield block_from_dict(
-                {
-                    "type": _FILES[kind],
-                    "source": {"media_type": media_type, **source},
-                    "title": title,
-                    "detail": extras.get("detail"),
-                    "cache": reader.read_cache(cache_control),
-                    **{key: extras[key] for key in kept if extras.get(key)},
-                }
+            yield media_block(
+                _FILES[kind],
+                media_type,
+                source,
+                title=title,
+                detail=extras.get("detail"),
+                cache=reader.read_cache(cache_control),
+                **{key: extras[key] for key in kept if extras.get(key)},
             )
         else:
             yield from _unknown_blocks(reader, entry)
@@ -253,11 +252,11 @@ def _source_of(part: JsonObject) -> JsonObject:
     data: object = part.get("base64")
     if data is not None:
         text = b64encode(data).decode("ascii") if isinstance(data, bytes) else data
-        return entries_of({"type": "base64", "data": text})
+        return entries_of({"data": text})
     if part.get("url") is not None:
         return address_source(part["url"])
     id = part.get("file_id", part.get("id"))
-    return {} if id is None else {"type": "file_id", "file_id": id}
+    return {} if id is None else {"file_id": id}
 
 
 def _unknown_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
