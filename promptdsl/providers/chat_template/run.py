@@ -62,45 +62,16 @@ _END = "END_OF_CONTINUED_TEXT "
 
 
 def render(
-    template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
+    template: ChatTemplate,
+    messages: Sequence[Param],
+    tools: Sequence[Param] | None = None,
+    *,
+    add_generation_prompt: bool = True,
 ) -> str:
-    """Return the text of a conversation, up to where the model begins to answer.
+    """Return the text of a conversation, by default up to where the model begins to answer.
 
     Raises :class:`TemplateError`, with the template's own message, when the template refuses it.
     """
-    return _run(template, messages, tools, add_generation_prompt=True)
-
-
-def render_open(
-    template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
-) -> str | None:
-    """Return the text of a conversation up to the end of its last message, to be continued there.
-
-    ``continue_final_message`` of ``transformers`` does the same. Returns ``None`` when the template
-    does not print that message. Raises :class:`TemplateError` when it refuses the conversation.
-    """
-    *before, last = messages
-    content: str | list[Param] = last["content"]
-    if isinstance(content, str):
-        content += _END
-    else:
-        *parts, part = content
-        content = [*parts, {**part, "text": part["text"] + _END}]
-    marked = {**last, "content": content}
-    text = _run(template, [*before, marked], tools, add_generation_prompt=False)
-    end = text.rfind(_END.strip())
-    if end < 0:
-        return None
-    return text[:end] if text.startswith(_END, end) else text[:end].rstrip()
-
-
-def _run(
-    template: ChatTemplate,
-    messages: Sequence[Param],
-    tools: Sequence[Param] | None,
-    *,
-    add_generation_prompt: bool,
-) -> str:
     from promptdsl.providers.chat_template.jinja import compiled
 
     variables: dict[str, object] = {
@@ -125,6 +96,29 @@ def _run(
     except Exception as error:
         raise _fault(template, error) from None
     return utf8(text)
+
+
+def render_open(
+    template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
+) -> str | None:
+    """Return the text of a conversation up to the end of its last message, to be continued there.
+
+    ``continue_final_message`` of ``transformers`` does the same. Returns ``None`` when the template
+    does not print that message. Raises :class:`TemplateError` when it refuses the conversation.
+    """
+    *before, last = messages
+    content: str | list[Param] = last["content"]
+    if isinstance(content, str):
+        content += _END
+    else:
+        *parts, part = content
+        content = [*parts, {**part, "text": part["text"] + _END}]
+    marked = {**last, "content": content}
+    text = render(template, [*before, marked], tools, add_generation_prompt=False)
+    end = text.rfind(_END.strip())
+    if end < 0:
+        return None
+    return text[:end] if text.startswith(_END, end) else text[:end].rstrip()
 
 
 def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
