@@ -152,7 +152,6 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
 
 
 def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> ToolUseBlock:
-    """Return a call with the signature that Gemini gave it."""
     function = entries_of(call.get("function"))
     fields = {
         **entries_of(function.get("provider_specific_fields")),

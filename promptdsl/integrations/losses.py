@@ -1,4 +1,4 @@
-"""Messages on their way to or from another library, and what is lost on the way."""
+"""Record what messages lose on their way to or from another library."""
 
 import re
 from collections.abc import Mapping
@@ -40,8 +40,9 @@ class Crossing:
         reason = reason or f"{self.library} has no form for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
-        place = path or ("" if self.index is None else f"messages[{self.index}]")
-        self.losses.append(Loss(kind, what, reason, place, source, self.message))
+        if not path and self.index is not None:
+            path = f"messages[{self.index}]"
+        self.losses.append(Loss(kind, what, reason, path, source, self.message))
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""

@@ -1,4 +1,4 @@
-"""MCP: convert the ``GetPromptResult`` that a server answers ``prompts/get`` with, both ways.
+"""MCP: convert ``GetPromptResult``, a server's answer to ``prompts/get``, both ways.
 
 A message has one content there, and only users and assistants speak. An attachment is an embedded
 resource, or a link; its title is the address of the resource.
@@ -9,17 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    Message,
-    Rendered,
-    TextBlock,
-    VideoBlock,
-)
+from promptdsl import AudioBlock, Block, DataError, ImageBlock, Message, Rendered, TextBlock
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
@@ -63,16 +53,15 @@ def to_mcp(
         message = crossing.message
         contents: list[types.ContentBlock] = []
         for block in message.content:
-            match block:
-                case TextBlock():
-                    crossing.lose_hints(block)
-                    if text := crossing.clean(block.text, "a text"):
-                        contents.append(types.TextContent(type="text", text=text))
-                case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                    content = _media_content(crossing, block)
-                    contents += [] if content is None else [content]
-                case _:
-                    crossing.lose_block(block)
+            if isinstance(block, TextBlock):
+                crossing.lose_hints(block)
+                if text := crossing.clean(block.text, "a text"):
+                    contents.append(types.TextContent(type="text", text=text))
+            elif isinstance(block, MediaBlock):
+                content = _media_content(crossing, block)
+                contents += [] if content is None else [content]
+            else:
+                crossing.lose_block(block)
         if contents and message.role not in ("user", "assistant"):
             is_fenced = message.kind in ("event", "request")
             reason = "MCP has only users and assistants: sent as a user's"
@@ -98,7 +87,7 @@ def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock
         reason = "MCP has no files that a provider stores"
         crossing.lose("content", f"{block.type} {value!r}", reason)
         return None
-    # A title with a scheme of another is the address that a resource was read from.
+    # A title with another scheme is the address that a resource was read from.
     title = block.title or ""
     is_address = "://" in title and not title.startswith(_OWN_SCHEME)
     if kind == "base64" and isinstance(block, ImageBlock | AudioBlock) and not is_address:
@@ -180,7 +169,7 @@ def _read_resource(content: "types.EmbeddedResource") -> Block:
         data = b64encode(resource.text.encode("utf-8", "replace")).decode("ascii")
     else:
         data = resource.blob
-        # Our own titles are never those of pictures and recordings, which have their own contents.
+        # A resource with our scheme is no picture and no recording: these have own contents.
         kind = media_kind(media_type)
         kind = "document" if is_own and kind != "video" else kind
     return media_block(kind, media_type, {"data": data}, title=title)

@@ -141,7 +141,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
 
 
 def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
-    """Return the blocks of a content, without a model's calls, which the message has again."""
+    """Return the blocks of a content, without a model's calls: the message repeats them."""
     entries = [content] if isinstance(content, str) else items_of(content)
     blocks = (block for entry in entries for block in _entry_blocks(reader, entry))
     return joined_reasoning(
@@ -150,7 +150,6 @@ def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]
 
 
 def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
-    """Return the blocks of an entry of a content."""
     if isinstance(entry, str):
         return [TextBlock(entry)]
     part = entries_of(entry)
@@ -169,7 +168,7 @@ def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
         return [block_from_dict(data)]
     if is_standard:
         return _standard_blocks(reader, part)
-    # A block that is marked as no standard one is sent as it came.
+    # A block that is marked as "non_standard" stays as it came.
     if kind == "unknown":
         is_ours = "origin" in given and given["origin"] is None
         return [UnknownBlock(entries_of(given.get("data"))) if is_ours else block_from_dict(given)]

@@ -12,7 +12,7 @@ from promptdsl.providers.shared.request import Param
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
-    """Break the control tokens in messages and tools, in place; a hint for each that had any."""
+    """Break the control tokens in messages and tools, in place, and record where there were any."""
     # The bytes of media are fetched or decoded by a program: they have no token.
     media = set[int]()
     for entry in messages:

@@ -91,8 +91,8 @@ class _Probe:
         text = self.text(messages, tools)
         if text is None:
             return False
-        places = [text.find(word) for word in words]
-        return min(places, default=0) >= 0 and (not ordered or places == sorted(places))
+        starts = [text.find(word) for word in words]
+        return min(starts) >= 0 and (not ordered or starts == sorted(starts))
 
     def text(self, messages: Sequence[Param], tools: list[Param] | None = None) -> str | None:
         """Return the text of a conversation, ``None`` when the template refuses it."""
@@ -113,7 +113,7 @@ class _Probe:
 
 
 def _basis(template: ChatTemplate) -> _Probe:
-    """Return a probe with the form of contents and of no tools in which a question is printed."""
+    """Return a probe that sends contents, and a request without tools, in a form that works."""
     for lists, tools_list in product((False, True), (False, True)):
         probe = _Probe(template, Abilities(lists=lists, tools_list=tools_list))
         if probe.shows([_user()], QUESTION):
@@ -141,7 +141,7 @@ def _with_calls(probe: _Probe) -> Abilities:
 
 
 def _with_rounds(probe: _Probe) -> Abilities:
-    """Return the features of a template that prints calls, with all that can be beside a call."""
+    """Return the features of a template that prints calls: also text and reasoning beside calls."""
     abilities = probe.abilities
     call, result = _calling(abilities, _TOOL), _result(abilities, _TOOL)
     both = [
@@ -192,7 +192,6 @@ def _reply() -> Param:
 
 
 def _calling(abilities: Abilities, *names: str) -> Param:
-    """Return a turn with calls of tools, in the form of a template."""
     arguments = {_KEY: _VALUE} if abilities.mapping else f'{{"{_KEY}": "{_VALUE}"}}'
     calls = [call_entry(_id(abilities, name), name, arguments) for name in names]
     return {"role": "assistant", "content": "", "tool_calls": calls}

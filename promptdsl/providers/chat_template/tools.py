@@ -1,4 +1,4 @@
-"""Tools, both ways, and the losses of settings that no template can say."""
+"""Write and read tool definitions, and record the settings that no template prints."""
 
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonValue
@@ -42,7 +42,7 @@ def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
 
 
 def lose_settings(request: Templated) -> None:
-    """Record the settings that no template can say: the choice of a tool, the answer's schema."""
+    """Record the settings that no template prints: the choice of a tool, the answer's schema."""
     choice, output = request.prompt.tool_choice, request.prompt.output
     if choice not in (None, "auto"):
         reason = "a template cannot say it: the program that runs the model may"

@@ -87,7 +87,6 @@ def write(
 
 
 def _message_params(request: Templated, place: Place) -> list[Param]:
-    """Return the params of a message, in the order of its blocks."""
     message = place.message
     params: list[Param] = []
     for block in message.content:
