@@ -79,9 +79,6 @@ _HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
 _SURE = re.compile("#.*|.*[:>\\]]")
 _VALUE = re.compile(r"[\"{].*")
 
-_LONGEST = 128
-"""The length of the longest token that is broken, in characters."""
-
 
 @lru_cache(maxsize=256)
 def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
@@ -114,11 +111,7 @@ def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
     if tokens & _TAGS or not any(map(_BARRED.match, tokens)):
         tokens |= _TAGS
     has_half = any(map(_HALF.fullmatch, tokens))
-    breakable = [
-        token
-        for token in tokens
-        if 1 < len(token) <= _LONGEST and "\n" not in token and "\\" not in token
-    ]
+    breakable = [t for t in tokens if 1 < len(t) <= 128 and "\n" not in t and "\\" not in t]
     return _first_characters(breakable, half=has_half)
 
 

@@ -57,10 +57,6 @@ def tool_entry(name: str, description: str, parameters: Param) -> Param:
     return {"type": "function", "function": function}
 
 
-_END = "END_OF_CONTINUED_TEXT "
-"""A mark at the end of a text to be continued. A template that trims texts removes its space."""
-
-
 def render(
     template: ChatTemplate,
     messages: Sequence[Param],
@@ -96,6 +92,10 @@ def render(
     except Exception as error:
         raise _fault(template, error) from None
     return utf8(text)
+
+
+_END = "END_OF_CONTINUED_TEXT "
+"""A mark at the end of a text to be continued. A template that trims texts removes its space."""
 
 
 def render_open(
