@@ -93,7 +93,7 @@ from promptdsl.providers.chat_template.control_tokens import control_tokens, neu
 from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.read import read as read_chat_template
 from promptdsl.providers.chat_template.read import read_response as read_response_chat_template
-from promptdsl.providers.chat_template.request import CAREFUL, Abilities
+from promptdsl.providers.chat_template.request import Abilities
 from promptdsl.providers.chat_template.run import formatted_time
 from promptdsl.providers.chat_template.run import render as render_template
 from promptdsl.providers.chat_template.run import render_open as render_open_template
@@ -183,7 +183,6 @@ __all__ = [
     "ASSUMED",
     "CACHE",
     "CACHES",
-    "CAREFUL",
     "CLASSES",
     "CLAUDE_TOOLS",
     "CLI_PROVIDERS",

@@ -25,8 +25,8 @@ class Bridged(Generic[T]):
     >>> bridged.messages[0].text, bridged.losses
     ('Hi.', ())
 
-    ``messages`` are in the form of the library they go to, ``losses`` name what that library cannot
-    say, and ``tools`` are the tools it takes beside the messages, in its own form.
+    ``messages`` are in the form of the library they go to. ``losses`` are the contents and marks
+    that it has no form for. ``tools`` are the tools it takes beside the messages, in its own form.
     """
 
     messages: T

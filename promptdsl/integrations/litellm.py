@@ -5,7 +5,7 @@ Chat: a developer's message as a system message, names left out.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
@@ -20,7 +20,7 @@ from promptdsl import (
     block_from_dict,
     read_payload,
 )
-from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
@@ -152,7 +152,6 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
 
 
 def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> ToolUseBlock:
-    """Return a call with the signature that Gemini gave it."""
     function = entries_of(call.get("function"))
     fields = {
         **entries_of(function.get("provider_specific_fields")),
@@ -166,18 +165,13 @@ def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> T
     return attrs.evolve(block, extra={**block.extra, SIGNATURE: signature})
 
 
-def _read_thought(part: object, origin: str | None) -> Block:
+def _read_thought(part: JsonValue, origin: str | None) -> Block:
     """Return reasoning in Anthropic's form, which LiteLLM gives the reasoning of all providers."""
     if not isinstance(part, Mapping):
         raise DataError(f"a thinking block is a dictionary, not {type(part).__name__}")
-    entries = cast("JsonObject", part)
-    is_redacted = entries.get("type") == "redacted_thinking"
-    return block_from_dict(
-        {
-            "type": "reasoning",
-            "text": "" if is_redacted else entries.get("thinking") or "",
-            "signature": None if is_redacted else entries.get("signature"),
-            "encrypted": entries.get("data") if is_redacted else None,
-            "origin": origin,
-        }
-    )
+    entries = entries_of(part)
+    if entries.get("type") == "redacted_thinking":
+        content = {"text": "", "encrypted": entries.get("data")}
+    else:
+        content = {"text": entries.get("thinking") or "", "signature": entries.get("signature")}
+    return block_from_dict({"type": "reasoning", **content, "origin": origin})

@@ -1,19 +1,17 @@
-"""Messages on their way to or from another library, and what is lost on the way."""
+"""Record what messages lose on their way to or from another library."""
 
 import re
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
-from promptdsl.integrations.values import (
-    CACHE_MARKS,
-    SIGNATURE,
-    CacheMark,
-    entries_of,
-    signature_of,
-)
+from promptdsl.foundation.unicode import is_whole, whole
+from promptdsl.integrations.values import SIGNATURE, entries_of, signature_of
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
+CacheMark: TypeAlias = Literal["default", "5m", "1h"]
+_CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
 
 
 class Crossing:
@@ -42,8 +40,9 @@ class Crossing:
         reason = reason or f"{self.library} has no form for it"
         origins = self.message.sources if self.message is not None else ()
         path, source = (origins[0].address, origins[0].source) if origins else ("", None)
-        place = path or ("" if self.index is None else f"messages[{self.index}]")
-        self.losses.append(Loss(kind, what, reason, place, source, self.message))
+        if not path and self.index is not None:
+            path = f"messages[{self.index}]"
+        self.losses.append(Loss(kind, what, reason, path, source, self.message))
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""
@@ -74,9 +73,9 @@ class Crossing:
 
     def clean(self, text: str, name: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""
-        clean = _SURROGATE.sub("\ufffd", text)
-        if clean != text:
-            self._lose_surrogate(name)
+        clean, is_changed = whole(text)
+        if is_changed:
+            self.lose("hint", f"a lone surrogate in {name}", "it has no UTF-8 form: U+FFFD is sent")
         return clean
 
     def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
@@ -84,21 +83,15 @@ class Crossing:
         return None if text is None else self.clean(text, name)
 
     def clean_json(self, text: str) -> str:
-        """Return a JSON text without lone surrogates, escaped ones included, with a hint."""
-        clean = _ESCAPE.sub(_whole_escape, self.clean(text, "arguments"))
-        if "\ufffd" in clean and "\ufffd" not in text and not _SURROGATE.search(text):
-            self._lose_surrogate("arguments")
-        return clean
+        """Return :meth:`clean` of the JSON text of arguments, where surrogates may be escaped."""
+        return self.clean(_ESCAPE.sub(_unescaped, text), "arguments")
 
     def clean_id(self, id: str) -> str:
         """Return an id; one with lone surrogates gets a digest instead, which keeps it unique."""
-        if not _SURROGATE.search(id):
+        if is_whole(id):
             return id
         digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{_SURROGATE.sub('_', id)}_{digest[:32]}"
-
-    def _lose_surrogate(self, name: str) -> None:
-        self.lose("hint", f"a lone surrogate in {name}", "it has no UTF-8 form: U+FFFD is sent")
+        return f"{whole(id)[0]}_{digest[:32]}"
 
     def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
         """Return the tools, except those of a single provider, which are lost."""
@@ -118,8 +111,7 @@ class Crossing:
         if control is None:
             return None
         entries = entries_of(control)
-        ttl = entries.get("ttl", "default")
-        mark = CACHE_MARKS.get(ttl) if isinstance(ttl, str) else None
+        mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
         if mark is None or entries.get("type") != "ephemeral":
             self.lose("hint", "a cache mark", "it is of no known kind")
             return None
@@ -141,7 +133,6 @@ _HINTS = {
     "extra": "further keys of a block",
 }
 """The name of a loss, by the field of a block beside its content."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # Two escapes of a pair are one character, and an escaped backslash starts no escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -149,5 +140,6 @@ _ESCAPE = re.compile(
 )
 
 
-def _whole_escape(escape: re.Match[str]) -> str:
-    return "\ufffd" if escape[1] else escape[0]
+def _unescaped(escape: re.Match[str]) -> str:
+    """Return a lone surrogate for its escape, and any other escape as it is."""
+    return "\ud800" if escape[1] else escape[0]

@@ -1,4 +1,4 @@
-"""MCP: convert the ``GetPromptResult`` that a server answers ``prompts/get`` with, both ways.
+"""MCP: convert ``GetPromptResult``, a server's answer to ``prompts/get``, both ways.
 
 A message has one content there, and only users and assistants speak. An attachment is an embedded
 resource, or a link; its title is the address of the resource.
@@ -9,31 +9,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    Message,
-    Rendered,
-    TextBlock,
-    VideoBlock,
-    block_from_dict,
-)
-from promptdsl.foundation.json import JsonValue
+from promptdsl import AudioBlock, Block, DataError, ImageBlock, Message, Rendered, TextBlock
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     MediaBlock,
     address_source,
+    media_block,
     media_kind,
     media_type_of,
     require,
 )
 
 if TYPE_CHECKING:
-    from mcp.types import ContentBlock, EmbeddedResource, GetPromptResult, PromptMessage
+    from mcp import types
 
 __all__ = ["from_mcp", "to_mcp"]
 
@@ -43,7 +32,7 @@ _OWN_SCHEME = "attachment:///"
 
 def to_mcp(
     rendered: Rendered, *, description: str | None = None, strict: bool = False
-) -> "Bridged[GetPromptResult]":
+) -> "Bridged[types.GetPromptResult]":
     """Return the answer to ``prompts/get``, under ``messages``.
 
     >>> from promptdsl import Timeline, User, render
@@ -56,24 +45,23 @@ def to_mcp(
     :class:`PromptError` when ``mcp`` is not installed.
     """
     require("mcp.types", "mcp")
-    from mcp.types import GetPromptResult, PromptMessage, TextContent
+    from mcp import types
 
     crossing = Crossing.of("MCP", rendered)
-    messages: list[PromptMessage] = []
+    messages: list[types.PromptMessage] = []
     for crossing.index, crossing.message in enumerate(rendered.messages):
         message = crossing.message
-        contents: list[ContentBlock] = []
+        contents: list[types.ContentBlock] = []
         for block in message.content:
-            match block:
-                case TextBlock():
-                    crossing.lose_hints(block)
-                    if text := crossing.clean(block.text, "a text"):
-                        contents.append(TextContent(type="text", text=text))
-                case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                    content = _media_content(crossing, block)
-                    contents += [] if content is None else [content]
-                case _:
-                    crossing.lose_block(block)
+            if isinstance(block, TextBlock):
+                crossing.lose_hints(block)
+                if text := crossing.clean(block.text, "a text"):
+                    contents.append(types.TextContent(type="text", text=text))
+            elif isinstance(block, MediaBlock):
+                content = _media_content(crossing, block)
+                contents += [] if content is None else [content]
+            else:
+                crossing.lose_block(block)
         if contents and message.role not in ("user", "assistant"):
             is_fenced = message.kind in ("event", "request")
             reason = "MCP has only users and assistants: sent as a user's"
@@ -81,23 +69,17 @@ def to_mcp(
         if contents and message.name is not None:
             crossing.lose("hint", f"the name {message.name!r}")
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
-        messages += [PromptMessage(role=role, content=content) for content in contents]
+        messages += [types.PromptMessage(role=role, content=content) for content in contents]
     crossing.lose_settings(rendered)
     if rendered.tools:
         crossing.lose("hint", "tools", "a server lists its own: tools/list")
-    result = GetPromptResult(description=description, messages=messages)
+    result = types.GetPromptResult(description=description, messages=messages)
     return Bridged(result, crossing.checked(strict=strict))
 
 
-def _media_content(crossing: Crossing, block: MediaBlock) -> "ContentBlock | None":
+def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock | None":
     """Return the content of an attachment, ``None`` for a file that a provider stores."""
-    from mcp.types import (
-        AudioContent,
-        BlobResourceContents,
-        EmbeddedResource,
-        ImageContent,
-        ResourceLink,
-    )
+    from mcp import types
 
     kind, value = block.source.kind, crossing.clean(block.source.value, "a source")
     media_type = crossing.clean(media_type_of(block), "a media type")
@@ -105,24 +87,24 @@ def _media_content(crossing: Crossing, block: MediaBlock) -> "ContentBlock | Non
         reason = "MCP has no files that a provider stores"
         crossing.lose("content", f"{block.type} {value!r}", reason)
         return None
-    # A title with a scheme of another is the address that a resource was read from.
+    # A title with another scheme is the address that a resource was read from.
     title = block.title or ""
     is_address = "://" in title and not title.startswith(_OWN_SCHEME)
     if kind == "base64" and isinstance(block, ImageBlock | AudioBlock) and not is_address:
         crossing.lose_hints(block)
         if isinstance(block, ImageBlock):
-            return ImageContent(type="image", data=value, mime_type=media_type)
-        return AudioContent(type="audio", data=value, mime_type=media_type)
+            return types.ImageContent(type="image", data=value, mime_type=media_type)
+        return types.AudioContent(type="audio", data=value, mime_type=media_type)
     crossing.lose_hints(block, "title")
     name = crossing.clean(title or block.type, "a title")
     if kind != "base64":
-        return ResourceLink(type="resource_link", name=name, uri=value, mime_type=media_type)
+        return types.ResourceLink(type="resource_link", name=name, uri=value, mime_type=media_type)
     uri = name if is_address else _OWN_SCHEME + quote(name)
-    resource = BlobResourceContents(uri=uri, mime_type=media_type, blob=value)
-    return EmbeddedResource(type="resource", resource=resource)
+    resource = types.BlobResourceContents(uri=uri, mime_type=media_type, blob=value)
+    return types.EmbeddedResource(type="resource", resource=resource)
 
 
-def from_mcp(result: "GetPromptResult") -> Bridged[tuple[Message, ...]]:
+def from_mcp(result: "types.GetPromptResult") -> Bridged[tuple[Message, ...]]:
     """Return the messages of a prompt that a server answered with, for a ``History``.
 
     >>> from mcp.types import GetPromptResult, PromptMessage, TextContent
@@ -135,7 +117,7 @@ def from_mcp(result: "GetPromptResult") -> Bridged[tuple[Message, ...]]:
     Annotations, metadata and descriptions are hints in ``losses``. An embedded text is a document.
     Raises :class:`DataError` for anything but such an answer.
     """
-    prompt_messages: Iterable[PromptMessage] | None = getattr(result, "messages", None)
+    prompt_messages: Iterable[types.PromptMessage] | None = getattr(result, "messages", None)
     if prompt_messages is None:
         problem = f"a GetPromptResult is needed, not {type(result).__name__}"
         raise DataError(problem, fix="give the answer of prompts/get")
@@ -160,43 +142,34 @@ def _lose_fields(crossing: Crossing, owner: object, names: Iterable[str], owner_
             crossing.lose("hint", f"the {name} of {owner_name}")
 
 
-def _read_content(content: "ContentBlock") -> Block:
+def _read_content(content: "types.ContentBlock") -> Block:
     match content.type:
         case "text":
             return TextBlock(content.text)
         case "resource_link":
             # The default for a link is a document.
             kind, title = media_kind(content.mime_type), content.title or content.name
-            return _media_block(kind, content.mime_type, address_source(str(content.uri)), title)
+            source = address_source(str(content.uri))
+            return media_block(kind, content.mime_type, source, title=title)
         case "resource":
             return _read_resource(content)
         case kind:
-            source: dict[str, JsonValue] = {"type": "base64", "data": content.data}
-            return _media_block(kind, content.mime_type, source, None)
+            return media_block(kind, content.mime_type, {"data": content.data})
 
 
-def _read_resource(content: "EmbeddedResource") -> Block:
-    from mcp.types import TextResourceContents
+def _read_resource(content: "types.EmbeddedResource") -> Block:
+    from mcp import types
 
     resource, uri = content.resource, str(content.resource.uri)
     is_own = uri.startswith(_OWN_SCHEME)
     title = unquote(uri.removeprefix(_OWN_SCHEME)) if is_own else uri
     media_type = resource.mime_type
-    if isinstance(resource, TextResourceContents):
+    if isinstance(resource, types.TextResourceContents):
         kind, media_type = "document", media_type or "text/plain"
         data = b64encode(resource.text.encode("utf-8", "replace")).decode("ascii")
     else:
         data = resource.blob
-        # Our own titles are never those of pictures and recordings, which have their own contents.
+        # A resource with our scheme is no picture and no recording: these have own contents.
         kind = media_kind(media_type)
         kind = "document" if is_own and kind != "video" else kind
-    return _media_block(kind, media_type, {"type": "base64", "data": data}, title)
-
-
-def _media_block(
-    kind: str, media_type: str | None, source: dict[str, JsonValue], title: str | None
-) -> Block:
-    """Return the block of an attachment; ``image/*`` and the like are no known media type."""
-    known = None if media_type == f"{kind}/*" else media_type
-    titled = {} if title is None else {"title": title}
-    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **titled})
+    return media_block(kind, media_type, {"data": data}, title=title)

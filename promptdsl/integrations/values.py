@@ -23,13 +23,12 @@ from promptdsl import (
     ToolResultBlock,
     ToolUseBlock,
     VideoBlock,
+    block_from_dict,
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Kind: TypeAlias = Literal["recorded", "recorded_system"]
-CacheMark: TypeAlias = Literal["default", "5m", "1h"]
-CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
 MarkedBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 """The blocks that may have a cache mark."""
@@ -100,10 +99,17 @@ def signature_of(block: Block) -> str | None:
 
 
 def address_source(url: JsonValue) -> dict[str, JsonValue]:
-    """Return the source of an address, in dictionary form: a bucket has a kind of its own."""
-    scheme = url[:5].lower() if isinstance(url, str) else ""
-    kind = {"s3://": "s3", "gs://": "gcs"}.get(scheme, "url")
-    return {"type": kind, "url" if kind == "url" else "uri": url}
+    """Return the source of an address, in dictionary form: that of a bucket has another key."""
+    is_bucket = isinstance(url, str) and url[:5].lower() in ("s3://", "gs://")
+    return {"uri" if is_bucket else "url": url}
+
+
+def media_block(
+    kind: str, media_type: JsonValue, source: Mapping[str, JsonValue], **fields: JsonValue
+) -> Block:
+    """Return an attachment; the media type of ``image/*`` and the like is unknown."""
+    known = None if media_type == f"{kind}/*" else media_type
+    return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **fields})
 
 
 def media_kind(media_type: object) -> str:
@@ -113,7 +119,7 @@ def media_kind(media_type: object) -> str:
 
 
 def media_type_of(block: MediaBlock) -> str:
-    """Return the media type of an attachment, as much as is known of it."""
+    """Return the media type of an attachment, such as ``image/*`` when it is unknown."""
     unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
     return block.source.media_type or unknown
 
@@ -123,12 +129,11 @@ def media_type_of(block: MediaBlock) -> str:
 
 def summaries(block: ReasoningBlock) -> list[str] | None:
     """Return the summaries whose texts make up the text of a block, ``None`` without them."""
-    summary = block.extra.get("summary")
-    parts = [entries_of(part) for part in items_of(summary)]
+    parts = [entries_of(part) for part in items_of(block.extra.get("summary"))]
     texts = [part["text"] for part in parts if set(part) == {"type", "text"}]
     whole = [text for text in texts if isinstance(text, str)]
     is_whole = len(whole) == len(parts) and "\n\n".join(whole) == block.text
-    return whole if isinstance(summary, list | tuple) and is_whole else None
+    return whole if is_whole else None
 
 
 def further_keys(block: ReasoningBlock, *known: str) -> set[str]:

@@ -18,6 +18,7 @@ from pydantic_ai.messages import (
     NativeToolCallPart,
     RetryFeedbackPart,
     RetryInfo,
+    RetryPromptPart,
     SystemPromptPart,
     TextPart,
     ThinkingPart,
@@ -208,6 +209,19 @@ def test_feedback() -> None:
     """What Pydantic AI tells a model about its answer is said by a user, as it says it."""
     part = RetryFeedbackPart("Again.", retry=RetryInfo(cause="model_retry"))
     assert [("user", TextBlock(part.model_response()))] == read(part)
+
+
+@pytest.mark.parametrize("tool", ["find", None])
+def test_retry_prompts(tool: str | None) -> None:
+    """A deprecated part that asks for a retry is the result of its call, or a user's text."""
+    with pytest.warns(match="`RetryPromptPart` is deprecated"):
+        part: Any = RetryPromptPart("Again.", tool_name=tool, tool_call_id="a")  # pyright: ignore[reportDeprecated]
+    text = TextBlock(part.model_response())
+    result = ToolResultBlock("a", (text,), tool, is_error=True)
+    assert [("tool", result) if tool else ("user", text)] == read(part)
+    returned = ToolReturnPart("save", "done", "b")
+    messages = from_pydantic_ai([ModelRequest([returned, part])]).messages
+    assert (["tool"] if tool else ["tool", "user"]) == [message.role for message in messages]
 
 
 def test_arguments() -> None:

@@ -136,7 +136,8 @@ def test_ways_out(source: str, fix: str) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("{{ strftime_now }} {{ raise_exception }}", "strftime_now raise_exception"),
+        ("{{ raise_exception }}", "<function raise_exception>"),
+        ("{{ strftime_now }}", f"functools.partial(<function formatted_time>, {NOON!r})"),
         ("{{ messages[0].items }}", "<built-in method items of dict object>"),
         ("{{ [1] | map('string') }}", "<generator object sync_do_map>"),
         ("{{ lipsum is defined }} {{ nothing }}", "False "),

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from promptdsl import ChatTemplate, TemplateError
-from tests.internals import CAREFUL, Abilities, probed
+from tests.internals import Abilities, probed
 from tests.providers.templates import TEMPLATES
 
 LOOP = "{% for message in messages %}{{ message.role }} {{ message.content }} {% endfor %}"
@@ -201,7 +201,7 @@ def test_careful() -> None:
         "lists": False,
         "media": frozenset(),
     }
-    assert expected == {key: getattr(CAREFUL, key) for key in expected}
+    assert expected == {key: getattr(Abilities(), key) for key in expected}
 
 
 def test_remembered() -> None:

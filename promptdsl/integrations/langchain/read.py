@@ -33,12 +33,16 @@ from promptdsl.integrations.values import (
     items_of,
     joined_reasoning,
     listed,
+    media_block,
     media_kind,
 )
 
 _FILES = {
-    **{kind: kind for kind in ("image", "audio", "video")},
-    **dict.fromkeys(("file", "text-plain"), "document"),
+    "image": "image",
+    "audio": "audio",
+    "video": "video",
+    "file": "document",
+    "text-plain": "document",
 }
 """The type of block, by the type of a part with an attachment."""
 _CALLS = (
@@ -49,20 +53,15 @@ _LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_re
 
 
 class LangChainReader(Crossing):
-    """A crossing from LangChain, with the properties of the current message.
+    """A crossing from LangChain; ``given`` is the current message."""
 
-    ``provider`` is LangChain's name of the provider it is from, ``version`` the version of its
-    form. ``is_reply``: a model wrote it.
-    """
-
-    provider: str | None
-    version: str | None
-    is_reply: bool
+    given: lc.BaseMessage
 
     @property
     def origin(self) -> str | None:
         """Our name of the provider that the current message is from."""
-        return ORIGINS.get(self.provider or "", self.provider)
+        provider: str | None = self.given.response_metadata.get("model_provider")
+        return ORIGINS.get(provider or "", provider)
 
 
 def read(messages: object) -> Bridged[tuple[Message, ...]]:
@@ -81,11 +80,7 @@ def _read_message(reader: LangChainReader, given: object, before: Sequence[Messa
     if not isinstance(given, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
         fix = "give system, human, AI and tool messages"
         raise DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
-    metadata = entries_of(given.response_metadata)
-    provider, version = metadata.get("model_provider"), metadata.get("output_version")
-    reader.provider = provider if isinstance(provider, str) else None
-    reader.version = version if isinstance(version, str) else None
-    reader.is_reply = isinstance(given, lc.AIMessage)
+    reader.given = given
     if isinstance(given, lc.AIMessage):
         return _read_reply(reader, given)
     content = _read_content(reader, given.content)
@@ -97,14 +92,14 @@ def _read_message(reader: LangChainReader, given: object, before: Sequence[Messa
         return Message("tool", (result,), kind="recorded")
     if isinstance(given, lc.HumanMessage):
         return Message("user", content, kind="recorded", name=given.name)
-    is_developer = entries_of(given.additional_kwargs).get(ROLE) == "developer"
+    is_developer = given.additional_kwargs.get(ROLE) == "developer"
     role, kind = instruction_role(before, is_developer=is_developer)
     return Message(role, content, kind=kind, name=given.name)
 
 
 def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     blocks = list(_read_content(reader, given.content))
-    beside = entries_of(given.additional_kwargs)
+    beside: Mapping[str, object] = given.additional_kwargs
     # Older messages keep reasoning beside the content: an item of OpenAI Responses, or a text.
     if not any(isinstance(block, ReasoningBlock) for block in blocks):
         item, text = entries_of(beside.get("reasoning")), beside.get("reasoning_content")
@@ -113,11 +108,10 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         elif text and isinstance(text, str):
             blocks.insert(0, ReasoningBlock(text, origin=reader.origin))
     # After the content: a spoken answer, a refusal, and calls with their signatures.
-    audio: object = beside.get("audio")
+    audio = beside.get("audio")
     if isinstance(audio, bytes):
         data = b64encode(audio).decode("ascii")
-        source = {"type": "base64", "data": data, "media_type": "audio/wav"}
-        blocks.append(block_from_dict({"type": "audio", "source": source}))
+        blocks.append(media_block("audio", "audio/wav", {"data": data}))
     elif audio:
         reader.lose("content", "a spoken answer")
     refusal = beside.get("refusal")
@@ -132,8 +126,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         arguments = "" if call["args"] is None else call["args"]
         use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"] or ""}
         blocks.append(block_from_dict({**use, "input": arguments, **signed}))
-    metadata = entries_of(given.response_metadata)
-    reasons = (metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason"))
+    reasons = map(given.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
     return Message(
         "assistant",
         tuple(blocks),
@@ -148,7 +141,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
 
 
 def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
-    """Return the blocks of a content, without a model's calls, which the message has again."""
+    """Return the blocks of a content, without a model's calls: the message repeats them."""
     entries = [content] if isinstance(content, str) else items_of(content)
     blocks = (block for entry in entries for block in _entry_blocks(reader, entry))
     return joined_reasoning(
@@ -157,7 +150,6 @@ def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]
 
 
 def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
-    """Return the blocks of an entry of a content."""
     if isinstance(entry, str):
         return [TextBlock(entry)]
     part = entries_of(entry)
@@ -166,7 +158,7 @@ def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
     if not isinstance(given, Mapping):
         raise DataError("the value of a 'non_standard' block is a dictionary")
     kind = given.get("type")
-    if reader.is_reply and kind in _CALLS:
+    if isinstance(reader.given, lc.AIMessage) and kind in _CALLS:
         return []
     if kind == "tool_result":
         return [_read_result(reader, given)]
@@ -176,11 +168,11 @@ def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
         return [block_from_dict(data)]
     if is_standard:
         return _standard_blocks(reader, part)
-    # A block that is marked as no standard one is sent as it came.
+    # A block that is marked as "non_standard" stays as it came.
     if kind == "unknown":
         is_ours = "origin" in given and given["origin"] is None
         return [UnknownBlock(entries_of(given.get("data"))) if is_ours else block_from_dict(given)]
-    return [UnknownBlock(given)] if reader.provider is None else _unknown_blocks(reader, given)
+    return [UnknownBlock(given)] if reader.origin is None else _unknown_blocks(reader, given)
 
 
 def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
@@ -217,15 +209,14 @@ def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Blo
             media_type = part.get("mime_type", "text/plain" if kind == "text-plain" else None)
             title = extras.get("filename") if extras.get("title") is None else extras["title"]
             kept = ("context", "citations") if _FILES[kind] == "document" else ()
-            yield block_from_dict(
-                {
-                    "type": _FILES[kind],
-                    "source": {"media_type": media_type, **source},
-                    "title": title,
-                    "detail": extras.get("detail"),
-                    "cache": reader.read_cache(cache_control),
-                    **{key: extras[key] for key in kept if extras.get(key)},
-                }
+            yield media_block(
+                _FILES[kind],
+                media_type,
+                source,
+                title=title,
+                detail=extras.get("detail"),
+                cache=reader.read_cache(cache_control),
+                **{key: extras[key] for key in kept if extras.get(key)},
             )
         else:
             yield from _unknown_blocks(reader, entry)
@@ -245,8 +236,8 @@ def _standard_parts(reader: LangChainReader, entry: JsonObject) -> Sequence[Json
                 **{key: value for key, value in addresses.items() if value is not None},
             }
         ]
-    metadata = {"model_provider": reader.provider, "output_version": reader.version}
-    message_class = lc.AIMessage if reader.is_reply else lc.HumanMessage
+    message_class = lc.AIMessage if isinstance(reader.given, lc.AIMessage) else lc.HumanMessage
+    metadata = reader.given.response_metadata
     try:
         parts = message_class([dict(entry)], response_metadata=metadata).content_blocks
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -260,11 +251,11 @@ def _source_of(part: JsonObject) -> JsonObject:
     data: object = part.get("base64")
     if data is not None:
         text = b64encode(data).decode("ascii") if isinstance(data, bytes) else data
-        return entries_of({"type": "base64", "data": text})
+        return entries_of({"data": text})
     if part.get("url") is not None:
         return address_source(part["url"])
     id = part.get("file_id", part.get("id"))
-    return {} if id is None else {"type": "file_id", "file_id": id}
+    return {} if id is None else {"file_id": id}
 
 
 def _unknown_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:

@@ -7,10 +7,7 @@ import attrs
 from langchain_core import messages as lc
 
 from promptdsl import (
-    AudioBlock,
     Block,
-    DocumentBlock,
-    ImageBlock,
     Message,
     ReasoningBlock,
     Rendered,
@@ -18,7 +15,6 @@ from promptdsl import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
@@ -65,8 +61,8 @@ def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.Bas
             speaker = message.name if role == "tool" else None
             yield _tool_message(crossing, block, speaker)
             continue
-        has_place = role == "assistant" or not isinstance(block, ToolUseBlock)
-        if has_place and not isinstance(block, ToolResultBlock):
+        is_foreign_call = isinstance(block, ToolUseBlock) and role != "assistant"
+        if not is_foreign_call and not isinstance(block, ToolResultBlock):
             blocks.append(block)
         else:
             crossing.lose_block(block)
@@ -103,7 +99,7 @@ def _tool_message(
 def _ai_message(
     crossing: Crossing, message: Message, blocks: Sequence[Block]
 ) -> Iterator[lc.AIMessage]:
-    """Yield the message of a reply, unless it is empty."""
+    """Yield the message of a reply, if it has any content."""
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
     calls: list[lc.ToolCall] = []
@@ -159,7 +155,6 @@ def _ai_message(
 
 
 def _metadata(origin: str | None) -> dict[str, str]:
-    """Return the metadata of a message of a provider, by our name of it."""
     return {} if origin is None else {"model_provider": PROVIDERS[origin]}
 
 
@@ -197,7 +192,7 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
                     extras = {} if signature is None else {"extras": {"signature": signature}}
                     text = crossing.clean(block.text, "a text")
                     parts.append({"type": "text", "text": text, **extras})
-            case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
+            case _ if isinstance(block, MediaBlock):
                 parts.append(_file_part(crossing, block))
             case ReasoningBlock():
                 parts += reasoning_parts(crossing, block, origin)
@@ -225,7 +220,7 @@ def _file_part(crossing: Crossing, block: MediaBlock) -> dict[str, JsonValue]:
     source = block.source
     key = source.kind if source.kind in ("base64", "file_id") else "url"
     part: dict[str, JsonValue] = {
-        "type": "file" if isinstance(block, DocumentBlock) else block.type,
+        "type": "file" if block.type == "document" else block.type,
         key: crossing.clean(source.value, "a source"),
     }
     if source.media_type is not None:

@@ -6,10 +6,16 @@ from typing import TypeAlias
 
 from pydantic_ai import messages as ai
 
-from promptdsl import Block, block_from_dict
+from promptdsl import Block
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.values import MediaBlock, address_source, media_kind, media_type_of
+from promptdsl.integrations.values import (
+    MediaBlock,
+    address_source,
+    media_block,
+    media_kind,
+    media_type_of,
+)
 
 DEVELOPER = {"role": "developer"}
 """The metadata of a system prompt that is a developer's."""
@@ -41,7 +47,11 @@ _URLS: Mapping[str, type[FileUrl]] = {
     "document": ai.DocumentUrl,
     "video": ai.VideoUrl,
 }
-_BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {"s3": "bedrock", "gcs": "google-cloud"}
+_BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
+    "s3://": "bedrock",
+    "gs://": "google-cloud",
+}
+"""The owner of a bucket, by the scheme of its address."""
 
 
 def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -> Media | None:
@@ -68,7 +78,7 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
         # Pydantic AI reads a picture as a class of its own.
         content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
         return ai.BinaryContent.narrow_type(content)
-    owner = _BUCKETS.get(str(address_source(value)["type"])) or PROVIDERS.get(provider or "")
+    owner = _BUCKETS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
     if owner is None:
         reason = "a file belongs to a provider there: render for the provider that stores it"
         crossing.lose("content", f"{block.type} {value!r}", reason)
@@ -83,20 +93,18 @@ def read_media(crossing: Crossing, content: Media) -> Block:
     source: dict[str, JsonValue]
     if isinstance(content, ai.BinaryContent):
         media_type: JsonValue = content.media_type
-        source = {"type": "base64", "data": b64encode(content.data).decode("ascii")}
+        source = {"data": b64encode(content.data).decode("ascii")}
     else:
         # The declared media type, not the one that Pydantic AI guesses from the address.
         media_type = vars(content).get("_media_type")
         if isinstance(content, ai.UploadedFile):
             source = address_source(content.file_id)
-            source = {"file_id": content.file_id} if source["type"] == "url" else source
+            source = {"file_id": content.file_id} if "url" in source else source
         else:
-            source = {"type": "url", "url": content.url}
+            source = {"url": content.url}
     kind = kind if kind in _URLS else media_kind(media_type)
-    source["media_type"] = None if media_type == f"{kind}/*" else media_type
     metadata = dict(content.vendor_metadata or {})
     detail = metadata.pop("detail", None)
     if metadata:
         crossing.lose("hint", "vendor_metadata of an attachment")
-    detailed = {} if detail is None else {"detail": detail}
-    return block_from_dict({"type": kind, "source": source, **detailed})
+    return media_block(kind, media_type, source, detail=detail)

@@ -61,7 +61,8 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
 
 def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[Message]) -> None:
     """Append a message for each user prompt, and for each run of instructions or of results."""
-    for _, run in groupby(enumerate(request.parts), key=_run_key):
+    current = map(_current_part, request.parts)
+    for _, run in groupby(enumerate(current), key=_run_key):
         parts = [part for _, part in run]
         blocks = [block for part in parts for block in _request_blocks(crossing, part)]
         role: Role = "tool" if isinstance(parts[0], ai.ToolReturnPart) else "user"
@@ -71,6 +72,16 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[M
             role, kind = instruction_role(messages, is_developer=is_developer)
         if blocks:
             messages.append(Message(role, tuple(blocks), kind=kind))
+
+
+def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
+    """Return a part, or the one that replaced it: ``RetryPromptPart`` is deprecated."""
+    if part.part_kind != "retry-prompt":
+        return part
+    text = part.model_response()
+    if part.tool_name is None:
+        return ai.UserPromptPart(text)
+    return ai.ToolReturnPart(part.tool_name, text, part.tool_call_id, outcome="retried")
 
 
 def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:

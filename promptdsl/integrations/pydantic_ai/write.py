@@ -9,17 +9,13 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from promptdsl import (
-    AudioBlock,
     Block,
-    DocumentBlock,
-    ImageBlock,
     Message,
     ReasoningBlock,
     Rendered,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    VideoBlock,
 )
 from promptdsl.foundation.frozen import thawed
 from promptdsl.integrations import Bridged
@@ -192,7 +188,6 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
 
 
 def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
-    """Yield the parts of a model's message."""
     gemini = PROVIDERS["gemini"]
     for block in message.content:
         match block:
@@ -213,7 +208,7 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                 )
             case ReasoningBlock():
                 yield from _thinking_parts(writer, block)
-            case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
+            case _ if isinstance(block, MediaBlock):
                 writer.lose_hints(block, "title", "detail", "extra")
                 content = written_media(writer, block, writer.provider)
                 if isinstance(content, ai.BinaryContent):
@@ -235,7 +230,7 @@ def _signature_details(
 
 
 def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
-    """Yield the part of a reasoning block; of OpenAI's a part for each summary, under one id."""
+    """Yield the part of reasoning, or the parts of an item of OpenAI Responses."""
     if block.origin == RESPONSES:
         yield from _item_parts(writer, block)
         return
@@ -260,7 +255,7 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
 
 
 def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
-    """Yield the parts of a reasoning item of OpenAI Responses."""
+    """Yield a part for each summary of a reasoning item, all with the same id."""
     if further_keys(block, "id", "content", "status"):
         writer.lose("hint", "further keys of a block")
     if block.signature is not None:

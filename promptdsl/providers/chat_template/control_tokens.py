@@ -1,7 +1,7 @@
-r"""Control tokens: find those of a chat template, and break them in a text that it prints.
+r"""Find the control tokens of a chat template, and break them in the texts that it prints.
 
-A backslash after its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. It can
-be seen, it deletes nothing, and no tokenizer removes it, as some do with invisible characters.
+A backslash after its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. The
+backslash is visible, and no tokenizer removes it, as some remove invisible characters.
 """
 
 import re
@@ -75,14 +75,9 @@ _TAG = re.compile(r"</?[A-Za-z_][\w.:-]{0,60}(?:[=>]| [A-Za-z]+=)")
 _BRACKET = re.compile(r"\[/?[a-z]?[A-Z][A-Z_]+\]")
 _KNOWN = re.compile(f"{_BARRED.pattern}|{_HALF.pattern}|{_TAG.pattern}|{_BRACKET.pattern}")
 _LINE = re.compile(r"\\n|\n")
-
-
 _HEADER = re.compile(r"(?=.*[^\W\d_])(?=.*[^\w\s]).{2,64}")
 _SURE = re.compile("#.*|.*[:>\\]]")
 _VALUE = re.compile(r"[\"{].*")
-
-_LONGEST = 128
-"""The length of the longest token that is broken, in characters."""
 
 
 @lru_cache(maxsize=256)
@@ -98,7 +93,7 @@ def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
     from promptdsl.providers.chat_template.jinja import texts
 
     tokens = {template.bos_token, template.eos_token, *template.special_tokens}
-    # In the source, comments not read: anything like a token, and lines in odd brackets.
+    # In the source without comments: anything like a token, and lines in odd brackets.
     for text in texts(template.source):
         tokens.update(match[0] for match in _KNOWN.finditer(text))
         odd_lines = (_ODD.fullmatch(line.strip()) for line in _LINE.split(text))
@@ -116,11 +111,7 @@ def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
     if tokens & _TAGS or not any(map(_BARRED.match, tokens)):
         tokens |= _TAGS
     has_half = any(map(_HALF.fullmatch, tokens))
-    breakable = [
-        token
-        for token in tokens
-        if 1 < len(token) <= _LONGEST and "\n" not in token and "\\" not in token
-    ]
+    breakable = [t for t in tokens if 1 < len(t) <= 128 and "\n" not in t and "\\" not in t]
     return _first_characters(breakable, half=has_half)
 
 
@@ -133,9 +124,9 @@ def neutralised(text: str, tokens: re.Pattern[str]) -> str:
 
 
 def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
-    """Return a pattern of the first characters of tokens; with ``half``, of any with one bar too.
+    """Return a pattern that matches the first character of each token, as tokens may overlap.
 
-    Tokens may overlap, so the pattern consumes only the first character.
+    ``half``: it also matches that of any token with one bar.
     """
     angled = [_AFTER_ANGLE, _UNFINISHED]
     by_first = {"<": [*angled, _AFTER_ANGLE_HALF] if half else angled}
@@ -150,7 +141,7 @@ def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
 def _printed_texts(template: ChatTemplate) -> Iterator[tuple[str, bool]]:
     """Yield the texts that a template prints around the words of short conversations.
 
-    Each comes with whether it follows a word of a conversation without tools.
+    Each text has a flag: whether it follows a word of a conversation without tools.
     """
     for shape in _SHAPES:
         for index, text in enumerate(_around_words(template, shape, None)):

@@ -1,4 +1,4 @@
-"""Fold turns into the messages that a template can print; what it has no form for becomes text."""
+"""Fold turns into the messages that a template can print; other content becomes text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -18,7 +18,7 @@ NO_FORM = "the template has no form for it here: sent as text"
 
 
 def fenced(tag: str, name: str, text: str) -> Param:
-    """Return a text part with a fence named ``tag`` around the text, which cannot forge it."""
+    """Return a text part: the text in a fence named ``tag``, which the text cannot close."""
     named = f' name="{attribute(name)}"' if name else ""
     return {"type": "text", "text": f"<{tag}{named}>\n{guard(text, (tag,))}\n</{tag}>"}
 
@@ -73,7 +73,7 @@ def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
 def _with_answered_calls(
     request: Templated, reply: list[Param], results: list[Param]
 ) -> list[Param]:
-    """Return a reply with its calls without a result as text, as the conversation went on."""
+    """Return a reply in which calls without a result are text, as the conversation went on."""
     answered = {result["id"] for result in results}
     content = [*reply]
     for index, param in enumerate(reply):
@@ -93,13 +93,11 @@ class _Fold:
         self.request = request
         self.abilities = request.abilities
         self.messages: list[Param] = []
-        self.ids = SentIds(
-            short=self.abilities.short_ids, prompt_ids=request.prompt_ids, harmless=request.harmless
-        )
+        self.ids = SentIds(request)
         self.last_role = ""
 
     def joined(self, params: list[Param]) -> str | list[Param]:
-        """Return texts as one, with a blank line between them; a list of parts for other parts."""
+        """Return a content of parts: neighbouring texts become one, a text alone is a string."""
         parts: list[Param] = []
         for is_text, run in groupby(params, lambda param: param["type"] == "text"):
             if is_text:
@@ -109,18 +107,16 @@ class _Fold:
                 parts += run
         if self.abilities.lists:
             return parts or [{"type": "text", "text": ""}]
-        if not parts:
-            return ""
-        text = parts[0].get("text", "")
-        return text if parts[0]["type"] == "text" and len(parts) == 1 else parts
+        is_text = len(parts) == 1 and parts[0]["type"] == "text"
+        return str(parts[0]["text"]) if is_text else parts or ""
 
     def add(self, role: str, params: list[Param], **keys: str) -> None:
-        """Append a turn; between two turns of one role comes a turn of the other role."""
+        """Append a turn; two turns of the same role get a turn of the other role between them."""
         if role == self.last_role and not self.abilities.user_after_result:
             other = "assistant" if role == "user" else "user"
             opening = self.joined([{"type": "text", "text": OPENING}])
             self.messages.append({"role": other, "content": opening})
-            self._hint("turns alternate", f"{OPENING!r} is sent between two of one role")
+            self._hint("turns alternate", f"{OPENING!r} is sent between two of the same role")
         self.messages.append({"role": role, "content": self.joined(params), **keys})
         self.last_role = role
 

@@ -12,7 +12,7 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_TEXT = 100_000_000
-"""The most characters that a template may print, or a text or a list may have when repeated."""
+"""The greatest length of the printed text, and of a text or a list that ``*`` repeats."""
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 
@@ -21,7 +21,7 @@ class Refusal(TemplateError):
 
 
 class TooMuch(TemplateError):
-    """The text that a template prints is too long."""
+    """A template prints too much text."""
 
     def __init__(self) -> None:
         super().__init__(f"it prints more than {MAX_TEXT:,} characters")
@@ -42,18 +42,13 @@ class _Generation(Extension):
         return text
 
 
-class _Raise:
-    """``raise_exception`` of a template; a class, so that its ``repr`` has no address."""
-
-    def __call__(self, message: object) -> None:
-        raise Refusal(str(message))
-
-    def __repr__(self) -> str:
-        return "raise_exception"
+def raise_exception(message: object) -> None:
+    """Refuse a conversation; templates call this function."""
+    raise Refusal(str(message))
 
 
 def _printable(value: object) -> object:
-    """Return a value without its memory address in the text, which differs from run to run."""
+    """Return a value, or its text without memory addresses, which differ from run to run."""
     # Most values are strings, and the check for an iterator is slow.
     if isinstance(value, str) or not (callable(value) or isinstance(value, Iterator)):
         return value
@@ -73,20 +68,16 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
-def _tojson(  # noqa: PLR0917 (transformers takes them by place)
+def _tojson(  # noqa: PLR0917 (templates pass them by position, as in transformers)
     value: object,
     ensure_ascii: bool = False,
     indent: int | str | None = None,
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    # Jinja's own escapes HTML.
+    # The filter of Jinja itself escapes HTML.
     return json.dumps(
-        value,
-        ensure_ascii=ensure_ascii,
-        indent=indent,
-        separators=separators,
-        sort_keys=sort_keys,
+        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
 
 
@@ -106,12 +97,11 @@ def _environment() -> _Environment:
 
 @lru_cache(maxsize=64)
 def compiled(source: str) -> Callable[[Mapping[str, object]], str]:
-    """Return a function from variables to the text of a template.
+    """Return a function that takes variables and returns the text of a template.
 
-    Raises ``jinja2.TemplateError`` for a source that is not Jinja; the function raises any error of
-    Jinja.
+    Raises ``jinja2.TemplateError`` for a source that is not Jinja.
     """
-    template = _environment().from_string(source, {"raise_exception": _Raise()})
+    template = _environment().from_string(source, {"raise_exception": raise_exception})
     return partial(_print, template)
 
 

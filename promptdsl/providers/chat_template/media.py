@@ -1,4 +1,4 @@
-"""Attachments, both ways: as parts of the types that a template prints."""
+"""Write attachments as the parts that a template prints, and read them back."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,11 +26,11 @@ _ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
 
 
 def media_part(block: MediaBlock, shown: frozenset[str]) -> tuple[Param, str] | None:
-    """Return the part of an attachment and its address or bytes; ``None`` without such a part.
+    """Return the part of an attachment, and its address or bytes; ``None`` if it has no part.
 
     ``shown`` are the types of parts that the template prints. The keys are those of
-    ``apply_chat_template`` in ``transformers``, which opens the address of any other scheme as a
-    file: such an address gets no part.
+    ``apply_chat_template`` in ``transformers``. That function opens an address that is neither
+    HTTP nor ``data:`` as a file, so such an address gets no part.
     """
     source = block.source
     address = utf8(source.value)
@@ -52,7 +52,7 @@ def media_part(block: MediaBlock, shown: frozenset[str]) -> tuple[Param, str] | 
 
 
 def read_media(part: JsonObject) -> Block | None:
-    """Return the block of a part, ``None`` for a part without an address or bytes."""
+    """Return the block of a part, ``None`` when the part has no address and no bytes."""
     kind = str(part.get("type"))
     if kind not in CLASSES:
         return None

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from hashlib import sha256
+from typing import TypeAlias
 
 from promptdsl.foundation.json import JsonValue
 from promptdsl.messages.prompt import ToolDefinition
@@ -11,28 +12,27 @@ from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Place
 
+Containers: TypeAlias = list[dict[str, JsonValue] | list[JsonValue]]
+
 _NINE = re.compile("[a-zA-Z0-9]{9}")
+_MISFIT = re.compile(r"[^\w.-]")
+"""A character that is refused in a name which the template prints in a tag."""
 
 
 class SentIds:
-    """The ids that a request is sent with, no two of them the same.
+    """The ids of calls and results as they are sent: no two calls have the same one.
 
-    ``short``: nine letters and digits, as the templates of Mistral require; otherwise the ids of
-    the prompt. ``prompt_ids`` are these, by the id in the request. ``harmless`` breaks the control
-    tokens in a text.
+    They are the ids of the prompt, or nine letters and digits, as the templates of Mistral require.
     """
 
-    def __init__(
-        self, *, short: bool, prompt_ids: dict[str, str], harmless: Callable[[str], str]
-    ) -> None:
-        self.short = short
-        self.prompt_ids = prompt_ids
-        self.harmless = harmless
+    def __init__(self, request: Templated) -> None:
+        self.request = request
+        self.short = request.abilities.short_ids
         self.sent: dict[str, str] = {}
         self.taken: set[str] = set()
 
     def begin(self) -> None:
-        """Begin a turn: long ids of earlier turns may be used again, for other calls."""
+        """Begin a turn: another call may have the long id of a call in an earlier turn."""
         if not self.short:
             self.sent.clear()
             self.taken.clear()
@@ -47,53 +47,64 @@ class SentIds:
                 fitting = sha256(f"{count}/{id}".encode()).hexdigest()[:9]
                 count += 1
         else:
-            fitting = stem = self.harmless(self.prompt_ids.get(id, id) or "_")
+            harmless, prompt_ids = self.request.harmless, self.request.prompt_ids
+            fitting = stem = harmless(prompt_ids.get(id, id) or "_")
             count = 1
             while fitting in self.taken:
                 count += 1
-                fitting = self.harmless(f"{stem}_{count}")
+                fitting = harmless(f"{stem}_{count}")
         self.sent[id] = fitting
         self.taken.add(fitting)
         return fitting
 
 
-_MISFIT = re.compile(r"[^\w.-]")
-_LONGEST_NAME = 1_000
-
-
 def mended_name(request: Templated, subject: Place | ToolDefinition, name: str) -> str:
-    """Return the name a tool is sent with: mended where the template prints it in a tag."""
+    """Return the name a tool is sent with, mended if the template prints it in a tag."""
     if not request.abilities.tag_names:
         return name
-    return tool_name(request, subject, name, longest=_LONGEST_NAME, misfit=_MISFIT)
+    return tool_name(request, subject, name, longest=1_000, misfit=_MISFIT)
 
 
 def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
-    """Return arguments with keys that can be tags, at any depth; a hint when one was mended."""
-    is_mended = False
-    waiting: list[dict[str, JsonValue] | list[JsonValue]] = [arguments]
-    while waiting:
-        container = waiting.pop()
-        values: Iterable[JsonValue] = container
-        if isinstance(container, dict):
-            if any(not key or _MISFIT.search(key) for key in container):
-                is_mended = True
-                entries, counts = [*container.items()], Counter[str]()
-                container.clear()
-                for key, value in entries:
-                    container[unlike(_MISFIT.sub("_", key) or "_", container, counts)] = value
-            values = container.values()
-        waiting += [value for value in values if isinstance(value, dict | list)]
-    if is_mended:
+    """Return arguments with keys that can be tags, at any depth; a hint when any was mended."""
+    mended: list[str] = []
+
+    def fitting(key: str) -> str:
+        sent = _MISFIT.sub("_", key) or "_"
+        if sent != key:
+            mended.append(key)
+        return sent
+
+    rewrite([arguments], fitting)
+    if mended:
         reason = "the template prints them in tags: mended"
         request.lose(place, "hint", "names of arguments", reason)
     return arguments
 
 
-def unlike(key: str, taken: Container[str], counts: Counter[str]) -> str:
-    """Return a key that is not taken: a repeated key gets ``_2``, ``_3``, counted in ``counts``."""
-    free = key
-    while free in taken:
-        counts[key] += 1
-        free = f"{key}_{counts[key] + 1}"
-    return free
+def rewrite(
+    waiting: Containers,
+    new_key: Callable[[str], str],
+    new_value: Callable[[str, JsonValue], JsonValue] = lambda _, value: value,
+    kept: Container[int] = (),
+) -> None:
+    """Rewrite the keys and values in containers, at any depth and in place.
+
+    ``new_value`` takes the old key and the value. A key that is taken gets ``_2``, ``_3``. ``kept``
+    are the ``id()`` of containers that stay as they are.
+    """
+    while waiting:
+        container = waiting.pop()
+        if isinstance(container, list):
+            container[:] = values = [new_value("", value) for value in container]
+        else:
+            entries, counts = [*container.items()], Counter[str]()
+            container.clear()
+            for key, value in entries:
+                free = stem = new_key(key)
+                while free in container:
+                    counts[stem] += 1
+                    free = f"{stem}_{counts[stem] + 1}"
+                container[free] = new_value(key, value)
+            values = [*container.values()]
+        waiting += [v for v in values if isinstance(v, dict | list) and id(v) not in kept]

@@ -1,28 +1,25 @@
 """Break the control tokens in all strings of a payload, at any depth."""
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import TypeAlias
+from functools import partial
 
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json, write_json
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.providers.chat_template.names import unlike
+from promptdsl.providers.chat_template.names import rewrite
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.shared.request import Param
 
-_Containers: TypeAlias = list[dict[str, JsonValue] | list[JsonValue]]
-
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
-    """Break the control tokens in messages and tools, in place; a hint for each that had any."""
+    """Break the control tokens in messages and tools, in place, and record where there were any."""
     # The bytes of media are fetched or decoded by a program: they have no token.
     media = set[int]()
     for entry in messages:
         content: str | list[Param] = entry["content"]
         if isinstance(content, list):
             media.update(id(part) for part in content if part["type"] != "text")
-    _break_all(request, [*messages, *tools], media)
+    rewrite([*messages, *tools], request.harmless, partial(_broken_value, request), media)
     reason = "a token of the template: a backslash breaks it"
     for tool in request.prompt.tools:
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
@@ -37,36 +34,17 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
             request.lose(message, "hint", "control token", reason)
 
 
-def _break_all(request: Templated, waiting: _Containers, kept: set[int]) -> None:
-    """Break the tokens in containers and all that is in them, except containers in ``kept``."""
-    while waiting:
-        container = waiting.pop()
-        if isinstance(container, list):
-            values = [*container]
-            container[:] = [_broken_value(request, "", value) for value in values]
-        else:
-            entries, counts = [*container.items()], Counter[str]()
-            values = [value for _, value in entries]
-            container.clear()
-            for key, value in entries:
-                free = unlike(request.harmless(key), container, counts)
-                container[free] = _broken_value(request, key, value)
-        waiting += [v for v in values if isinstance(v, dict | list) and id(v) not in kept]
-
-
 def _broken_value(request: Templated, key: str, value: JsonValue) -> JsonValue:
     """Return a string with broken tokens, and any other value as it is."""
     if not isinstance(value, str):
         return value
     is_json = key == "arguments" and not request.abilities.mapping
-    if not is_json or not request.tokens.search(value):
-        return request.harmless(value)
     # JSON has no escape of a backslash before any letter: the tokens are broken in the data.
-    data = read_json(value)
+    data = read_json(value) if is_json and request.tokens.search(value) else ABSENT
     if data is ABSENT:
         return request.harmless(value)
     root = [data]
-    _break_all(request, [root], set())
+    rewrite([root], request.harmless, partial(_broken_value, request))
     return write_json(root[0])
 
 

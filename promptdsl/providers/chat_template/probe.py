@@ -49,9 +49,8 @@ def probed(template: ChatTemplate) -> Abilities:
     for kind, part in _MEDIA.items():
         shown = probe.text([_user([texts[0], part, texts[1]])]) or ""
         in_order = 0 <= shown.find(QUESTION) < shown.find(LAST)
-        if bare is None or not in_order or kind not in template.source:
-            continue
-        if len(shown) > len(bare):
+        is_longer = bare is not None and len(shown) > len(bare)
+        if is_longer and in_order and kind in template.source:
             media.add(kind)
     # Conversations that do not begin with a user, or have none.
     assistant_first = probe.shows([_reply()], ANSWER) and probe.shows(
@@ -92,8 +91,8 @@ class _Probe:
         text = self.text(messages, tools)
         if text is None:
             return False
-        places = [text.find(word) for word in words]
-        return min(places, default=0) >= 0 and (not ordered or places == sorted(places))
+        starts = [text.find(word) for word in words]
+        return min(starts) >= 0 and (not ordered or starts == sorted(starts))
 
     def text(self, messages: Sequence[Param], tools: list[Param] | None = None) -> str | None:
         """Return the text of a conversation, ``None`` when the template refuses it."""
@@ -114,7 +113,7 @@ class _Probe:
 
 
 def _basis(template: ChatTemplate) -> _Probe:
-    """Return a probe with the form of contents and of no tools in which a question is printed."""
+    """Return a probe that sends contents, and a request without tools, in a form that works."""
     for lists, tools_list in product((False, True), (False, True)):
         probe = _Probe(template, Abilities(lists=lists, tools_list=tools_list))
         if probe.shows([_user()], QUESTION):
@@ -142,7 +141,7 @@ def _with_calls(probe: _Probe) -> Abilities:
 
 
 def _with_rounds(probe: _Probe) -> Abilities:
-    """Return the features of a template that prints calls, with all that can be beside a call."""
+    """Return the features of a template that prints calls: also text and reasoning beside calls."""
     abilities = probe.abilities
     call, result = _calling(abilities, _TOOL), _result(abilities, _TOOL)
     both = [
@@ -193,7 +192,6 @@ def _reply() -> Param:
 
 
 def _calling(abilities: Abilities, *names: str) -> Param:
-    """Return a turn with calls of tools, in the form of a template."""
     arguments = {_KEY: _VALUE} if abilities.mapping else f'{{"{_KEY}": "{_VALUE}"}}'
     calls = [call_entry(_id(abilities, name), name, arguments) for name in names]
     return {"role": "assistant", "content": "", "tool_calls": calls}

@@ -22,7 +22,7 @@ _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _OTHER_ROLES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
-"""The role, by another name that some templates have for it."""
+"""The role, by the other names that some templates have for it."""
 
 _FINISH_REASONS = {
     "tool_calls": "tool_use",
@@ -36,7 +36,7 @@ _FINISH_REASONS = {
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of messages as templates take them.
 
-    A call or a result without an id is paired by its place. Raises :class:`DataError` with the
+    Calls and results without an id are paired in their order. Raises :class:`DataError` with the
     message's index and the wrong key.
     """
     payload = cast("JsonObject", data) if isinstance(data, Mapping) else {"messages": data}
@@ -87,7 +87,6 @@ class _Reader:
 
 
 def _read_content(content: object) -> tuple[b.Block, ...]:
-    """Return the blocks of a content: nothing, a text, or parts."""
     if content is None or content == "":
         return ()
     if isinstance(content, str):

@@ -15,7 +15,7 @@ ORIGIN = "chat_template"
 class Abilities:
     """The features of a chat template.
 
-    The defaults are for an unknown template, as hardly any template fails with them: one leading
+    The defaults are for an unknown template. Hardly any template fails with them: one leading
     system message, turns in strict alternation, one call at a time with an id of nine letters and
     digits.
     """
@@ -60,10 +60,6 @@ class Abilities:
     """Reasoning before a call is still printed after a later user turn."""
     reasoning_beside: bool = True
     """Reasoning before a call is also printed when the turn has text."""
-
-
-CAREFUL = Abilities()
-"""The features that are assumed of an unknown template."""
 
 
 @attrs.define(eq=False)

@@ -1,8 +1,9 @@
-"""Render a chat template: its text, the time it asks for, and errors that name its lines."""
+"""Render a chat template, with the current time if it needs it; errors name its lines."""
 
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
@@ -46,42 +47,55 @@ def formatted_time(now: datetime, format: str) -> str:
 
 
 def call_entry(id: str, name: str, arguments: Param | str) -> Param:
-    """Return a call as a conversation has it."""
+    """Return a call as it is in a conversation."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def tool_entry(name: str, description: str, parameters: Param) -> Param:
-    """Return the definition of a tool as a conversation has it."""
+    """Return the definition of a tool as it is in a conversation."""
     function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
-class Clock:
-    """``strftime_now`` of a template; a class, so that its ``repr`` has no address."""
-
-    def __init__(self, now: datetime) -> None:
-        self._now = now
-
-    def __call__(self, format: str) -> str:
-        """Return the text of :func:`formatted_time`."""
-        return formatted_time(self._now, format)
-
-    def __repr__(self) -> str:
-        return "strftime_now"
-
-
-_END = "END_OF_CONTINUED_TEXT "
-"""A mark after a text to be continued. A template that trims texts removes its last space."""
-
-
 def render(
-    template: ChatTemplate, messages: Sequence[Param], tools: Sequence[Param] | None = None
+    template: ChatTemplate,
+    messages: Sequence[Param],
+    tools: Sequence[Param] | None = None,
+    *,
+    add_generation_prompt: bool = True,
 ) -> str:
-    """Return the text of a conversation, up to where the model begins to answer.
+    """Return the text of a conversation, by default up to where the model begins to answer.
 
     Raises :class:`TemplateError`, with the template's own message, when the template refuses it.
     """
-    return _run(template, messages, tools, add_generation_prompt=True)
+    from promptdsl.providers.chat_template.jinja import compiled
+
+    variables: dict[str, object] = {
+        # The template of gpt-oss reads reasoning under another name.
+        "messages": [
+            {"thinking": entry["reasoning_content"], **entry}
+            if entry.get("reasoning_content") is not None
+            else entry
+            for entry in messages
+        ],
+        "tools": tools,
+        "documents": None,
+        "add_generation_prompt": add_generation_prompt,
+        "bos_token": template.bos_token,
+        "eos_token": template.eos_token,
+        **thawed(template.variables),
+    }
+    if template.now is not None:
+        variables.setdefault("strftime_now", partial(formatted_time, template.now))
+    try:
+        text = compiled(template.source)(variables)
+    except Exception as error:
+        raise _fault(template, error) from None
+    return utf8(text)
+
+
+_END = "END_OF_CONTINUED_TEXT "
+"""A mark at the end of a text to be continued. A template that trims texts removes its space."""
 
 
 def render_open(
@@ -100,47 +114,15 @@ def render_open(
         *parts, part = content
         content = [*parts, {**part, "text": part["text"] + _END}]
     marked = {**last, "content": content}
-    text = _run(template, [*before, marked], tools, add_generation_prompt=False)
+    text = render(template, [*before, marked], tools, add_generation_prompt=False)
     end = text.rfind(_END.strip())
     if end < 0:
         return None
     return text[:end] if text.startswith(_END, end) else text[:end].rstrip()
 
 
-def _run(
-    template: ChatTemplate,
-    messages: Sequence[Param],
-    tools: Sequence[Param] | None,
-    *,
-    add_generation_prompt: bool,
-) -> str:
-    from promptdsl.providers.chat_template.jinja import compiled
-
-    variables = {
-        # As in transformers: the template of gpt-oss reads reasoning under another name.
-        "messages": [
-            {"thinking": entry["reasoning_content"], **entry}
-            if entry.get("reasoning_content") is not None
-            else entry
-            for entry in messages
-        ],
-        "tools": tools,
-        "documents": None,
-        "add_generation_prompt": add_generation_prompt,
-        "bos_token": template.bos_token,
-        "eos_token": template.eos_token,
-        **({} if template.now is None else {"strftime_now": Clock(template.now)}),
-        **thawed(template.variables),
-    }
-    try:
-        text = compiled(template.source)(variables)
-    except Exception as error:
-        raise _fault(template, error) from None
-    return utf8(text)
-
-
 def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
-    """Return the error for a fault of a template, with its line and a way out."""
+    """Return the error for an exception in a template, with the line and advice."""
     from jinja2 import TemplateSyntaxError
 
     from promptdsl.providers.chat_template.jinja import Refusal, TooMuch

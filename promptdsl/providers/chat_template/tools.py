@@ -1,4 +1,4 @@
-"""Tools, both ways, and the losses of settings that no template can say."""
+"""Write and read tool definitions, and record the settings that no template prints."""
 
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonValue
@@ -42,13 +42,13 @@ def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
 
 
 def lose_settings(request: Templated) -> None:
-    """Record the settings that no template can say: the choice of a tool, the answer's schema."""
+    """Record the settings that no template prints: the choice of a tool, the answer's schema."""
     choice, output = request.prompt.tool_choice, request.prompt.output
     if choice not in (None, "auto"):
-        reason = "a template cannot say it: the program that runs the model may"
+        reason = "a template cannot express it: the program that runs the model may"
         request.losses.append(Loss("hint", f"tool_choice {choice!r}", reason))
     if output is not None:
-        reason = "a template cannot say it: the program that runs the model may enforce it"
+        reason = "a template cannot express it: the program that runs the model may enforce it"
         request.lose(output, "content", "output schema", reason)
 
 

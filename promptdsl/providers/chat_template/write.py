@@ -15,7 +15,7 @@ from promptdsl.providers.chat_template.media import CLASSES, OWN, media_part
 from promptdsl.providers.chat_template.names import mended_keys, mended_name
 from promptdsl.providers.chat_template.neutralise import break_tokens
 from promptdsl.providers.chat_template.probe import probed
-from promptdsl.providers.chat_template.request import CAREFUL, ORIGIN, Templated
+from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
 from promptdsl.providers.shared.blocks import lose_keys
@@ -54,7 +54,7 @@ def write(
     if template is not None and prompt.tools:
         template = template.with_tools()
         facts = attrs.evolve(facts, template=template)
-    abilities = CAREFUL if template is None else probed(template)
+    abilities = Abilities() if template is None else probed(template)
     user_opens = bool(prompt.tools) or not (abilities.assistant_first and abilities.system)
     request = Templated(
         prompt,
@@ -87,7 +87,6 @@ def write(
 
 
 def _message_params(request: Templated, place: Place) -> list[Param]:
-    """Return the params of a message, in the order of its blocks."""
     message = place.message
     params: list[Param] = []
     for block in message.content:
