@@ -164,7 +164,7 @@ def _with_text(part: Any, text: str, *, inline: bool) -> list[Any]:
         return [text]
     if isinstance(part, JsonNode):
         # It is JSON no more: nothing may take it for that.
-        return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text, cache=None, said=())]
+        return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text)]
     if hasattr(part, "text"):
         return [replace(part, text=text)]
     return [text] if inline else [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]

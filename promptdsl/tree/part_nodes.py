@@ -25,7 +25,7 @@ class ValueNode(Node):
     """Text from outside the prompt's code, a value. ``label`` is its name, if it has one."""
 
     text: str
-    label: str | None
+    label: str | None = None
 
 
 class VolatileNode(ValueNode):
@@ -119,8 +119,8 @@ class VerbatimNode(Node):
     """Finished text, sent unchanged except for a guard: it cannot close the fence around it."""
 
     text: str
-    cache: Cache | None
-    said: tuple[str, ...]
+    cache: Cache | None = None
+    raw_values: tuple[str, ...] = ()
     """The values in it, before they were encoded."""
 
 
@@ -136,7 +136,7 @@ class FenceNode(Node):
     names: tuple[str, ...]
     literals: tuple[str, ...]
     values: bool
-    said: tuple[str, ...]
+    raw_values: tuple[str, ...]
     """The values in its opening delimiter, before they were encoded."""
 
 

@@ -68,9 +68,7 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
                 content.append(data_node(block, recorded.at, is_value=False))
             case TextBlock():
                 text, cache = block.text, block.cache
-                content.append(
-                    make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache, said=())
-                )
+                content.append(make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache))
             case _:
                 content.append(make(MediaNode, mask=bits(MEDIA), at=recorded, block=block))
     return make(

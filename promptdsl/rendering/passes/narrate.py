@@ -85,7 +85,7 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
                 raw += [f"{key}{_field_text(detail)}" for key, detail in details]
             elif value is not ABSENT:
                 raw.append(_field_text(value))
-        inside = make(VerbatimNode, mask=TEXT, at=node, text=text, cache=None, said=tuple(raw))
+        inside = make(VerbatimNode, mask=TEXT, at=node, text=text, raw_values=tuple(raw))
     return fence(delimiter, (inside,), attributes=f' type="{block.type}"', at=node)
 
 

@@ -87,7 +87,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
-        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, cache=None, said=())
+        heading = make(VerbatimNode, mask=TEXT, at=request, text=title)
         content = (heading, *content)
     fenced = fence(
         delimiter,
@@ -95,7 +95,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         attributes=attributes,
         at=request,
         values=request.grounding,
-        said=tuple(value for _, value in shown if value),
+        raw_values=tuple(value for _, value in shown if value),
     )
     return make(
         TurnNode,

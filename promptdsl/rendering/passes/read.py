@@ -280,7 +280,7 @@ def _node(block: Block, node: RecordedNode) -> Node:
             EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset()
         )
     if isinstance(block, TextBlock):
-        return make(ValueNode, mask=TEXT, at=node, text=block.text, label=None)
+        return make(ValueNode, mask=TEXT, at=node, text=block.text)
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):

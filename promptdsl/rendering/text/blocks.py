@@ -107,7 +107,7 @@ def data_node(
         return make(JsonNode, mask=TEXT, at=at, text=json_text(block.value))
     code: Child = block.text
     if is_value:
-        code = make(ValueNode, mask=TEXT, at=at, text=block.text, label=None)
+        code = make(ValueNode, mask=TEXT, at=at, text=block.text)
     return make(CodeNode, (code,), mask=TEXT, at=at, language=block.language)
 
 

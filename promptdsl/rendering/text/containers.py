@@ -115,7 +115,7 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         if isinstance(node, SectionNode) and node.title is not None:
             titled = f"section {node.options.id!r}"
             state.note(node, "hint", titled, "it has a title but no content")
-        elif isinstance(node, FenceNode) and node.said:
+        elif isinstance(node, FenceNode) and node.raw_values:
             state.note(node, "hint", "a request-only turn", "it has a title but no content")
     elif frame is not None:
         page.close(frame.close, outside)
@@ -172,7 +172,7 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
 
 
 def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
-    notice(node.said, partial(state.note, node))
+    notice(node.raw_values, partial(state.note, node))
     part.rules = attrs.evolve(
         part.rules,
         # A prefix closes nothing: the text after it is as open as unfenced text.

@@ -169,7 +169,7 @@ def fence(
     attributes: str = "",
     at: Position | Source | Node | None = None,
     values: bool = False,
-    said: tuple[str, ...] = (),
+    raw_values: tuple[str, ...] = (),
 ) -> FenceNode:
     """Return content between the two ends of a delimiter; only the default tag has attributes."""
     opening = delimiter.open
@@ -189,5 +189,5 @@ def fence(
         names=(name,) if name else (),
         literals=() if is_tag else delimiter.literals,
         values=values,
-        said=said,
+        raw_values=raw_values,
     )

@@ -65,7 +65,7 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     note = partial(state.note, node)
-    notice(node.said, note)
+    notice(node.raw_values, note)
     state.page.put(guarded(written(node.text, note), around.rules, state.tags), around.margin)
     if node.cache:
         state.page.cache(node.cache)
