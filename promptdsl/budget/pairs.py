@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import says_something
+from promptdsl.tree.rewrite import has_content
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 
@@ -57,7 +57,7 @@ def _is_question(node: Any) -> bool:
         return any(_is_asked(said) for said in node.items)
     if not isinstance(node, TurnNode) or node.role != "user" or node.kind != "written":
         return False
-    return not node.mask & RESULT << SHIFT and says_something(node)
+    return not node.mask & RESULT << SHIFT and has_content(node.content)
 
 
 def _is_asked(said: Message) -> bool:

@@ -9,7 +9,7 @@ from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, GroupNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import ToolResultNode
-from promptdsl.tree.rewrite import any_said, hollow, rewrite, with_content
+from promptdsl.tree.rewrite import has_content, hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, ToolTurnNode
 
 
@@ -159,7 +159,7 @@ def _outermost(root: Node) -> Iterator[Node]:
 
 def says(form: Node) -> bool:
     """Return whether there is anything in a form: one that came to nothing is none."""
-    if any_said((form,)):
+    if has_content((form,)):
         return True
     return any(
         isinstance(node, RecordedNode | ToolTurnNode | ToolResultNode) for node, _ in walk(form)

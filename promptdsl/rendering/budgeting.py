@@ -11,8 +11,7 @@ from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
 from promptdsl.rendering.lazies import skip_lazies
 from promptdsl.rendering.measure import Measuring, messages_total
-from promptdsl.rendering.outgoing import Outgoing
-from promptdsl.rendering.pipeline import before_target
+from promptdsl.rendering.pipeline import Outgoing, before_target
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
@@ -60,7 +59,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
     passes = before_target(audience=request.audience, ask=skip_lazies, settle=ready)
-    read = next(one.run for one in passes if one.name == "read")
+    read = next(step.run for step in passes if step.name == "read")
     try:
         request.tokens_per_weight = room_for(tree, budget, measure, read)
     except PromptError as error:

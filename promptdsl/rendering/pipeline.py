@@ -12,6 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.passes.consolidate import consolidate
 from promptdsl.rendering.passes.equip import equip
 from promptdsl.rendering.passes.expand import expand
@@ -38,6 +40,7 @@ from promptdsl.tree.masks import (
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
+    from promptdsl.providers.written import WrittenPayload
     from promptdsl.templates import Piece, TemplateSource
 
 ANY = 0
@@ -86,6 +89,20 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
         Pass("pair", (CALL | RESULT) << SHIFT, partial(pair, mode=config.tool_pairing)),
         Pass("merge", ANY, partial(merge, enabled=config.merge_consecutive)),
     )
+
+
+class Outgoing(NamedTuple):
+    """A tree ready to be sent: its stages, the prompt it became, its losses and the payload.
+
+    ``prompt`` has only the cache marks of its author, ``marked`` also the automatic ones.
+    ``written`` is ``None`` without a target.
+    """
+
+    stages: tuple[tuple[str, RootNode], ...]
+    losses: tuple[Loss, ...]
+    prompt: Prompt
+    marked: Prompt
+    written: "WrittenPayload | None"
 
 
 # The templates are loaded with the first one that is rendered.

@@ -13,8 +13,7 @@ from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
-from promptdsl.rendering.losses import located_losses, surrogate_loss
-from promptdsl.rendering.outgoing import Outgoing
+from promptdsl.rendering.losses import located_losses
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -23,6 +22,7 @@ from promptdsl.rendering.pipeline import (
     BEFORE_TARGET,
     CHANGING,
     FIT,
+    Outgoing,
     before_target,
     for_target,
 )
@@ -37,6 +37,7 @@ from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
+from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
@@ -205,7 +206,8 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
                 share_budget(tree, request)
             tree = run(tree)
         stages.append((name, tree))
-    return _for_target(request, tuple(stages), tuple(surrogate_loss(*place) for place in lost))
+    losses = [Loss(*LONE_SURROGATE, f"history[{index}]", node.source) for node, index in lost]
+    return _for_target(request, tuple(stages), tuple(losses))
 
 
 def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]) -> Rendered:

@@ -1,6 +1,7 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
@@ -42,7 +43,7 @@ class Stage(NamedTuple):
     tree: RootNode
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(eq=False, repr=False, slots=False)
 class Rendered:
     """The result of :func:`render`. Immutable: every payload is made of new containers.
 
@@ -69,17 +70,11 @@ class Rendered:
     _written: "WrittenPayload | None" = attrs.field(alias="written")
     _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
-    _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
-    _gone: "list[tuple[Dropped, ...]]" = attrs.field(
-        init=False, factory=list["tuple[Dropped, ...]"]
-    )
 
-    @property
+    @cached_property
     def dropped(self) -> "tuple[Dropped, ...]":
         """The parts that a budget or a limit took out, in the order they were written."""
-        if not self._gone:
-            self._gone.append(self._dropped())
-        return self._gone[0]
+        return self._dropped()
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -110,18 +105,16 @@ class Rendered:
 
         return outline(self._stages[-1][1])
 
-    @property
+    @cached_property
     def tokens(self) -> "TokenReport":
         """The tokens of the request by message, section and line; counted at the first call.
 
         They are counted by the counter of the budget, or without one for the model of the target.
         Raises :class:`MediaError` for an attachment whose file was removed since.
         """
-        if not self._reports:
-            from promptdsl.rendering.reports import TokenReport
+        from promptdsl.rendering.reports import TokenReport
 
-            self._reports.append(TokenReport(self._outcome()))
-        return self._reports[0]
+        return TokenReport(self._outcome())
 
     def payload(self) -> dict[str, Any]:
         """Return the content of a request for the target, as arguments of its SDK.

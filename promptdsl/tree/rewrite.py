@@ -1,4 +1,4 @@
-"""Trees made from trees. A node in which nothing changed stays the same object."""
+"""Functions that make trees from trees; an unchanged node stays the same object."""
 
 # pyright: reportPrivateUsage=false
 from collections.abc import Callable, Iterable, Iterator
@@ -94,13 +94,8 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
 
 
-def says_something(turn: Node) -> bool:
-    """Return whether a turn holds anything besides tool results and empty parts."""
-    return any_said(turn.content)
-
-
-def any_said(content: Iterable[Child]) -> bool:
-    """Return whether a content holds anything besides tool results and empty parts."""
+def has_content(content: Iterable[Child]) -> bool:
+    """Return whether a content has any part besides tool results and empty parts."""
     waiting: list[Child] = list(content)
     while waiting:
         part = waiting.pop()
@@ -125,8 +120,8 @@ _NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode,
 def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
-    ``change`` returns the node itself, another one, or ``None`` to leave it out; of the root, one
-    of its class. Where nothing below a node changed, the node stays the same object.
+    ``change`` returns the node itself, another node, or ``None`` to leave it out; for the root, a
+    node of its class. Where nothing below a node changed, the node stays the same object.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -148,8 +143,9 @@ def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N
 def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
     """Raise :class:`PlacementError` when two siblings have one id.
 
-    The parts of a fragment are siblings of its siblings, so they are compared where the outermost
-    fragment is put. The alternatives of a ``FirstFit`` may share ids: only one of them is sent.
+    The parts of a fragment are siblings of the parts beside the fragment, so they are compared in
+    the component around the outermost fragment. The alternatives of a ``FirstFit`` may share ids:
+    only one of them is sent.
     """
     inside = not isinstance(component, FragmentNode)
     levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
@@ -159,8 +155,8 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             levels.pop()
             if not levels:
                 return
-            # Add the ids of the alternatives to those around them: the fewer to the more, because
-            # alternatives nest deep.
+            # Join the ids of the alternatives and those around them: the smaller set is added to
+            # the larger one, because alternatives may nest deep.
             around = levels[-1]
             earlier, later = around.ids, level.ids
             if not around.alternatives and not earlier.keys().isdisjoint(later.keys()):
@@ -186,7 +182,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
 
 
 class _Siblings:
-    """Siblings, or alternatives, which may share ids: those to look at, and the ids seen."""
+    """Siblings, or alternatives, which may share ids: the waiting ones, and the ids so far."""
 
     __slots__ = ("alternatives", "ids", "waiting")
 

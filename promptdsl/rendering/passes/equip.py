@@ -12,7 +12,7 @@ from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.rendering.text.page import longer, marked
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, mark_of
-from promptdsl.tree.rewrite import replace, says_something, with_content
+from promptdsl.tree.rewrite import has_content, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
@@ -85,7 +85,7 @@ def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
             if recorded is not None:
                 turns[index] = recorded
             return recorded is not None
-        if turn.mask & RESULT << SHIFT or says_something(turn):
+        if turn.mask & RESULT << SHIFT or has_content(turn.content):
             mark = longer(mark_of(turn.options), node.ttl or "default")
             options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
             # A turn with options of its own is not plain speech any more.

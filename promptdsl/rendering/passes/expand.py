@@ -17,7 +17,7 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
-from promptdsl.tree.rewrite import replace, says_something, with_content
+from promptdsl.tree.rewrite import has_content, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
@@ -57,7 +57,7 @@ def expand(root: RootNode) -> RootNode:
                 isinstance(turn, TurnNode)
                 and turn.role != "system"
                 and not turn.mask & RESULT << SHIFT
-                and not says_something(turn)
+                and not has_content(turn.content)
                 and not any(
                     isinstance(part, CacheBreakpointNode)
                     or getattr(part, "title", None) is not None

@@ -15,7 +15,7 @@ from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TU
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.recorded import cut, first_of, recording, remember
-from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
+from promptdsl.tree.rewrite import has_content, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
@@ -164,7 +164,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
 
 def _written_step(node: Node) -> _Step:
     role = node.role if isinstance(node, TurnNode) and node.kind == "written" else None
-    speaks = role == "assistant" or (role == "user" and says_something(node))
+    speaks = role == "assistant" or (role == "user" and has_content(node.content))
     return _Step(node, calls_of(node), answers_of(node), speaks)
 
 
@@ -245,16 +245,12 @@ def _close(turns: list[Node], batch: _Batch, *, fill: bool) -> None:
 def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
     """Return a turn without calls of these ids, the last ones where an id is used several times."""
     calls = calls_in(node.items[0]) if isinstance(node, RecordedNode) else calls_of(node)
-    left = Counter(calls) - Counter(ids)
 
-    def stays(id: str) -> bool:
-        kept = left[id] > 0
-        left[id] -= 1
-        return kept
+    def call_id(part: Node | Block) -> str | None:
+        block = part.block if isinstance(part, ToolUseNode) else part
+        return block.id if isinstance(block, ToolUseBlock) else None
 
-    if isinstance(node, RecordedNode):
-        return _filtered(node, lambda b: not isinstance(b, ToolUseBlock) or stays(b.id))
-    return _kept(node, lambda n: isinstance(n, ToolUseNode) and not stays(n.block.id))
+    return _reduced(node, call_id, Counter(calls) - Counter(ids))
 
 
 def _with_results(node: Node, answers: tuple[str, ...], open_calls: list[str]) -> Node | None:
@@ -265,26 +261,26 @@ def _with_results(node: Node, answers: tuple[str, ...], open_calls: list[str]) -
     if isinstance(node, ToolTurnNode):
         return None
 
-    def is_first(id: str) -> bool:
-        first = left[id] > 0
-        left[id] -= 1
-        return first
+    def result_id(part: Node | Block) -> str | None:
+        return part.tool_use_id if isinstance(part, ToolResultNode | ToolResultBlock) else None
+
+    return _reduced(node, result_id, left)
+
+
+def _reduced(
+    node: Node, id_of: Callable[[Node | Block], str | None], left: Counter[str]
+) -> Node | None:
+    """Return a turn with at most ``left`` parts of each id, ``None`` when it becomes empty."""
+
+    def stays(part: Node | Block) -> bool:
+        id = id_of(part)
+        if id is not None:
+            left[id] -= 1
+        return id is None or left[id] >= 0
 
     if isinstance(node, RecordedNode):
-        return _filtered(
-            node, lambda b: not isinstance(b, ToolResultBlock) or is_first(b.tool_use_id)
-        )
-    return _kept(node, lambda n: isinstance(n, ToolResultNode) and not is_first(n.tool_use_id))
-
-
-def _filtered(node: RecordedNode, keep: Callable[[Block], bool]) -> Node | None:
-    message = node.items[0]
-    content = tuple(block for block in message.content if keep(block))
-    if not content:
-        return None
-    return replace(node, items=(message.replace(content=content),))
-
-
-def _kept(node: Node, unwanted: Callable[[Node], bool]) -> Node | None:
-    changed = rewrite(node, lambda n: None if unwanted(n) else n, within=WITHIN)
+        message = node.items[0]
+        content = tuple(filter(stays, message.content))
+        return replace(node, items=(message.replace(content=content),)) if content else None
+    changed = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
     return changed if changed.content else None

@@ -28,7 +28,7 @@ from promptdsl.tree.masks import (
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
-from promptdsl.tree.rewrite import says_something, with_content
+from promptdsl.tree.rewrite import has_content, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 
@@ -127,7 +127,7 @@ def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node
             isinstance(child, TurnNode)
             and child.role == "user"
             and child.kind == "written"
-            and says_something(child)
+            and has_content(child.content)
         ):
             return [*before, *entries, child, *after]
     return [*conversation, *entries]

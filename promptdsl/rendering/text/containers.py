@@ -39,7 +39,7 @@ from promptdsl.tree.part_nodes import (
     TrustedTextNode,
     ValueNode,
 )
-from promptdsl.tree.rewrite import any_said
+from promptdsl.tree.rewrite import has_content
 from promptdsl.tree.turn_nodes import RequestOnlyNode, TurnNode
 
 LISTS = (ListNode, ChecklistNode)
@@ -231,7 +231,7 @@ def _is_plain(side: Child) -> bool:
 def _begins_plain(item: ItemNode) -> bool:
     """Whether an item begins with text, so that it can follow a box on the line."""
     for part in _parts_in(item.content):
-        if not isinstance(part, _PROSE) or any_said((part,)):
+        if not isinstance(part, _PROSE) or has_content((part,)):
             return isinstance(part, _PROSE)
     return True
 
