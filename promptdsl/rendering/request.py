@@ -10,13 +10,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
-from promptdsl.foundation.errors import (
-    ConfigError,
-    ContentError,
-    OptionError,
-    TargetError,
-    nearest,
-)
+from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots

@@ -86,11 +86,11 @@ class NodeType(type):
                     if field in body:
                         defaults[field] = body.pop(field)
             body["__slots__"] = (*names, *beside)
-        made = super().__new__(cls, name, bases, body, **options)
+        node_class = super().__new__(cls, name, bases, body, **options)
         base = next((base for base in bases if isinstance(base, NodeType) and base._fields), None)
-        made._fields = (*(base._fields if base else ()), *names)
-        made._defaults = {**(base._defaults if base else {}), **defaults}
-        return made
+        node_class._fields = (*(base._fields if base else ()), *names)
+        node_class._defaults = {**(base._defaults if base else {}), **defaults}
+        return node_class
 
 
 Child: TypeAlias = "str | Node"
@@ -174,11 +174,11 @@ class Node(metaclass=NodeType):
         """Return the name of its component."""
         return type(self).__name__.removesuffix("Node")
 
-    def _no_text(self, place: Source) -> str:
+    def _no_text(self, caller: Source) -> str:
         raise ContentError(
             f"{named_label(self)} has no text before it is rendered",
             fix="pass the component itself as an argument, or render() it; repr() shows it",
-            at=(place, self.source),
+            at=(caller, self.source),
         )
 
     def __enter__(self) -> "Node":
@@ -262,7 +262,7 @@ def named_label(node: Node) -> str:
 
 def found_in(*data: object) -> list[Node]:
     """Return the nodes in plain data, at any depth."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     waiting: list[object] = [*data]
     seen: set[int] = set()
     while waiting:
@@ -271,12 +271,12 @@ def found_in(*data: object) -> list[Node]:
             continue
         seen.add(id(value))
         if isinstance(value, Node):
-            found.append(value)
+            nodes.append(value)
         elif isinstance(value, Mapping):
             waiting += cast("Mapping[object, object]", value).values()
         elif isinstance(value, list | tuple):
             waiting += cast("list[object]", value)
-    return found
+    return nodes
 
 
 # Comparing, printing and saving: a stack takes the place of recursion.
@@ -286,21 +286,21 @@ def _are_equal(left: Node, right: Node) -> bool:
     """Return whether two trees have the same content, options and fields."""
     pairs: list[tuple[Child, Child]] = [(left, right)]
     while pairs:
-        one, two = pairs.pop()
-        if one is two:
+        first, second = pairs.pop()
+        if first is second:
             continue
-        if isinstance(one, str) or isinstance(two, str):
-            if one != two:
+        if isinstance(first, str) or isinstance(second, str):
+            if first != second:
                 return False
             continue
         if (
-            one._node is not two._node
-            or len(one.content) != len(two.content)
-            or one.options != two.options
-            or any(getattr(one, name) != getattr(two, name) for name in one._node._fields)
+            first._node is not second._node
+            or len(first.content) != len(second.content)
+            or first.options != second.options
+            or any(getattr(first, name) != getattr(second, name) for name in first._node._fields)
         ):
             return False
-        pairs.extend(zip(one.content, two.content, strict=True))
+        pairs.extend(zip(first.content, second.content, strict=True))
     return True
 
 

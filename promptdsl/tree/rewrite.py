@@ -14,17 +14,7 @@ from promptdsl.tree.group_nodes import (
     NoteNode,
     ReserveNode,
 )
-from promptdsl.tree.masks import (
-    AUDIENCE,
-    DEEP,
-    HOLLOW,
-    LIFTED,
-    NAMED,
-    RESULT,
-    SHIFT,
-    SURFACE,
-    TEXT,
-)
+from promptdsl.tree.masks import AUDIENCE, DEEP, HOLLOW, LIFTED, NAMED, RESULT, SHIFT, SURFACE, TEXT
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,

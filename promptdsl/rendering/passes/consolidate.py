@@ -15,9 +15,9 @@ from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, 
 def consolidate(root: RootNode) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
-    It holds every system turn, every loose section, and the system messages at the beginning of a
-    recorded conversation, in document order. Raises :class:`PlacementError` when two of its
-    sections have one id.
+    It contains every system turn, every loose section, and the system messages at the beginning of
+    a recorded conversation, in document order. Raises :class:`PlacementError` when two of its
+    sections have the same id.
     """
     parts: list[Node] = []
     rest: list[Node] = []

@@ -62,7 +62,7 @@ def _has_neighbours(root: RootNode) -> bool:
 
 
 def _turns(root: RootNode) -> "Sequence[TurnNode | RecordedNode]":
-    """Return the children of a timeline, from which the passes before left only these."""
+    """Return the children of a timeline: after the earlier passes, only turns and recordings."""
     return cast("Sequence[TurnNode | RecordedNode]", root.content)
 
 
@@ -107,7 +107,7 @@ def _mergeable(
             yield child, _merge_key(child, options.name, merges=options.merge)
             continue
         last = len(child.items) - 1
-        # In a long run whose neighbours all differ only the first and last message can merge.
+        # In a long run without equal neighbours only the first and the last message can merge.
         ends = last > 1 and len(child.items) >= conversation_cache.SHORTEST and _is_apart(child)
         for index in (0, last) if ends else range(last + 1):
             if ends and index:
@@ -118,7 +118,7 @@ def _mergeable(
 
 def _merge_key(turn: TurnNode | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
     apart = not merges or turn.role == "tool"
-    # With its kind, nothing joins the one system message of a prompt, written or recorded.
+    # The kind keeps all other turns out of the one system message of a prompt.
     kind = turn.kind if turn.role in ("developer", "system") else None
     return (turn.role, name, kind, object() if apart else None)
 
@@ -131,7 +131,7 @@ def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:
 
 
 def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
-    """Return one turn of several; its kind tells whether it will be there in the next request."""
+    """Return several turns as one; its kind tells whether the next request contains it, too."""
     sources = [turn.items[0] if isinstance(turn, RecordedNode) else turn for turn in turns]
     kinds: list[Kind] = [source.kind for source in sources]
     spoken = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)

@@ -1,4 +1,4 @@
-"""Narrate: an event becomes fenced text, in a turn of the role that the configuration gives."""
+"""Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import cast
@@ -20,7 +20,7 @@ from promptdsl.tree.rewrite import covering, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 Narrator = Callable[[str, Mapping[str, object]], str]
-"""Returns the text of an event: its type, and its fields, encoded, one line each."""
+"""A function that returns the text of an event, from its type and its encoded fields."""
 
 
 def narrate(root: RootNode, *, config: Resolved, event_text: Narrator) -> RootNode:
@@ -33,7 +33,7 @@ def narrate(root: RootNode, *, config: Resolved, event_text: Narrator) -> RootNo
 
 
 def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
-    """Return an event turn in its mapped role; text beside its blocks has a fence of its own."""
+    """Return an event turn in its mapped role; text beside its blocks has its own fence."""
     content: list[Child] = []
     # The author's texts since the last block.
     texts: list[Child] = []
@@ -62,7 +62,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
 
 
 def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -> FenceNode:
-    """Return the fence of one event block: the author's own text for it, or its template's."""
+    """Return the fence of an event block, with the text of ``format_block`` or its template."""
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
     inside: Child | None = None
@@ -87,7 +87,7 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
 
 
 def _field_text(value: object) -> str:
-    """Return the text of a field; recorded data may be nested, and is JSON then."""
+    """Return the text of a field; nested data is JSON."""
     if isinstance(value, str):
         return value
     return json_text(value) if isinstance(value, Mapping | list) else data_text(value)

@@ -6,11 +6,4 @@ from promptdsl.rendering.reports.prefix_report import PrefixReport, compared
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_report import TokenReport
 
-__all__ = [
-    "Difference",
-    "Outcome",
-    "PrefixReport",
-    "TokenPart",
-    "TokenReport",
-    "compared",
-]
+__all__ = ["Difference", "Outcome", "PrefixReport", "TokenPart", "TokenReport", "compared"]

@@ -54,15 +54,15 @@ class Difference:
 
 def first_difference(before: Outcome, after: Outcome) -> Difference | None:
     """Return where two prompts differ first, marks aside; ``None`` for equal ones."""
-    one, two = before.sent, after.sent
-    tools = _tool_difference(one.tools, two.tools)
+    old, new = before.sent, after.sent
+    tools = _tool_difference(old.tools, new.tools)
     if tools is not None:
         return tools
-    if two.output is None and one.output is not None:
-        return Difference("removed", "form of the answer", one.output.name, one.output.source)
-    if two.output is not None and one.output != two.output:
-        how: How = "added" if one.output is None else "changed"
-        return Difference(how, "form of the answer", two.output.name, two.output.source)
+    if new.output is None and old.output is not None:
+        return Difference("removed", "form of the answer", old.output.name, old.output.source)
+    if new.output is not None and old.output != new.output:
+        how: How = "added" if old.output is None else "changed"
+        return Difference(how, "form of the answer", new.output.name, new.output.source)
     # Names of speakers come last: most providers have none.
     return _message_difference(before, after, named=False) or _message_difference(
         before, after, named=True
@@ -77,31 +77,31 @@ class _Change(NamedTuple):
 
 
 def _first_change(
-    one: Sequence[T], two: Sequence[T], is_same: Callable[[T, T], bool]
+    olds: Sequence[T], news: Sequence[T], is_same: Callable[[T, T], bool]
 ) -> _Change | None:
-    least = min(len(one), len(two))
-    index = next((index for index in range(least) if not is_same(one[index], two[index])), least)
-    if index == len(one):
-        return None if index == len(two) else _Change("appended", index)
-    if index == len(two) or any(is_same(old, two[index]) for old in one[index + 1 :]):
+    least = min(len(olds), len(news))
+    index = next((index for index in range(least) if not is_same(olds[index], news[index])), least)
+    if index == len(olds):
+        return None if index == len(news) else _Change("appended", index)
+    if index == len(news) or any(is_same(old, news[index]) for old in olds[index + 1 :]):
         return _Change("removed", index)
-    if any(is_same(one[index], new) for new in two[index + 1 :]):
+    if any(is_same(olds[index], new) for new in news[index + 1 :]):
         return _Change("added", index)
     return _Change("changed", index)
 
 
 def _tool_difference(
-    one: Sequence[ToolDefinition], two: Sequence[ToolDefinition]
+    olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
 ) -> Difference | None:
     def is_same(old: ToolDefinition, new: ToolDefinition) -> bool:
         return attrs.evolve(old, cache=None) == attrs.evolve(new, cache=None)
 
-    change = _first_change(one, two, is_same)
+    change = _first_change(olds, news, is_same)
     if change is None:
         return None
-    how, tool = change.how, (one if change.how == "removed" else two)[change.position]
-    if how == "changed" and one[change.position].name != tool.name:
-        known = all(any(tool.name == other.name for other in tools) for tools in (one, two))
+    how, tool = change.how, (olds if change.how == "removed" else news)[change.position]
+    if how == "changed" and olds[change.position].name != tool.name:
+        known = all(any(tool.name == other.name for other in tools) for tools in (olds, news))
         how = "moved" if known else how
     how = "added" if how == "appended" else how
     return Difference(how, f"tool {tool.name!r}", tool.name, tool.source)

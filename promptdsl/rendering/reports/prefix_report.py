@@ -5,12 +5,7 @@ import attrs
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import TargetError
 from promptdsl.providers.registry import TARGETS
-from promptdsl.rendering.reports.cache_order import (
-    Payload,
-    cache_order,
-    shared_by,
-    shared_tokens,
-)
+from promptdsl.rendering.reports.cache_order import Payload, cache_order, shared_by, shared_tokens
 from promptdsl.rendering.reports.first_difference import Difference, first_difference
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_report import total_of

@@ -12,13 +12,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
-from promptdsl.rendering.text.strings import (
-    UNTRUSTED_NOTE,
-    guarded,
-    notice,
-    text_in,
-    written,
-)
+from promptdsl.rendering.text.strings import UNTRUSTED_NOTE, guarded, notice, text_in, written
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
     CodeNode,

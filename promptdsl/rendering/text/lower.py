@@ -49,7 +49,7 @@ def lower(
     lowering = Lowering(config, media_roots)
     messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
     turns, index = cast("Turns", root.content), 0
-    # Conversation goes out as it is, unless it is guarded.
+    # The text of a conversation is sent unchanged, unless it is guarded.
     plain = 0 if config.guard_conversation else SPOKEN | SYSTEM
     while index < len(turns):
         if turns[index].mask & plain:
@@ -118,7 +118,7 @@ class Lowering:
         origins: tuple[RawOrigin, ...],
         details: Details,
     ) -> None:
-        """Append a message; the results in a user turn are tool messages of their own, first."""
+        """Append a message; before it, a tool message for each result in a user turn."""
         role = turn.role
         if role in ("user", "tool") and turn.mask & RESULT << SHIFT:
             of_results = _details(details.id, None, details.metadata)
@@ -135,7 +135,7 @@ class Lowering:
     def turn_blocks(self, turn: TurnNode) -> Written:
         """Return the blocks of one turn and the places they are from."""
         options = turn.options
-        # The address of a turn is its id, or its label and the number among turns of that label.
+        # The address of a turn is its id, or its label and its number among turns of that label.
         label = _LABEL_OF.get(turn.kind, turn.role)
         head, number = label, self.counts[label]
         self.counts[label] = number + 1
@@ -146,7 +146,7 @@ class Lowering:
         blocks = self.part_blocks(turn, address, report)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
-        # A mark after the turn is one on its last block.
+        # The cache mark of a turn is put on its last block.
         mark = mark_of(options) if options.cache else None
         if mark and blocks and turn.role != "system":
             last = marked(blocks[-1], mark)
