@@ -123,28 +123,21 @@ class Rendered:
         :class:`TargetError` without a target, :class:`PendingToolCalls` when the last tool calls
         have no results yet.
         """
-        model = self.facts.model
-        if self._written is None and model is None:
-            raise TargetError(
-                "this was rendered without a target",
-                fix="name one: render(tree, model=...)",
-                at=(author(),),
-            )
         if self._written is None:
-            raise TargetError(
-                f"the model {model!r} is unknown, so there is no target",
-                fix=f"name its provider: render(tree, model={model!r}, provider=...)",
-                at=(author(),),
-            )
-        open_calls = pending(self.messages)
+            problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
+            model = self.facts.model
+            if model is not None:
+                problem = f"the model {model!r} is unknown, so there is no target"
+                fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+            raise TargetError(problem, fix=fix, at=(author(),))
+        open_calls = _open_calls(self.messages)
         if open_calls:
             message, call = open_calls[0]
             names = ", ".join(repr(block.id) for _, block in open_calls)
-            source = message.sources[0].source if message.origins else None
             raise PendingToolCalls(
                 f"the last calls are not answered yet: {names}",
                 fix=f"answer them: ToolMessage({call.id!r}, ...)",
-                at=(source,),
+                at=(message.sources[0].source if message.origins else None,),
             )
         return self._written.payload()
 
@@ -223,7 +216,6 @@ class Rendered:
         return self.payload()
 
     def _outcome(self) -> "Outcome":
-        """Return the data of the reports."""
         from promptdsl.rendering.reports import Outcome
         from promptdsl.tokens import tokens_for
 
@@ -275,14 +267,10 @@ def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
         raise error.located(author()) from None
 
 
-def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
+def _open_calls(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
     """Return the calls of the last assistant turn that have no result, each with its message."""
     answered: set[str] = set()
     for message in reversed(messages):
-        if message.plain is not None:
-            if message.role == "assistant":
-                return []
-            continue
         if message.role == "assistant":
             return [
                 (message, block)

@@ -282,7 +282,7 @@ def _reduced(
 
     if isinstance(node, RecordedNode):
         message = node.items[0]
-        content = tuple(filter(stays, message.content))
+        content = tuple(block for block in message.content if stays(block))
         return replace(node, items=(message.replace(content=content),)) if content else None
     changed = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
     return changed if changed.content else None

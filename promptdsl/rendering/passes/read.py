@@ -277,7 +277,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 def _node(block: Block, node: RecordedNode) -> Node:
     if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
         return make(
-            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset()
+            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset[str]()
         )
     if isinstance(block, TextBlock):
         return make(ValueNode, mask=TEXT, at=node, text=block.text)

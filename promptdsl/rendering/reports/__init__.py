@@ -1,4 +1,4 @@
-"""Reports: how many tokens the parts of a request are, and how much of it another one shares."""
+"""Reports on the tokens of a request, and on the beginning that two requests share."""
 
 from promptdsl.rendering.reports.first_difference import Difference
 from promptdsl.rendering.reports.outcome import Outcome

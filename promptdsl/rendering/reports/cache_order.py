@@ -1,7 +1,7 @@
-"""Payloads in the order in which a provider's cache sees them, and the beginning that two share.
+"""Payloads in the order of a provider's cache, and the beginning that two payloads share.
 
 Tools come first, then the form of the answer, the system text and the messages. Cache marks are
-left out: two texts with a mark between them are the one text they would be without it.
+left out: two texts with a mark between them are compared as one text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ Payload: TypeAlias = WireObject
 
 MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 NEAR = 64
-"""A token at the end of a common text may begin so many characters before that end."""
+"""The most characters in a token at the end of a common text."""
 GAP = "\n\n"
 """The gap between two parts of a text that a mark divides."""
 
@@ -37,7 +37,9 @@ _CONTENT = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
 """The keys of an entry that hold its content."""
 _TEXTS = (None, "text", "input_text", "output_text")
 _CHOOSING = ("anthropic", "bedrock")
-"""Where another tool choice is another conversation (Anthropic, "What invalidates the cache")."""
+"""The providers whose cache ends when the tool choice changes.
+
+Source: Anthropic, "What invalidates the cache"."""
 
 
 @attrs.frozen
@@ -55,7 +57,7 @@ class CacheOrder:
 class Shared(NamedTuple):
     """The beginning that two requests share, as a payload, and the place where it ends.
 
-    The place is ``""`` for equal requests; ``is_whole`` is whether all of the first is shared.
+    ``place`` is ``""`` for equal requests. ``is_whole`` is whether all of the first is shared.
     """
 
     payload: Payload
@@ -108,7 +110,7 @@ def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
 def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     """Return the beginning that two requests share."""
     if before.prompt is not None and after.prompt is not None:
-        # The text that the template of a model makes of all, and the attachments in it.
+        # The text that the chat template wrote, and the attachments in it.
         length, count = common(before.prompt, after.prompt), _alike(before.entries, after.entries)
         text = after.prompt[: certain(before.prompt, after.prompt, length)]
         same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
@@ -146,7 +148,7 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
 
 
 def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
-    """Return how many values are the same at the beginning of two lists, marks aside."""
+    """Return how many values are the same at the beginning of two lists, except for marks."""
     least = min(len(before), len(after))
     for index in range(least):
         old, new = before[index], after[index]
@@ -161,7 +163,7 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
 class ContentPiece(NamedTuple):
     """A part under a key of a message, or several parts that are one text.
 
-    Its ``identity`` is the text, or for another part a key to compare it by.
+    Pieces are compared by ``identity``: the text, or for another part a key.
     """
 
     key: str
@@ -172,7 +174,7 @@ class ContentPiece(NamedTuple):
 class _Beginning(NamedTuple):
     """The beginning that two contents share, as parts.
 
-    ``is_same`` is whether that is all of both, ``is_whole`` whether all of the first.
+    ``is_same`` is whether both contents are equal, ``is_whole`` whether all of the first is shared.
     """
 
     parts: list[WireValue]
@@ -219,7 +221,7 @@ def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> 
 
 
 def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
-    """Return the parts of a content, neighbouring texts as one, without bare marks."""
+    """Return the parts of a content without bare marks; neighbouring texts are one piece."""
     pieces: list[ContentPiece] = []
     for is_text, group in groupby(filter(_is_part, items), lambda item: _text_of(item) is not None):
         if is_text:
@@ -237,7 +239,7 @@ def _is_part(item: WireValue) -> bool:
 
 
 def _text_of(item: WireValue) -> str | None:
-    """Return the text of a part that is a text and nothing more."""
+    """Return the text of a part, ``None`` for a part that is more than a text."""
     if isinstance(item, str):
         return item
     part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
@@ -268,9 +270,10 @@ def common(before: str, after: str) -> int:
 
 
 def certain(before: str, after: str, length: int) -> int:
-    """Return the length of the common beginning that is the same tokens in both texts.
+    """Return the length of the common beginning that has the same tokens in both texts.
 
-    A token at its end may go on in another way in each; where none surely ends near, all of it is.
+    The last token may continue differently in each text, so it is left out. The whole length is
+    returned if no token surely ends near its end.
     """
     if all(
         length in (0, len(text)) or last_cut(text, length - 1, length) == length
