@@ -9,9 +9,8 @@ from promptdsl.budget.fit import fit
 from promptdsl.budget.lazy_shares import room_for
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
-from promptdsl.rendering.lazies import skip_lazies
 from promptdsl.rendering.measure import Measuring, messages_total
-from promptdsl.rendering.pipeline import Outgoing, before_target
+from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
@@ -58,9 +57,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     facts, config = settings_of(request, tree)
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
-    passes = before_target(audience=request.audience, ask=skip_lazies, settle=ready)
-    read = next(step.run for step in passes if step.name == "read")
     try:
-        request.tokens_per_weight = room_for(tree, budget, measure, read)
+        request.tokens_per_weight = room_for(tree, budget, measure, reading(ready))
     except PromptError as error:
         raise error.located(budget.at or author()) from None

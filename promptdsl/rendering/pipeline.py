@@ -61,15 +61,19 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED
 """The bits that these passes work on."""
 
 
-def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
-    """Return the passes that do not depend on the target, each with its arguments."""
+def reading(settle: Settle) -> Callable[[RootNode], RootNode]:
+    """Return the pass ``read`` with its arguments."""
     from promptdsl.providers.registry import READERS
 
-    reading = partial(read, readers=READERS, settle=settle, pieces=template_pieces)
+    return partial(read, readers=READERS, settle=settle, pieces=template_pieces)
+
+
+def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
+    """Return the passes that do not depend on the target, each with its arguments."""
     return (
         Pass("select", AUDIENCE, partial(select, audience=audience)),
         Pass("fill", HOLLOW, partial(fill, ask=ask)),
-        Pass("read", HOLLOW | RECORDED, reading),
+        Pass("read", HOLLOW | RECORDED, reading(settle)),
     )
 
 

@@ -3,9 +3,11 @@
 # pyright: reportPrivateUsage=false
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.foundation.source import Position, Source
+from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import (
     FirstFitNode,
     FragmentNode,
@@ -14,8 +16,20 @@ from promptdsl.tree.group_nodes import (
     NoteNode,
     ReserveNode,
 )
-from promptdsl.tree.masks import AUDIENCE, DEEP, HOLLOW, LIFTED, NAMED, RESULT, SHIFT, SURFACE, TEXT
-from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
+from promptdsl.tree.masks import (
+    AUDIENCE,
+    DEEP,
+    HOLLOW,
+    LIFTED,
+    NAMED,
+    RESULT,
+    SHIFT,
+    SURFACE,
+    TEXT,
+    TURN,
+    bits,
+)
+from promptdsl.tree.node import DEFAULTS, Child, N, Node, Options, implied, label, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
     MediaNode,
@@ -25,8 +39,9 @@ from promptdsl.tree.part_nodes import (
     ToolResultNode,
     ToolUseNode,
 )
-from promptdsl.tree.turn_nodes import ToolTurnNode
+from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
+T = TypeVar("T", bound=TurnNode)
 _set = object.__setattr__
 
 
@@ -82,6 +97,21 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
         own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
+
+
+def make_turn(
+    cls: type[T],
+    content: tuple[Child, ...],
+    surface: int = 0,
+    *,
+    at: Position | Source | Node | None,
+    role: Role,
+    kind: Kind,
+    options: Options = DEFAULTS,
+) -> T:
+    """Return a turn with the mask of its content; ``surface`` is its bit beside ``TURN``."""
+    mask = bits(TURN | surface, covering(content)) | implied(options)
+    return make(cls, content, mask=mask, at=at, options=options, role=role, kind=kind)
 
 
 def has_content(content: Iterable[Child]) -> bool:

@@ -4,11 +4,11 @@ from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.blocks import data_node
-from promptdsl.tree.masks import MEDIA, SECTION, SYSTEM, TEXT, TURN, bits
+from promptdsl.tree.masks import MEDIA, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
 from promptdsl.tree.recorded import cut
-from promptdsl.tree.rewrite import covering, unique_ids, with_content
+from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
 
@@ -39,13 +39,9 @@ def consolidate(root: RootNode) -> RootNode:
         child for part in parts for child in (part.content if part.mask & SYSTEM else (part,))
     ]
     unique_ids(root, tuple(siblings))
-    system = make(
-        ConsolidatedNode,
-        tuple(parts),
-        mask=bits(TURN | SYSTEM, covering(parts)),
-        at=parts[0],
-        role="system",
-        kind="written",
+    first = parts[0]
+    system = make_turn(
+        ConsolidatedNode, tuple(parts), SYSTEM, at=first, role="system", kind="written"
     )
     return with_content(root, (system, *rest))
 
@@ -71,12 +67,13 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
                 content.append(make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache))
             case _:
                 content.append(make(MediaNode, mask=bits(MEDIA), at=recorded, block=block))
-    return make(
+    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    return make_turn(
         TurnNode,
         tuple(content),
-        mask=bits(TURN | SYSTEM, covering(content)),
+        SYSTEM,
         at=recorded,
-        options=Options(id=message.id, name=message.name, metadata=message.metadata),
         role="system",
         kind="recorded",
+        options=options,
     )

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, NoteNode
-from promptdsl.tree.masks import DEVELOPER, EVENT, HOLLOW, RESULT, SHIFT, SPOKEN, TURN, bits
+from promptdsl.tree.masks import DEVELOPER, EVENT, HOLLOW, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
-from promptdsl.tree.rewrite import has_content, replace, with_content
+from promptdsl.tree.rewrite import has_content, make_turn, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
@@ -30,14 +30,14 @@ def expand(root: RootNode) -> RootNode:
             # The kind is not ``written``, because ``place`` refuses written ``Developer`` turns
             # between a call and its result, but moves a note.
             content.append(
-                make(
+                make_turn(
                     TurnNode,
                     child.content,
-                    mask=bits(TURN | DEVELOPER, child.mask),
+                    DEVELOPER,
                     at=child,
-                    options=child.options,
                     role="developer",
                     kind="recorded",
+                    options=child.options,
                 )
             )
         elif not child.mask & HOLLOW or isinstance(child, RecordedNode):

@@ -7,10 +7,8 @@ from typing import TypeAlias, cast
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION, FLEETING, Kind
-from promptdsl.tree.masks import TURN
-from promptdsl.tree.node import make
 from promptdsl.tree.recorded import cut, first_of, remember
-from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.rewrite import make_turn, with_content
 from promptdsl.tree.turn_nodes import MergedNode, RecordedNode, RootNode, TurnNode
 
 
@@ -68,12 +66,11 @@ def _turns(root: RootNode) -> "Sequence[TurnNode | RecordedNode]":
 
 def _is_apart(run: RecordedNode) -> bool:
     """Return whether no two neighbours in a run have one role; tool results do not count."""
-    if len(run.items) < conversation_cache.SHORTEST:
-        return _apart_count(run.items) == len(run.items)
-    count = first_of(run) + len(run.items)
-    return remember(run, _apart_count, _apart_count) >= count or _apart_count(run.items) == len(
-        run.items
-    )
+    if len(run.items) >= conversation_cache.SHORTEST:
+        end = first_of(run) + len(run.items)
+        if remember(run, _apart_count, _apart_count) >= end:
+            return True
+    return _apart_count(run.items) == len(run.items)
 
 
 def _apart_count(messages: Sequence[Message], before: int | None = None) -> int:
@@ -145,11 +142,4 @@ def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
         kind = "written"
     else:
         kind = "trailed" if fleeting > spoken or kinds[spoken] == "trailed" else "mixed"
-    return make(
-        MergedNode,
-        tuple(turns),
-        mask=TURN | covering(turns),
-        at=turns[0],
-        role=sources[0].role,
-        kind=kind,
-    )
+    return make_turn(MergedNode, tuple(turns), at=turns[0], role=sources[0].role, kind=kind)

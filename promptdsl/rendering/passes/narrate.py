@@ -13,10 +13,10 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence
-from promptdsl.tree.masks import EVENT, MEDIA, TEXT, TURN, bits
+from promptdsl.tree.masks import EVENT, MEDIA, TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
-from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.rewrite import make_turn, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 Narrator = Callable[[str, Mapping[str, object]], str]
@@ -50,14 +50,9 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
             content.append(_event_fence(child, config, event_text))
         elif child is not None:
             content.append(child)
-    return make(
-        TurnNode,
-        tuple(content),
-        mask=bits(TURN | EVENT) | covering(content),
-        at=turn,
-        options=turn.options,
-        role=config.event_role,
-        kind="event",
+    role, options = config.event_role, turn.options
+    return make_turn(
+        TurnNode, tuple(content), EVENT, at=turn, role=role, kind="event", options=options
     )
 
 

@@ -20,13 +20,11 @@ from promptdsl.tree.masks import (
     SHIFT,
     SYSTEM,
     TEXT,
-    TURN,
-    bits,
 )
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
-from promptdsl.tree.rewrite import has_content, with_content
+from promptdsl.tree.rewrite import has_content, make_turn, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 
@@ -94,14 +92,9 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         values=request.grounding,
         raw_values=tuple(value for _, value in shown if value),
     )
-    return make(
-        TurnNode,
-        (fenced,),
-        mask=bits(TURN | REQUEST, request.mask),
-        at=request,
-        options=request.options,
-        role=config.ephemeral_role,
-        kind="request",
+    role, options = config.ephemeral_role, request.options
+    return make_turn(
+        TurnNode, (fenced,), REQUEST, at=request, role=role, kind="request", options=options
     )
 
 

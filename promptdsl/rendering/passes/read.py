@@ -34,12 +34,11 @@ from promptdsl.tree.masks import (
     RESULT,
     SHIFT,
     TEXT,
-    TURN,
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
-from promptdsl.tree.rewrite import covering, rewrite, with_content
+from promptdsl.tree.rewrite import covering, make_turn, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 FENCED = ("event", "ephemeral")
@@ -254,16 +253,14 @@ def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is a value."""
     content = tuple(_node(block, node) for block in message.content)
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
-    below = covering(content)
     if message.role == "event":
-        mask = bits(TURN | EVENT, below)
-        return make(
-            TurnNode, content, mask=mask, at=node, options=options, role="event", kind="event"
+        return make_turn(
+            TurnNode, content, EVENT, at=node, role="event", kind="event", options=options
         )
     return make(
         RequestOnlyNode,
         content,
-        mask=bits(REQUEST, below),
+        mask=bits(REQUEST, covering(content)),
         at=node,
         options=options,
         type=None,

@@ -50,6 +50,7 @@ def lower_plain(
                 return index
         else:
             return index
+        number = counts[role]
         if type(child) is str and child and role != "tool":
             try:
                 # Text that UTF-8 cannot encode contains a lone surrogate, which is not sent. This
@@ -57,17 +58,14 @@ def lower_plain(
                 child.isascii() or child.encode()  # pyright: ignore[reportUnusedExpression]
             except UnicodeEncodeError:
                 return index
-            number = counts[role]
-            counts[role] = number + 1
             messages.append(spoken(role, child, turn, number))
-            continue
-        blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
-        if blocks is None:
-            return index
-        number = counts[role]
+        else:
+            blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
+            if blocks is None:
+                return index
+            if blocks:
+                messages.append(message(role, blocks, turn, number))
         counts[role] = number + 1
-        if blocks:
-            messages.append(message(role, blocks, turn, number))
     return len(turns)
 
 
