@@ -1,4 +1,4 @@
-"""The budget of a render: fits a tree into it, and shares it among lazies."""
+"""Fits a tree into the budget of a render, and shares the budget among lazies."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,8 +27,8 @@ def fit_tree(
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    Without a budget only the limits and alternatives in the tree are applied. Raises
-    :class:`BudgetError` when the parts that have to stay have too many tokens.
+    Without a budget, only the limits and alternatives in the tree are applied. Raises
+    :class:`BudgetError` when the parts that must stay exceed the budget.
     """
     facts, config = settings
     budget = request.budget or Budget()

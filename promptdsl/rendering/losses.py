@@ -16,9 +16,10 @@ def located_losses(
     sent: Sequence[Message],
     lowered: Sequence[Message],
 ) -> tuple[Loss, ...]:
-    """Return losses, those of recorded messages with the line of their ``History``.
+    """Return the losses; losses of recorded messages get the line of their ``History``.
 
-    The result names ``lowered`` messages, not their copies in ``sent`` with automatic cache marks.
+    The result refers to ``lowered`` messages, not to their copies in ``sent``, which have automatic
+    cache marks.
     """
     if not losses:
         return ()

@@ -1,10 +1,9 @@
-"""The passes in their order, as data: each with the bits of a mask that it works on.
+"""The order of the passes, and the mask bits that each pass works on.
 
 The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
 ``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. The stage ``fit`` is not
-a pass: it is the tree after ``read`` or, with a budget, a smaller one. The passes after it run, and
-the tokens of the result are counted; when it has too many, a smaller tree is tried
-(``budget/fit.py``).
+a pass: it is the tree after ``read`` or, with a budget, a smaller tree. The passes after it run for
+each tree that is tried, until the result has few enough tokens (``budget/fit.py``).
 """
 
 from collections.abc import Callable, Mapping
@@ -78,7 +77,7 @@ def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...
 
 
 FIT = "fit"
-"""The name of the stage between them: the tree that the passes of the target work on."""
+"""The name of the stage before the passes of the target."""
 
 
 def for_target(config: Resolved) -> tuple[Pass, ...]:
@@ -109,7 +108,7 @@ class Outgoing(NamedTuple):
     written: "WrittenPayload | None"
 
 
-# The templates are loaded with the first one that is rendered.
+# The room of templates is loaded when the first template is rendered.
 
 
 def template_pieces(

@@ -1,7 +1,7 @@
-"""The node: a frozen part of a tree that knows where it was written.
+"""The node: a frozen part of a tree that knows its source line.
 
-Its ``mask`` says what it is and what it holds (:mod:`promptdsl.tree.masks`). No method of a node
-recurses, so a tree may be ten thousand levels deep.
+Its ``mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
+method of a node recurses, so a tree may be ten thousand levels deep.
 """
 
 # The functions below the class belong to it, and read its private names.
@@ -30,7 +30,7 @@ class Options:
     tags: tuple[str, ...] = ()
     audience: str = "all"
     cache: bool | Cache = False
-    """The cache mark after it; ``True`` is one with the lifetime that the provider chooses."""
+    """The cache mark after it; ``True`` is a mark with the default lifetime of the provider."""
     merge: bool = True
     priority: float | None = None
     """A budget drops the lowest priority first, and never ``None``."""
@@ -113,11 +113,11 @@ class Node(metaclass=NodeType):
 
     __slots__ = ("code", "content", "mask", "offset", "options")
     _beside: ClassVar[tuple[str, ...]] = ()
-    """The slots that are no fields: what is noted about a node beside its content."""
+    """The slots that are no fields: notes about a node that are not compared or saved."""
     _node: ClassVar[type["Node"]]
-    """The class in the tree: the class itself, and for a component the node it becomes."""
+    """The class in the tree: the class itself, or for a component the class of its node."""
     head: ClassVar[str | None] = None
-    """The first word in the address of its messages, where that is not their role."""
+    """The first word in the address of its messages, by default their role."""
 
     content: tuple[Child, ...]
     mask: int
@@ -132,7 +132,7 @@ class Node(metaclass=NodeType):
 
     @property
     def at(self) -> Position | Source | None:
-        """The place it was written: a code object and an offset, which are cheap to note."""
+        """The position in the author's code: a code object and an offset, which are cheap."""
         code = self.code
         return (code, self.offset) if isinstance(code, CodeType) else code
 
@@ -189,7 +189,7 @@ class Node(metaclass=NodeType):
         )
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Nothing is open: ``__enter__`` always raises."""
+        """Never called, because ``__enter__`` always raises."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (list(_records(self)),)
@@ -217,7 +217,7 @@ def make(
 ) -> N:
     """Return a new node of a class, as passes make it; authors call components.
 
-    ``at`` is the place it was written, or another node that was written there.
+    ``at`` is its position in the author's code, or a node with the same position.
     """
     node = object.__new__(cls)
     _set(node, "content", content)
@@ -279,11 +279,10 @@ def found_in(*data: object) -> list[Node]:
     return nodes
 
 
-# Comparing, printing and saving: a stack takes the place of recursion.
+# Comparing, printing and saving, with a stack instead of recursion.
 
 
 def _are_equal(left: Node, right: Node) -> bool:
-    """Return whether two trees have the same content, options and fields."""
     pairs: list[tuple[Child, Child]] = [(left, right)]
     while pairs:
         first, second = pairs.pop()
@@ -305,7 +304,7 @@ def _are_equal(left: Node, right: Node) -> bool:
 
 
 def _printed(root: Node) -> Iterator[str]:
-    """Yield the pieces of the text that ``repr`` prints of a tree."""
+    """Yield the pieces of the ``repr`` of a tree."""
     stack: list[Child] = [root]
     while stack:
         item = stack.pop()
@@ -345,14 +344,14 @@ class _Syntax(str):
 
 
 def _records(root: Node) -> Iterator[_Record]:
-    """Yield the nodes of a tree in document order as plain records, to be saved one by one."""
+    """Yield the nodes of a tree in document order, as records that are saved without recursion."""
     sources: dict[tuple[int, int], Source | None] = {}
     waiting = [root]
     while waiting:
         node = waiting.pop()
         at: CodeType | Source | None = node.code
         if isinstance(at, CodeType):
-            # One line writes many nodes: it is looked up once, and saved once.
+            # A line that wrote several nodes is looked up and saved once.
             key = (id(at), node.offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         children = tuple([child if isinstance(child, str) else None for child in node.content])

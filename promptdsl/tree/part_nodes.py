@@ -1,4 +1,4 @@
-"""Part nodes, which turns are made of: texts, attachments, calls, results and event blocks."""
+"""The nodes inside turns: texts, attachments, calls, results and event blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TextNode(Node):
 
 
 class ValueNode(Node):
-    """Text from outside the prompt's code, a value. ``label`` is its name, if it has one."""
+    """A value: text from outside the prompt's code. ``label`` is its name, if any."""
 
     text: str
     label: str | None = None
@@ -111,12 +111,12 @@ class UntrustedNode(Node):
 class TemplateNode(Node):
     """A template, rendered with its variables when the prompt is rendered."""
 
-    template: Any  # Any: only the renderer of templates looks into it
+    template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
 
 
 class VerbatimNode(Node):
-    """Finished text, sent unchanged except for a guard: it cannot close the fence around it."""
+    """Finished text, sent unchanged but guarded: it cannot close the fence around it."""
 
     text: str
     cache: Cache | None = None
