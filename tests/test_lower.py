@@ -306,7 +306,7 @@ def test_json_is_read_for_who_asks() -> None:
     broken = make(JsonNode, mask=System(Json(1)).content[0].mask, text="{")
     assert "{" == only_text(System(broken))
     error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
-    assert "format_block cannot be given this Json" in error.what
+    assert "format_block cannot read this Json" in error.what
 
 
 def test_json_that_is_too_deep() -> None:

@@ -153,7 +153,7 @@ def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool, inline: bool) ->
         return [text]
     if isinstance(part, JsonNode):
         # It is no longer valid JSON, so it becomes plain text.
-        return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text, cache=None, said=())]
+        return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text)]
     if hasattr(part, "text"):
         return [replace(part, text=text)]
     return [text] if inline else [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]

@@ -9,7 +9,7 @@ from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import FirstFitNode, FragmentNode
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import says_something
+from promptdsl.tree.rewrite import has_content
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 
@@ -49,7 +49,7 @@ def _is_question(node: Node) -> bool:
         )
     if not isinstance(node, TurnNode) or node.role != "user" or node.kind != "written":
         return False
-    return not node.mask & RESULT << SHIFT and says_something(node)
+    return not node.mask & RESULT << SHIFT and has_content(node.content)
 
 
 def answered_by(turn: Node) -> Sequence[str]:

@@ -8,7 +8,7 @@ from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, GroupNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Child, N, Node, walk
 from promptdsl.tree.part_nodes import ToolResultNode
-from promptdsl.tree.rewrite import any_said, hollow, rewrite, with_content
+from promptdsl.tree.rewrite import has_content, hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
 
 
@@ -143,7 +143,7 @@ def _priority(node: Node) -> float | None:
 
 def has_content(alternative: Node) -> bool:
     """Return whether an alternative sends anything: an empty one is never chosen."""
-    if any_said((alternative,)):
+    if has_content((alternative,)):
         return True
     results = RecordedNode | ToolTurnNode | ToolResultNode
     return any(isinstance(node, results) for node, _ in walk(alternative))

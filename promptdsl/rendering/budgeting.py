@@ -1,4 +1,4 @@
-"""The budget of a render: fits a tree into it, and shares it among lazies."""
+"""Fits a tree into the budget of a render, and shares the budget among lazies."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,10 +9,8 @@ from promptdsl.budget.fit import fit
 from promptdsl.budget.lazy_shares import room_for
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
-from promptdsl.rendering.lazies import skip_lazies
 from promptdsl.rendering.measure import Measuring, messages_total
-from promptdsl.rendering.outgoing import Outgoing
-from promptdsl.rendering.pipeline import before_target
+from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.tokens import tokens_for
@@ -29,8 +27,8 @@ def fit_tree(
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    Without a budget only the limits and alternatives in the tree are applied. Raises
-    :class:`BudgetError` when the parts that have to stay have too many tokens.
+    Without a budget, only the limits and alternatives in the tree are applied. Raises
+    :class:`BudgetError` when the parts that must stay exceed the budget.
     """
     facts, config = settings
     budget = request.budget or Budget()
@@ -59,9 +57,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     facts, config = settings_of(request, tree)
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
-    passes = before_target(audience=request.audience, ask=skip_lazies, settle=ready)
-    read = next(one.run for one in passes if one.name == "read")
     try:
-        request.tokens_per_weight = room_for(tree, budget, measure, read)
+        request.tokens_per_weight = room_for(tree, budget, measure, reading(ready))
     except PromptError as error:
         raise error.located(budget.at or author()) from None

@@ -1,4 +1,4 @@
-"""Lazies: their functions are called or awaited, and each result becomes a part."""
+"""Calls or awaits the functions of lazies, and makes a part from each result."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -16,25 +16,21 @@ from promptdsl.tree.turn_nodes import RootNode
 
 
 class Unanswered(Exception):
-    """Lazies that have to be awaited before rendering goes on."""
+    """Raised for lazies that must be awaited before the render continues."""
 
     def __init__(self, waiting: Sequence[Waiting]) -> None:
         self.waiting = waiting
 
 
 def call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
-    """Return the part that each lazy wrote, called one after the other."""
-    parts: list[Node | None] = []
-    for lazy in waiting:
-        result = call(lazy.lazy, _context(lazy, request))
-        parts.append(_part(lazy, result, request))
-    return parts
+    """Return the part of each lazy; their functions are called in document order."""
+    return [_part(lazy, call(lazy.lazy, _context(lazy, request)), request) for lazy in waiting]
 
 
 async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> list[Node | None]:
-    """Return the part that each lazy wrote, called concurrently.
+    """Return the part of each lazy; their functions are called concurrently.
 
-    Raises the error of the first lazy in the document that failed, after all are done.
+    After all are done, raises the error of the first lazy in the document that failed.
     """
     from asyncio import gather
 
@@ -61,18 +57,12 @@ def replay(answers: Iterable[list[Node | None]]) -> Ask:
     return ask
 
 
-def skip_lazies(waiting: Sequence[Waiting]) -> Sequence[Node | None]:
-    """Return no part for any lazy."""
-    return [None for _ in waiting]
-
-
 def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
-    """Return the context that the function of a lazy is called with."""
     return LazyContext(request.model, facts_of(request).provider, _token_share(waiting, request))
 
 
 def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
-    """Return the number of tokens that a lazy may fill, ``None`` without a budget."""
+    """Return the tokens that a lazy may fill, ``None`` without a budget."""
     tokens_per_weight = request.tokens_per_weight
     if tokens_per_weight is None:
         return None
@@ -82,10 +72,7 @@ def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
 
 
 def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | None:
-    """Return the part of a lazy's result that the audience of the request reads.
-
-    Lazies for another audience are not called, and a note is left out before it is dissolved.
-    """
+    """Return the result of a lazy as a part, without the parts for another audience."""
     part = part_of(result, waiting.lazy)
     if part is None:
         return None

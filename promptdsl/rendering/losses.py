@@ -1,4 +1,4 @@
-"""Losses of recorded messages: each gets the line of the History it comes from."""
+"""The losses of recorded messages get the line of their ``History``."""
 
 from collections.abc import Sequence
 from itertools import compress, count
@@ -7,14 +7,7 @@ from operator import is_not
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.strings import LONE_SURROGATE
-from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
-
-
-def surrogate_loss(node: Node, index: int) -> Loss:
-    """Return the loss of a lone surrogate in the recorded message with an index."""
-    return Loss(*LONE_SURROGATE, f"history[{index}]", node.source)
 
 
 def located_losses(
@@ -23,9 +16,10 @@ def located_losses(
     sent: Sequence[Message],
     lowered: Sequence[Message],
 ) -> tuple[Loss, ...]:
-    """Return losses, those of recorded messages with the line of their ``History``.
+    """Return the losses; losses of recorded messages get the line of their ``History``.
 
-    The result names ``lowered`` messages, not their copies in ``sent`` with automatic cache marks.
+    The result refers to ``lowered`` messages, not to their copies in ``sent``, which have automatic
+    cache marks.
     """
     if not losses:
         return ()

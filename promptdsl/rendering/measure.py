@@ -1,4 +1,4 @@
-"""Measuring: the token counts of the parts of a tree, in the form its target sends them."""
+"""Counts the tokens of the parts of a tree, in the form that its target receives."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
@@ -42,7 +42,7 @@ ALONE = ("consolidate", "narrate", "place")
 
 
 class Measuring:
-    """The measure of a budget: counts the parts of one prompt in tokens of its target.
+    """Counts the parts of one prompt for a budget, in tokens of its target.
 
     Implements the protocol in ``budget/measure_protocol.py``.
     """
@@ -103,7 +103,7 @@ class Measuring:
                     counts[id(part.node)] = self._blocks(part.blocks())
         missing -= counts.keys()
         if missing:
-            # Parts whose text could not be told from their neighbours' are counted alone.
+            # Parts whose text was joined with that of their neighbours are counted alone.
             for below, _ in walk(node):
                 if id(below) in missing:
                     alone = self._lowered(with_content(node, (below,)))
@@ -116,7 +116,7 @@ class Measuring:
         return self._total(node, messages)
 
     def _after_passes(self, node: Node) -> RootNode:
-        """Return a tree of one turn after the passes for a turn that is measured alone."""
+        """Return the tree of a single turn after the passes in ``ALONE``."""
         if node.mask & EVENT and not isinstance(node, EventBlockNode):
             # The blocks of an event are direct children of its turn.
             node = with_content(node, dissolved_in_turn(node))
@@ -130,7 +130,7 @@ class Measuring:
 
     def _total(self, node: Node, messages: Sequence[Message]) -> int:
         if node.mask & (SYSTEM | SECTION):
-            # All system content is one message: a part has no frame of its own, but a gap.
+            # All system content is one message, so a part has a gap instead of a frame.
             return sum(self._blocks(message.content) + self.gap for message in messages)
         return sum(map(self._message, messages))
 
@@ -140,14 +140,14 @@ class Measuring:
         if message.plain is not None:
             return total
         thoughts = [block for block in message.content if isinstance(block, ReasoningBlock)]
-        return total - self._blocks(one for one in thoughts if not is_replayed(one, self.facts))
+        return total - self._blocks(b for b in thoughts if not is_replayed(b, self.facts))
 
     def _blocks(self, blocks: Iterable[Block]) -> int:
         return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
 
 
 def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
-    """Return whether reasoning is sent back to its provider when a budget drops other parts."""
+    """Return whether reasoning is still sent to its provider when a budget drops other parts."""
     provider = facts.provider
     if provider is None:
         return True
@@ -160,10 +160,7 @@ def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
 
 
 def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], int]) -> Sequence[int]:
-    """Return the count of each message of a run, remembered with its conversation.
-
-    ``key`` names the count and its counter.
-    """
+    """Return the count of each message of a run; the conversation remembers it under ``key``."""
     if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
 
@@ -180,7 +177,7 @@ def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], int])
 def messages_total(prompt: Prompt, tree: RootNode, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt without a target: of its messages and its tools.
 
-    ``tree`` is the tree of these messages. Of a long conversation only new messages are counted.
+    ``tree`` is the tree of these messages. Only new messages of a long conversation are counted.
     """
     counts = message_counts(tree, prompt.messages, tokens, facts)
     return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
@@ -203,7 +200,7 @@ def message_counts(
             first, size = run.items[0], len(run.items)
             candidates = range(len(counts), len(messages) - size + 1)
             start = next((i for i in candidates if messages[i] is first), None)
-            # Where a message of the run was changed or left out, its messages are counted below.
+            # If a message of the run was changed or left out, the run is counted below.
             if start is not None and all(map(is_, messages[start : start + size], run.items)):
                 counts += map(count, messages[len(counts) : start])
                 counts += _run_counts(run, ("sent", tokens, facts), count)

@@ -1,10 +1,9 @@
-"""The passes in their order, as data: each with the bits of a mask that it works on.
+"""The order of the passes, and the mask bits that each pass works on.
 
 The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
 ``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. The stage ``fit`` is not
-a pass: it is the tree after ``read`` or, with a budget, a smaller one. The passes after it run, and
-the tokens of the result are counted; when it has too many, a smaller tree is tried
-(``budget/fit.py``).
+a pass: it is the tree after ``read`` or, with a budget, a smaller tree. The passes after it run for
+each tree that is tried, until the result has few enough tokens (``budget/fit.py``).
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.passes.consolidate import consolidate
 from promptdsl.rendering.passes.equip import equip
 from promptdsl.rendering.passes.expand import expand
@@ -38,6 +39,7 @@ from promptdsl.tree.masks import (
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
+    from promptdsl.providers.written import WrittenPayload
     from promptdsl.templates import Piece, TemplateSource
 
 ANY = 0
@@ -58,20 +60,24 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED
 """The bits that these passes work on."""
 
 
-def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
-    """Return the passes that do not depend on the target, each with its arguments."""
+def reading(settle: Settle) -> Callable[[RootNode], RootNode]:
+    """Return the pass ``read`` with its arguments."""
     from promptdsl.providers.registry import READERS
 
-    reading = partial(read, readers=READERS, settle=settle, pieces=template_pieces)
+    return partial(read, readers=READERS, settle=settle, pieces=template_pieces)
+
+
+def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
+    """Return the passes that do not depend on the target, each with its arguments."""
     return (
         Pass("select", AUDIENCE, partial(select, audience=audience)),
         Pass("fill", HOLLOW, partial(fill, ask=ask)),
-        Pass("read", HOLLOW | RECORDED, reading),
+        Pass("read", HOLLOW | RECORDED, reading(settle)),
     )
 
 
 FIT = "fit"
-"""The name of the stage between them: the tree that the passes of the target work on."""
+"""The name of the stage before the passes of the target."""
 
 
 def for_target(config: Resolved) -> tuple[Pass, ...]:
@@ -88,7 +94,21 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
     )
 
 
-# The templates are loaded with the first one that is rendered.
+class Outgoing(NamedTuple):
+    """A tree ready to be sent: its stages, the prompt it became, its losses and the payload.
+
+    ``prompt`` has only the cache marks of its author, ``marked`` also the automatic ones.
+    ``written`` is ``None`` without a target.
+    """
+
+    stages: tuple[tuple[str, RootNode], ...]
+    losses: tuple[Loss, ...]
+    prompt: Prompt
+    marked: Prompt
+    written: "WrittenPayload | None"
+
+
+# The room of templates is loaded when the first template is rendered.
 
 
 def template_pieces(

@@ -1,4 +1,4 @@
-"""Rendering: a tree becomes messages, and the messages become a provider's payload."""
+"""Renders a prompt: its tree becomes messages, and these become a provider's payload."""
 
 import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -13,8 +13,7 @@ from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
-from promptdsl.rendering.losses import located_losses, surrogate_loss
-from promptdsl.rendering.outgoing import Outgoing
+from promptdsl.rendering.losses import located_losses
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -23,6 +22,7 @@ from promptdsl.rendering.pipeline import (
     BEFORE_TARGET,
     CHANGING,
     FIT,
+    Outgoing,
     before_target,
     for_target,
 )
@@ -37,6 +37,7 @@ from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
+from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
@@ -142,9 +143,9 @@ def arender(
     >>> asyncio.run(arender(prompt)).messages[0].text
     'Today: sunny'
 
-    The options are those of :func:`render`. Results of lazies are in document order, whichever is
-    done first. When some fail, the error of the first one in the document is raised after all are
-    done. A wrong argument raises at the call, before anything is awaited.
+    The options are those of :func:`render`. The results of lazies are in document order. When
+    lazies fail, all are awaited, and the error of the first failed lazy in the document is raised.
+    A wrong argument raises at the call, before anything is awaited.
     """
     request = checked_request(
         tree,
@@ -172,7 +173,7 @@ def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Nod
 
 
 async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
-    """Render again and again, each time with the answers of one more round of lazies."""
+    """Render repeatedly, each time with the results of one more round of lazies."""
     from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
 
     answers: list[list[Node | None]] = []
@@ -185,7 +186,6 @@ async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
 
 
 def _root(tree: Node | Prompt) -> RootNode:
-    """Return the finished root of a prompt."""
     return cast("RootNode", finish(tree)) if isinstance(tree, RootNode) else root_around(tree)
 
 
@@ -205,13 +205,14 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
                 share_budget(tree, request)
             tree = run(tree)
         stages.append((name, tree))
-    return _for_target(request, tuple(stages), tuple(surrogate_loss(*place) for place in lost))
+    losses = [Loss(*LONE_SURROGATE, f"history[{index}]", node.source) for node, index in lost]
+    return _for_target(request, tuple(stages), tuple(losses))
 
 
 def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]) -> Rendered:
-    """Return the result for the target of a request, fitted into its budget if it has one.
+    """Return the result for the target of a request, fitted into its budget, if any.
 
-    ``stages`` are the trees up to the one after ``read``, ``losses`` those of recordings.
+    ``stages`` are the trees up to the pass ``read``, ``losses`` are the losses of recordings.
     """
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
@@ -258,9 +259,9 @@ def _again(
 def _prepared(
     tree: RootNode, trimmed: bool, *, request: RenderRequest, settings: Settings
 ) -> Outgoing:
-    """Return a tree ready to be sent: after the passes of its target, as messages and payload.
+    """Run the passes of the target, lower the tree and write its payload.
 
-    ``trimmed`` is whether a budget took parts out of it.
+    ``trimmed`` is whether a budget removed parts of the tree.
     """
     facts, config = settings
     stages = [(FIT, tree)]
@@ -291,7 +292,7 @@ def _prepared(
 def _prompt(
     messages: tuple[Message, ...], tree: RootNode, request: RenderRequest, *, trimmed: bool
 ) -> Prompt:
-    """Return the prompt to send; :class:`OptionError` when it does not have the chosen tool."""
+    """Return the prompt to send; :class:`OptionError` if the chosen tool is not in it."""
     choice = request.tool_choice
     if choice is None and not tree.equipment:
         return Prompt(messages, trimmed=trimmed)
@@ -303,6 +304,6 @@ def _prompt(
             known = f"{', '.join(CHOICES)} or a tool's name: {fix}"
             raise OptionError(f"tool_choice={choice!r}", fix=known, at=(request.chosen_at,))
     if choice == "required" and not tools:
-        what, fix = "tool_choice='required', and there are no tools", "write them: Tool(...)"
-        raise OptionError(what, fix=fix, at=(request.chosen_at,))
+        problem = "tool_choice='required', and there are no tools"
+        raise OptionError(problem, fix="write them: Tool(...)", at=(request.chosen_at,))
     return Prompt(messages, tools, choice, output, trimmed)

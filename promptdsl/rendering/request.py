@@ -1,4 +1,4 @@
-"""The arguments of render(): checked, and with them the facts and configuration of a target."""
+"""Checks the arguments of ``render``, and looks up the facts and configuration of its target."""
 
 import os
 from collections.abc import Iterable
@@ -10,13 +10,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
-from promptdsl.foundation.errors import (
-    ConfigError,
-    ContentError,
-    OptionError,
-    TargetError,
-    nearest,
-)
+from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
@@ -29,7 +23,7 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False, repr=False)
 class RenderRequest:
-    """The arguments of a render, checked. ``budget`` is ``None`` without one."""
+    """The checked arguments of a render."""
 
     model: str | None
     provider: str | None
@@ -43,7 +37,7 @@ class RenderRequest:
     template: "ChatTemplate | None"
     budget: "Budget | None"
     tokens_per_weight: float | None = None
-    """The tokens that a lazy of weight one may fill; set before the first lazy runs."""
+    """The tokens for a lazy of weight 1; set before the first lazy runs."""
 
 
 def checked_request(
@@ -62,9 +56,9 @@ def checked_request(
     media_roots: object,
     chat_template: object,
 ) -> RenderRequest:
-    """Return the arguments of a render; :class:`OptionError` names a wrong one.
+    """Return the checked arguments of a render; :class:`OptionError` for a wrong argument.
 
-    A prompt that was read from a payload brings its own ``tool_choice``.
+    A prompt that was read from a payload has its own ``tool_choice``.
     """
     checked = None
     if budget is not None or counter is not None or reserve != 0:
@@ -90,7 +84,7 @@ def checked_request(
     if tool_choice is None and isinstance(tree, Prompt):
         tool_choice = tree.tool_choice
     choice = _checked_name("tool_choice", tool_choice)
-    # Looked up now: while a prompt is awaited, no code of its author is on the stack.
+    # Looked up now, because later, in a coroutine, the author's code is not on the stack.
     at = None if choice is None else author()
     return RenderRequest(
         *names,
@@ -118,7 +112,7 @@ def _checked_name(name: str, value: object) -> str | None:
 
 
 def _folders(media_roots: object) -> MediaRoots:
-    """Return the folders in which paths from data are read; a string alone is one folder."""
+    """Return the folders in which files may be read; a string alone is one folder."""
     if isinstance(media_roots, str | os.PathLike):
         return (cast("str | os.PathLike[str]", media_roots),)
     if isinstance(media_roots, Iterable):
@@ -129,7 +123,7 @@ def _folders(media_roots: object) -> MediaRoots:
 
 
 def facts_of(request: RenderRequest) -> ModelFacts:
-    """Return the facts of the target; :class:`TargetError` for an unknown one."""
+    """Return the facts of the target; :class:`TargetError` for an unknown target."""
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
@@ -167,5 +161,4 @@ def settings_of(request: RenderRequest, root: RootNode) -> Settings:
 
 @lru_cache(maxsize=256)
 def _default_config(layers: tuple[tuple[str, Roles], ...]) -> Resolved:
-    """Return the default configuration of a target."""
     return resolve([(name, {"role_mapping": dict(roles)}) for name, roles in layers])

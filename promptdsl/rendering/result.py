@@ -1,6 +1,7 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
@@ -42,7 +43,7 @@ class Stage(NamedTuple):
     tree: RootNode
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(eq=False, repr=False, slots=False)
 class Rendered:
     """The result of :func:`render`. Immutable: every payload is made of new containers.
 
@@ -69,17 +70,11 @@ class Rendered:
     _written: "WrittenPayload | None" = attrs.field(alias="written")
     _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
-    _reports: "list[TokenReport]" = attrs.field(init=False, factory=list["TokenReport"])
-    _gone: "list[tuple[Dropped, ...]]" = attrs.field(
-        init=False, factory=list["tuple[Dropped, ...]"]
-    )
 
-    @property
+    @cached_property
     def dropped(self) -> "tuple[Dropped, ...]":
         """The parts that a budget or a limit took out, in the order they were written."""
-        if not self._gone:
-            self._gone.append(self._dropped())
-        return self._gone[0]
+        return self._dropped()
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -110,18 +105,16 @@ class Rendered:
 
         return outline(self._stages[-1][1])
 
-    @property
+    @cached_property
     def tokens(self) -> "TokenReport":
         """The tokens of the request by message, section and line; counted at the first call.
 
         They are counted by the counter of the budget, or without one for the model of the target.
         Raises :class:`MediaError` for an attachment whose file was removed since.
         """
-        if not self._reports:
-            from promptdsl.rendering.reports import TokenReport
+        from promptdsl.rendering.reports import TokenReport
 
-            self._reports.append(TokenReport(self._outcome()))
-        return self._reports[0]
+        return TokenReport(self._outcome())
 
     def payload(self) -> dict[str, Any]:
         """Return the content of a request for the target, as arguments of its SDK.
@@ -130,28 +123,21 @@ class Rendered:
         :class:`TargetError` without a target, :class:`PendingToolCalls` when the last tool calls
         have no results yet.
         """
-        model = self.facts.model
-        if self._written is None and model is None:
-            raise TargetError(
-                "this was rendered without a target",
-                fix="name one: render(tree, model=...)",
-                at=(author(),),
-            )
         if self._written is None:
-            raise TargetError(
-                f"the model {model!r} is unknown, so there is no target",
-                fix=f"name its provider: render(tree, model={model!r}, provider=...)",
-                at=(author(),),
-            )
-        open_calls = pending(self.messages)
+            problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
+            model = self.facts.model
+            if model is not None:
+                problem = f"the model {model!r} is unknown, so there is no target"
+                fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+            raise TargetError(problem, fix=fix, at=(author(),))
+        open_calls = _open_calls(self.messages)
         if open_calls:
             message, call = open_calls[0]
             names = ", ".join(repr(block.id) for _, block in open_calls)
-            source = message.sources[0].source if message.origins else None
             raise PendingToolCalls(
                 f"the last calls are not answered yet: {names}",
                 fix=f"answer them: ToolMessage({call.id!r}, ...)",
-                at=(source,),
+                at=(message.sources[0].source if message.origins else None,),
             )
         return self._written.payload()
 
@@ -230,7 +216,6 @@ class Rendered:
         return self.payload()
 
     def _outcome(self) -> "Outcome":
-        """Return the data of the reports."""
         from promptdsl.rendering.reports import Outcome
         from promptdsl.tokens import tokens_for
 
@@ -282,14 +267,10 @@ def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
         raise error.located(author()) from None
 
 
-def pending(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
+def _open_calls(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
     """Return the calls of the last assistant turn that have no result, each with its message."""
     answered: set[str] = set()
     for message in reversed(messages):
-        if message.plain is not None:
-            if message.role == "assistant":
-                return []
-            continue
         if message.role == "assistant":
             return [
                 (message, block)

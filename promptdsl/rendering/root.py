@@ -1,4 +1,4 @@
-"""The root of a prompt without a Timeline: of a part alone, or a prompt read from a payload."""
+"""The timeline around a part alone, or around a prompt that was read from a payload."""
 
 from typing import cast
 
@@ -15,7 +15,7 @@ from promptdsl.tree.turn_nodes import CacheBreakpointNode, RootNode
 
 
 def root_around(tree: object) -> RootNode:
-    """Return the root of a part alone, or of a prompt that was read from a payload."""
+    """Return the timeline of a part alone, or of a prompt that was read from a payload."""
     if isinstance(tree, Prompt):
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):

@@ -1,4 +1,4 @@
-"""Group nodes: they hold other nodes, or passes replace them when the prompt is rendered."""
+"""The nodes that passes replace in a render: groups of other nodes, lazies and notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptdsl.tree.node import Node, node_class
 
 @node_class
 class FragmentNode(Node):
-    """Several parts without a frame around them; passes put the parts in its place."""
+    """Several parts without a frame; passes replace it by its parts."""
 
 
 @node_class
@@ -45,7 +45,7 @@ class ReserveNode(Node):
 
 @node_class
 class ConversationNode(FragmentNode):
-    """One history after reading: runs of messages (``RecordedNode``), events, request-only turns.
+    """A history after the pass ``read``: runs of messages, events and request-only turns.
 
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
     ``keep`` exchanges always stay.
@@ -71,7 +71,7 @@ class ComponentNode(FragmentNode):
     name: str
     by: str | None
     running: Any  # Any: of ``components``, a floor above this room
-    """Its generator function, suspended at ``yield`` while its block is open. Not a field."""
+    """Its generator, suspended at ``yield`` while its block is open. Not a field."""
 
     def _name(self) -> str:
         return self.name

@@ -1,7 +1,7 @@
-"""The node: a frozen part of a tree that knows where it was written.
+"""The node: a frozen part of a tree that knows its source line.
 
-Its ``mask`` says what it is and what it holds (:mod:`promptdsl.tree.masks`). No method of a node
-recurses, so a tree may be ten thousand levels deep.
+Its ``mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
+method of a node recurses, so a tree may be ten thousand levels deep.
 """
 
 # The functions below the class belong to it, and read its private names.
@@ -30,7 +30,7 @@ class Options:
     tags: tuple[str, ...] = ()
     audience: str = "all"
     cache: bool | Cache = False
-    """The cache mark after it; ``True`` is one with the lifetime that the provider chooses."""
+    """The cache mark after it; ``True`` is a mark with the default lifetime of the provider."""
     merge: bool = True
     priority: float | None = None
     """A budget drops the lowest priority first, and never ``None``."""
@@ -74,15 +74,15 @@ class Node:
 
     __slots__ = ("code", "content", "mask", "offset", "options")
     _beside: ClassVar[tuple[str, ...]] = ()
-    """The slots that are no fields: what is noted about a node beside its content."""
+    """The slots that are not fields: notes about a node that are not compared or saved."""
     _fields: ClassVar[tuple[str, ...]] = ()
     """The names of the fields, those of the base class first."""
     _defaults: ClassVar[Mapping[str, object]] = EMPTY
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
-    """The class in the tree: the class itself, and for a component the node it becomes."""
+    """The class in the tree: the class itself, or for a component the class of its node."""
     head: ClassVar[str | None] = None
-    """The first word in the address of its messages, where that is not their role."""
+    """The first word in the address of its messages, by default their role."""
 
     content: tuple[Child, ...]
     mask: int
@@ -97,7 +97,7 @@ class Node:
 
     @property
     def at(self) -> Position | Source | None:
-        """The place it was written: a code object and an offset, which are cheap to note."""
+        """The position in the author's code: a code object and an offset, which are cheap."""
         code = self.code
         return (code, self.offset) if isinstance(code, CodeType) else code
 
@@ -139,11 +139,11 @@ class Node:
         """Return the name of its component."""
         return type(self).__name__.removesuffix("Node")
 
-    def _no_text(self, place: Source) -> str:
+    def _no_text(self, caller: Source) -> str:
         raise ContentError(
             f"{named_label(self)} has no text before it is rendered",
             fix="pass the component itself as an argument, or render() it; repr() shows it",
-            at=(place, self.source),
+            at=(caller, self.source),
         )
 
     def __enter__(self) -> "Node":
@@ -154,7 +154,7 @@ class Node:
         )
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Nothing is open: ``__enter__`` always raises."""
+        """Never called, because ``__enter__`` always raises."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (list(_records(self)),)
@@ -206,7 +206,7 @@ def make(
 ) -> N:
     """Return a new node of a class, as passes make it; authors call components.
 
-    ``at`` is the place it was written, or another node that was written there.
+    ``at`` is its position in the author's code, or a node with the same position.
     """
     node = object.__new__(cls)
     _set(node, "content", content)
@@ -251,7 +251,7 @@ def named_label(node: Node) -> str:
 
 def found_in(*data: object) -> list[Node]:
     """Return the nodes in plain data, at any depth."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     waiting: list[object] = [*data]
     seen: set[int] = set()
     while waiting:
@@ -260,41 +260,40 @@ def found_in(*data: object) -> list[Node]:
             continue
         seen.add(id(value))
         if isinstance(value, Node):
-            found.append(value)
+            nodes.append(value)
         elif isinstance(value, Mapping):
             waiting += cast("Mapping[object, object]", value).values()
         elif isinstance(value, list | tuple):
             waiting += cast("list[object]", value)
-    return found
+    return nodes
 
 
-# Comparing, printing and saving: a stack takes the place of recursion.
+# Comparing, printing and saving, with a stack instead of recursion.
 
 
 def _are_equal(left: Node, right: Node) -> bool:
-    """Return whether two trees have the same content, options and fields."""
     pairs: list[tuple[Child, Child]] = [(left, right)]
     while pairs:
-        one, two = pairs.pop()
-        if one is two:
+        first, second = pairs.pop()
+        if first is second:
             continue
-        if isinstance(one, str) or isinstance(two, str):
-            if one != two:
+        if isinstance(first, str) or isinstance(second, str):
+            if first != second:
                 return False
             continue
         if (
-            one._node is not two._node
-            or len(one.content) != len(two.content)
-            or one.options != two.options
-            or any(getattr(one, name) != getattr(two, name) for name in one._node._fields)
+            first._node is not second._node
+            or len(first.content) != len(second.content)
+            or first.options != second.options
+            or any(getattr(first, name) != getattr(second, name) for name in first._node._fields)
         ):
             return False
-        pairs.extend(zip(one.content, two.content, strict=True))
+        pairs.extend(zip(first.content, second.content, strict=True))
     return True
 
 
 def _printed(root: Node) -> Iterator[str]:
-    """Yield the pieces of the text that ``repr`` prints of a tree."""
+    """Yield the pieces of the ``repr`` of a tree."""
     stack: list[Child] = [root]
     while stack:
         item = stack.pop()
@@ -334,14 +333,14 @@ class _Syntax(str):
 
 
 def _records(root: Node) -> Iterator[_Record]:
-    """Yield the nodes of a tree in document order as plain records, to be saved one by one."""
+    """Yield the nodes of a tree in document order, as records that are saved without recursion."""
     sources: dict[tuple[int, int], Source | None] = {}
     waiting = [root]
     while waiting:
         node = waiting.pop()
         at: CodeType | Source | None = node.code
         if isinstance(at, CodeType):
-            # One line writes many nodes: it is looked up once, and saved once.
+            # A line that wrote several nodes is looked up and saved once.
             key = (id(at), node.offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         children = tuple([child if isinstance(child, str) else None for child in node.content])

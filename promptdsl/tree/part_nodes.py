@@ -1,4 +1,4 @@
-"""Part nodes, which turns are made of: texts, attachments, calls, results and event blocks."""
+"""The nodes inside turns: texts, attachments, calls, results and event blocks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class TextNode(Node):
 
 @node_class
 class ValueNode(Node):
-    """Text from outside the prompt's code, a value. ``label`` is its name, if it has one."""
+    """A value: text from outside the prompt's code. ``label`` is its name, if any."""
 
     text: str
-    label: str | None
+    label: str | None = None
 
 
 @node_class
@@ -129,17 +129,17 @@ class UntrustedNode(Node):
 class TemplateNode(Node):
     """A template, rendered with its variables when the prompt is rendered."""
 
-    template: Any  # Any: only the renderer of templates looks into it
+    template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
 
 
 @node_class
 class VerbatimNode(Node):
-    """Finished text, sent unchanged except for a guard: it cannot close the fence around it."""
+    """Finished text, sent unchanged but guarded: it cannot close the fence around it."""
 
     text: str
-    cache: Cache | None
-    said: tuple[str, ...]
+    cache: Cache | None = None
+    raw_values: tuple[str, ...] = ()
     """The values in it, before they were encoded."""
 
 
@@ -156,7 +156,7 @@ class FenceNode(Node):
     names: tuple[str, ...]
     literals: tuple[str, ...]
     values: bool
-    said: tuple[str, ...]
+    raw_values: tuple[str, ...]
     """The values in its opening delimiter, before they were encoded."""
 
 

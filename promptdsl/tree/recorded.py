@@ -1,4 +1,4 @@
-"""Runs of recorded messages: how they are cut, and what is remembered about them."""
+"""Cuts runs of recorded messages, and remembers results about their conversation."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
@@ -12,7 +12,7 @@ T = TypeVar("T")
 _set = object.__setattr__
 
 MOST = 12
-"""How many results are kept with a conversation: a counter made for each request has its own."""
+"""The most results to remember: a counter that is made for each request adds its own."""
 
 
 def cut(
@@ -29,9 +29,9 @@ def cut(
 def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], T | None], T]) -> T:
     """Return the result of ``fold`` over a recording, from its first message to the end of a run.
 
-    ``fold`` takes these messages and its last result, ``None`` at first, which may be about fewer
-    messages or more. So only the new messages of a conversation that grows are looked at. A result
-    is replaced under its ``key`` and never changed: two threads may work on one conversation.
+    ``fold`` gets these messages and its last result, ``None`` at first, which may cover fewer
+    messages or more. So it needs to read only the new messages of a growing conversation. A result
+    is replaced under its ``key``, never changed, because two threads may use one conversation.
     """
     known = recording(run)
     stop = run.start - known.start + len(run.items)
@@ -51,7 +51,7 @@ def first_of(run: RecordedNode) -> int:
 
 
 def recording(run: RecordedNode) -> Recording:
-    """Return the recording of a run; a run without one becomes its own."""
+    """Return the recording of a run; by default, the run itself as a recording."""
     known: Recording | None = getattr(run, "known", None)
     if known is None:
         known = Recording((), run.items, run.mask, run.start)

@@ -1,11 +1,13 @@
-"""Trees made from trees. A node in which nothing changed stays the same object."""
+"""Functions that make trees from trees; an unchanged node stays the same object."""
 
 # pyright: reportPrivateUsage=false
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.foundation.source import Position, Source
+from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import (
     FirstFitNode,
     FragmentNode,
@@ -24,8 +26,10 @@ from promptdsl.tree.masks import (
     SHIFT,
     SURFACE,
     TEXT,
+    TURN,
+    bits,
 )
-from promptdsl.tree.node import DEFAULTS, Child, N, Node, implied, label, make
+from promptdsl.tree.node import DEFAULTS, Child, N, Node, Options, implied, label, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
     MediaNode,
@@ -35,8 +39,9 @@ from promptdsl.tree.part_nodes import (
     ToolResultNode,
     ToolUseNode,
 )
-from promptdsl.tree.turn_nodes import ToolTurnNode
+from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
+T = TypeVar("T", bound=TurnNode)
 _set = object.__setattr__
 
 
@@ -94,13 +99,23 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
 
 
-def says_something(turn: Node) -> bool:
-    """Return whether a turn holds anything besides tool results and empty parts."""
-    return any_said(turn.content)
+def make_turn(
+    cls: type[T],
+    content: tuple[Child, ...],
+    surface: int = 0,
+    *,
+    at: Position | Source | Node | None,
+    role: Role,
+    kind: Kind,
+    options: Options = DEFAULTS,
+) -> T:
+    """Return a turn with the mask of its content; ``surface`` is its bit beside ``TURN``."""
+    mask = bits(TURN | surface, covering(content)) | implied(options)
+    return make(cls, content, mask=mask, at=at, options=options, role=role, kind=kind)
 
 
-def any_said(content: Iterable[Child]) -> bool:
-    """Return whether a content holds anything besides tool results and empty parts."""
+def has_content(content: Iterable[Child]) -> bool:
+    """Return whether a content has any part besides tool results and empty parts."""
     waiting: list[Child] = list(content)
     while waiting:
         part = waiting.pop()
@@ -125,8 +140,8 @@ _NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode,
 def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
-    ``change`` returns the node itself, another one, or ``None`` to leave it out; of the root, one
-    of its class. Where nothing below a node changed, the node stays the same object.
+    ``change`` returns the node itself, another node, or ``None`` to leave it out; for the root, a
+    node of its class. Where nothing below a node changed, the node stays the same object.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -148,8 +163,9 @@ def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N
 def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
     """Raise :class:`PlacementError` when two siblings have one id.
 
-    The parts of a fragment are siblings of its siblings, so they are compared where the outermost
-    fragment is put. The alternatives of a ``FirstFit`` may share ids: only one of them is sent.
+    The parts of a fragment are siblings of the parts beside the fragment, so they are compared in
+    the component around the outermost fragment. The alternatives of a ``FirstFit`` may share ids:
+    only one of them is sent.
     """
     inside = not isinstance(component, FragmentNode)
     levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
@@ -159,8 +175,8 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             levels.pop()
             if not levels:
                 return
-            # Add the ids of the alternatives to those around them: the fewer to the more, because
-            # alternatives nest deep.
+            # Join the ids of the alternatives and those around them: the smaller set is added to
+            # the larger one, because alternatives may nest deep.
             around = levels[-1]
             earlier, later = around.ids, level.ids
             if not around.alternatives and not earlier.keys().isdisjoint(later.keys()):
@@ -186,7 +202,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
 
 
 class _Siblings:
-    """Siblings, or alternatives, which may share ids: those to look at, and the ids seen."""
+    """Siblings, or alternatives, which may share ids: the waiting ones, and the ids so far."""
 
     __slots__ = ("alternatives", "ids", "waiting")
 

@@ -14,10 +14,10 @@ from promptdsl.tree.node import Child, Node, node_class
 
 @node_class
 class RootNode(Node):
-    """A whole prompt. ``transformation`` is the configuration its author gave it.
+    """A whole prompt. ``transformation`` is the configuration from its author.
 
-    ``equipment`` are the nodes that the pass ``equip`` took out of its content: tools, the output
-    schema, and cache breakpoints without a message to mark.
+    ``equipment`` contains the nodes that the pass ``equip`` moved out of its content: tools, the
+    output schema, and cache breakpoints without a message to mark.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
@@ -56,8 +56,8 @@ class ToolTurnNode(TurnNode):
 class RequestOnlyNode(Node):
     """A request-only turn.
 
-    ``type`` and ``title`` are written in its fence, ``position`` is its place in the conversation.
-    With ``grounding`` every string in it is a value, not author text.
+    ``type`` and ``title`` are written in its fence. ``position`` is its position in the
+    conversation, ``None`` for the default. With ``grounding`` every string in it is a value.
     """
 
     type: str | None
@@ -84,12 +84,12 @@ class ConsolidatedNode(TurnNode):
 
 @node_class
 class RecordedNode(Node):
-    """Recorded messages: a whole history as the author passed it, or a run of messages from it.
+    """Recorded messages: a whole history as its author passed it, or a run of its messages.
 
-    The ``items`` of a whole history are in the wire form that ``form`` names. The pass ``read``
-    replaces it by a :class:`ConversationNode` whose runs are nodes of this class again: their
-    ``items`` are messages, and their ``form`` is ``"messages"``. ``keep``, ``step`` and
-    ``priority`` are the limits of a budget, as in :class:`ConversationNode`.
+    The ``items`` of a whole history are in the wire form ``form``. The pass ``read`` replaces it by
+    a :class:`ConversationNode` with runs, which are also nodes of this class: their ``items`` are
+    messages, and their ``form`` is ``"messages"``. ``keep``, ``step`` and ``priority`` are the
+    limits for a budget, as in :class:`ConversationNode`.
     """
 
     _beside = ("known",)
@@ -121,14 +121,14 @@ class ToolNode(Node):
 
 @node_class
 class OutputNode(Node):
-    """The schema that an answer has to fit."""
+    """The schema of the answer."""
 
     schema: OutputSchema
 
 
 @node_class
 class CacheBreakpointNode(Node):
-    """The end of a part to cache; ``ttl`` is the lifetime, ``None`` the provider's default."""
+    """The end of a part to cache; ``ttl`` is the lifetime, by default that of the provider."""
 
     ttl: Literal["5m", "1h"] | None
 

@@ -1,1 +1,1 @@
-"""The passes: pure functions from tree to tree, one a file. ``pipeline`` writes their order."""
+"""The passes: pure functions from tree to tree, one in each file, in the order of ``pipeline``."""

@@ -1,4 +1,4 @@
-"""Bound reasoning: nothing before it may change from one request to the next.
+"""Bound reasoning: the check that no part before it changes from one request to the next.
 
 Some models refuse a request in which any byte before their earlier reasoning has changed.
 Source: Anthropic's documentation of preserved thinking.
@@ -10,13 +10,7 @@ from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
 from promptdsl.tree.part_nodes import SectionNode, VolatileNode
-from promptdsl.tree.turn_nodes import (
-    RecordedNode,
-    RequestOnlyNode,
-    RootNode,
-    TurnNode,
-    among_turns,
-)
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode, among_turns
 
 
 def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
@@ -45,7 +39,7 @@ def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
 def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
     """Return whether a turn is sent before bound reasoning, in this request or a later one.
 
-    ``last`` is the index of the last turn that may be a question or hold reasoning.
+    ``last`` is the index of the last turn that may be a question or contain reasoning.
     """
     if turn.mask & (SYSTEM | SECTION) or isinstance(turn, LazyNode):
         return True
@@ -57,7 +51,7 @@ def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
 
 
 def _changing_part(turn: Node) -> VolatileNode | LazyNode | None:
-    """Return the first part of a turn that may differ in the next request, titles included."""
+    """Return the first part of a turn, or title in it, that may differ in the next request."""
     for node, _ in walk(turn):
         if isinstance(node, VolatileNode | LazyNode):
             return node

@@ -4,20 +4,20 @@ from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.blocks import data_node
-from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, TURN, bits
+from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
 from promptdsl.tree.recorded import cut
-from promptdsl.tree.rewrite import covering, unique_ids, with_content
+from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
 
 def consolidate(root: RootNode) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
-    It holds every system turn, every loose section, and the system messages at the beginning of a
-    recorded conversation, in document order. Raises :class:`PlacementError` when two of its
-    sections have one id.
+    It contains every system turn, every loose section, and the system messages at the beginning of
+    a recorded conversation, in document order. Raises :class:`PlacementError` when two of its
+    sections have the same id.
     """
     # Most prompts have one system turn, or none: a look at the masks tells.
     candidates = [child for child in root.content if child.mask & _SYSTEM_CONTENT]
@@ -47,13 +47,9 @@ def consolidate(root: RootNode) -> RootNode:
         child for part in parts for child in (part.content if part.mask & SYSTEM else (part,))
     ]
     unique_ids(root, tuple(siblings))
-    system = make(
-        ConsolidatedNode,
-        tuple(parts),
-        mask=bits(TURN | SYSTEM, covering(parts)),
-        at=parts[0],
-        role="system",
-        kind="written",
+    first = parts[0]
+    system = make_turn(
+        ConsolidatedNode, tuple(parts), SYSTEM, at=first, role="system", kind="written"
     )
     return with_content(root, (system, *rest))
 
@@ -79,17 +75,16 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
                 content.append(data_node(block, recorded.at, is_value=False))
             case TextBlock():
                 text, cache = block.text, block.cache
-                content.append(
-                    make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache, said=())
-                )
+                content.append(make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache))
             case _:
                 content.append(make(MediaNode, mask=bits(MEDIA), at=recorded, block=block))
-    return make(
+    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    return make_turn(
         TurnNode,
         tuple(content),
-        mask=bits(TURN | SYSTEM, covering(content)),
+        SYSTEM,
         at=recorded,
-        options=Options(id=message.id, name=message.name, metadata=message.metadata),
         role="system",
         kind="recorded",
+        options=options,
     )

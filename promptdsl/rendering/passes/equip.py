@@ -1,4 +1,4 @@
-"""Equip: tools and the output schema leave the turns, and cache breakpoints become marks."""
+"""Equip: moves tools and the output schema out of the turns; cache breakpoints become marks."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -12,7 +12,7 @@ from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.rendering.text.page import longer, marked
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, mark_of
-from promptdsl.tree.rewrite import replace, says_something, with_content
+from promptdsl.tree.rewrite import has_content, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
@@ -27,9 +27,9 @@ _EQUIPMENT = frozenset({ToolNode, OutputNode, CacheBreakpointNode})
 def equip(root: RootNode) -> RootNode:
     """Return the tree with its tools and its output schema in ``equipment``, not among the turns.
 
-    A cache breakpoint among the turns becomes a mark of the part before it; without a part to mark
-    it goes to ``equipment``. A tool that is written twice counts once. Raises
-    :class:`PlacementError` for two different tools of one name, and for two outputs.
+    A cache breakpoint among the turns becomes a mark of the part before it, or moves to
+    ``equipment`` if no part before it takes a mark. Equal tools are listed once. Raises
+    :class:`PlacementError` for two different tools with the same name, and for two outputs.
     """
     if _EQUIPMENT.isdisjoint(map(type, root.content)):
         return root
@@ -77,7 +77,7 @@ def equip(root: RootNode) -> RootNode:
 
 
 def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
-    """Mark the last turn that is sent for caching; return whether there is one that takes it."""
+    """Put a cache mark on the last turn that is sent; return whether the turn takes it."""
     for index in range(len(turns) - 1, -1, -1):
         turn = turns[index]
         if isinstance(turn, RecordedNode):
@@ -85,10 +85,10 @@ def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
             if recorded is not None:
                 turns[index] = recorded
             return recorded is not None
-        if turn.mask & RESULT << SHIFT or says_something(turn):
+        if turn.mask & RESULT << SHIFT or has_content(turn.content):
             mark = longer(mark_of(turn.options), node.ttl or "default")
             options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
-            # A turn with options of its own is not plain speech any more.
+            # A turn with options is not plain speech any more.
             turns[index] = replace(turn, options=options, mask=turn.mask & ~SPOKEN | CACHE)
             return True
     return False
@@ -109,7 +109,7 @@ def _marked_recording(recording: RecordedNode, node: CacheBreakpointNode) -> Rec
 
 
 def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSchema | None]:
-    """Return the tools and the output schema of an equipped tree, each with its line."""
+    """Return the tools and the output schema of an equipped tree, with their source lines."""
     tools: list[ToolDefinition] = []
     output = None
     for node in root.equipment:

@@ -1,23 +1,14 @@
-"""Expand: fragments and groups are replaced by their parts, and empty turns are left out."""
+"""Expand: replaces fragments and groups by their parts, and removes empty turns."""
 
 from typing import NamedTuple
 
 import attrs
 
 from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, NoteNode
-from promptdsl.tree.masks import (
-    DEVELOPER,
-    EVENT,
-    HOLLOW,
-    RESULT,
-    SHIFT,
-    SPOKEN,
-    TURN,
-    bits,
-)
+from promptdsl.tree.masks import DEVELOPER, EVENT, HOLLOW, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
-from promptdsl.tree.rewrite import replace, says_something, with_content
+from promptdsl.tree.rewrite import has_content, make_turn, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
@@ -36,17 +27,17 @@ def expand(root: RootNode) -> RootNode:
     content: list[Node] = []
     for child in dissolved(root.content):
         if isinstance(child, NoteNode):
-            # Its kind is not ``written``: between a call and its result ``place`` refuses a
-            # ``Developer`` turn that was written there, and moves a note.
+            # The kind is not ``written``, because ``place`` refuses written ``Developer`` turns
+            # between a call and its result, but moves a note.
             content.append(
-                make(
+                make_turn(
                     TurnNode,
                     child.content,
-                    mask=bits(TURN | DEVELOPER, child.mask),
+                    DEVELOPER,
                     at=child,
-                    options=child.options,
                     role="developer",
                     kind="recorded",
+                    options=child.options,
                 )
             )
         elif not child.mask & HOLLOW or isinstance(child, RecordedNode):
@@ -57,7 +48,7 @@ def expand(root: RootNode) -> RootNode:
                 isinstance(turn, TurnNode)
                 and turn.role != "system"
                 and not turn.mask & RESULT << SHIFT
-                and not says_something(turn)
+                and not has_content(turn.content)
                 and not any(
                     isinstance(part, CacheBreakpointNode)
                     or getattr(part, "title", None) is not None
@@ -82,7 +73,7 @@ _NOTHING = _Around()
 def dissolved(content: tuple[Node, ...]) -> list[Node]:
     """Return the children of a timeline, with the parts of fragments, groups and components.
 
-    Each keeps the names of the components it was written by, and the format that was set for it.
+    Each child keeps the names of the components that wrote it, and the format set for it.
     """
     children: list[Node] = []
     waiting: list[tuple[Node, _Around]] = [(child, _NOTHING) for child in reversed(content)]
@@ -114,7 +105,8 @@ _UNFORMATTED = (RecordedNode, ToolNode, OutputNode, CacheBreakpointNode)
 def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     """Return the content of a turn without the fragments, groups and notes directly in it.
 
-    Event blocks are direct children of their turn, so in an event components and formats go, too.
+    Event blocks must be direct children of their turn, so an event turn loses its components and
+    formats, too.
     """
     everything = bool(turn.mask & EVENT)
     content: list[Child] = []
@@ -143,6 +135,6 @@ def _inside(node: Node, around: _Around) -> _Around:
 
 
 def _formatted(content: tuple[Child, ...], child: Child, format: str) -> FormatNode:
-    """Return a content in a format of its own, with the line of a child."""
+    """Return a content in its own format, with the source line of a child."""
     at = None if isinstance(child, str) else child.at
     return with_content(make(FormatNode, mask=HOLLOW, at=at, format=format), content)

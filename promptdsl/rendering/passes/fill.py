@@ -12,13 +12,13 @@ from promptdsl.tree.turn_nodes import RootNode
 
 WITHIN = HOLLOW
 DEEPEST = 100
-"""How many times the part that a lazy returned may hold a lazy again."""
+"""The most rounds of lazies: a lazy may return a part with a lazy in it."""
 
 
 class Waiting(NamedTuple):
-    """A lazy and the parts of the tree around it, the innermost first, one of each class.
+    """A lazy and the parts around it: the innermost of each class, from the inside out.
 
-    Fragments are left out: they may hold whatever the part around them may hold.
+    Fragments are left out, because they may contain whatever the part around them may contain.
     """
 
     lazy: LazyNode
@@ -26,15 +26,15 @@ class Waiting(NamedTuple):
 
 
 Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
-"""Returns the parts that the functions of lazies return, in the same order."""
+"""A function that returns the part of each lazy, in the same order."""
 
 
 def fill(root: RootNode, *, ask: Ask) -> RootNode:
     """Return the tree with every lazy replaced by its part from ``ask``.
 
     ``ask`` is called with the lazies in document order, and again with the lazies in the parts it
-    returned. Raises :class:`ContentError` when that does not end, :class:`PlacementError` when two
-    siblings have one id afterwards.
+    returned. Raises :class:`ContentError` after too many rounds, :class:`PlacementError` when two
+    siblings then have one id.
     """
     waiting = _waiting_lazies(root)
     for _ in range(DEEPEST):

@@ -7,10 +7,9 @@ from typing import TypeAlias, cast
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION, FLEETING, Kind
-from promptdsl.tree.masks import RECORDED, TURN
-from promptdsl.tree.node import make
+from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.recorded import cut, first_of, remember
-from promptdsl.tree.rewrite import covering, with_content
+from promptdsl.tree.rewrite import make_turn, with_content
 from promptdsl.tree.turn_nodes import MergedNode, RecordedNode, RootNode, TurnNode
 
 
@@ -68,18 +67,17 @@ def _has_neighbours(root: RootNode) -> bool:
 
 
 def _turns(root: RootNode) -> "Sequence[TurnNode | RecordedNode]":
-    """Return the children of a timeline, from which the passes before left only these."""
+    """Return the children of a timeline: after the earlier passes, only turns and recordings."""
     return cast("Sequence[TurnNode | RecordedNode]", root.content)
 
 
 def _is_apart(run: RecordedNode) -> bool:
     """Return whether no two neighbours in a run have one role; tool results do not count."""
-    if len(run.items) < conversation_cache.SHORTEST:
-        return _apart_count(run.items) == len(run.items)
-    count = first_of(run) + len(run.items)
-    return remember(run, _apart_count, _apart_count) >= count or _apart_count(run.items) == len(
-        run.items
-    )
+    if len(run.items) >= conversation_cache.SHORTEST:
+        end = first_of(run) + len(run.items)
+        if remember(run, _apart_count, _apart_count) >= end:
+            return True
+    return _apart_count(run.items) == len(run.items)
 
 
 def _apart_count(messages: Sequence[Message], before: int | None = None) -> int:
@@ -113,7 +111,7 @@ def _mergeable(
             yield child, _merge_key(child, options.name, merges=options.merge)
             continue
         last = len(child.items) - 1
-        # In a long run whose neighbours all differ only the first and last message can merge.
+        # In a long run without equal neighbours only the first and the last message can merge.
         ends = last > 1 and len(child.items) >= conversation_cache.SHORTEST and _is_apart(child)
         for index in (0, last) if ends else range(last + 1):
             if ends and index:
@@ -124,7 +122,7 @@ def _mergeable(
 
 def _merge_key(turn: TurnNode | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
     apart = not merges or turn.role == "tool"
-    # With its kind, nothing joins the one system message of a prompt, written or recorded.
+    # The kind keeps all other turns out of the one system message of a prompt.
     kind = turn.kind if turn.role in ("developer", "system") else None
     return (turn.role, name, kind, object() if apart else None)
 
@@ -137,7 +135,7 @@ def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:
 
 
 def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
-    """Return one turn of several; its kind tells whether it will be there in the next request."""
+    """Return several turns as one; its kind tells whether the next request contains it, too."""
     sources = [turn.items[0] if isinstance(turn, RecordedNode) else turn for turn in turns]
     kinds: list[Kind] = [source.kind for source in sources]
     spoken = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
@@ -151,11 +149,4 @@ def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
         kind = "written"
     else:
         kind = "trailed" if fleeting > spoken or kinds[spoken] == "trailed" else "mixed"
-    return make(
-        MergedNode,
-        tuple(turns),
-        mask=TURN | covering(turns),
-        at=turns[0],
-        role=sources[0].role,
-        kind=kind,
-    )
+    return make_turn(MergedNode, tuple(turns), at=turns[0], role=sources[0].role, kind=kind)

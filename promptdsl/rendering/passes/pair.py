@@ -15,7 +15,7 @@ from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TU
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.recorded import cut, first_of, recording, remember
-from promptdsl.tree.rewrite import replace, rewrite, says_something, with_content
+from promptdsl.tree.rewrite import has_content, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
 
 INTERRUPTED = "The tool call was interrupted before it returned a result."
@@ -24,9 +24,10 @@ PAIRED = WITHIN | RECORDED
 
 
 class _Step(NamedTuple):
-    """A turn in pairing: ids of the calls it makes and answers, and whether it has other content.
+    """A turn in pairing: the ids of the calls it makes and answers, and whether it ``speaks``.
 
-    Such content, of an assistant or a user, ends the time in which calls may be answered.
+    A turn speaks if it has other content of an assistant or a user. After it, open calls cannot be
+    answered any more.
     """
 
     node: Node
@@ -42,9 +43,10 @@ OpenCalls: TypeAlias = dict[str, Node]
 def pair(root: RootNode, *, mode: Literal["error", "fill", "prune"]) -> RootNode:
     """Return the tree with its tool calls and results in pairs.
 
-    The last calls of a conversation may be open. ``mode`` is for calls without a result and results
-    without a call: ``error`` raises :class:`PairingError` with the line, ``fill`` adds a result, an
-    error of type ``interrupted``, ``prune`` removes the call; both remove a result without a call.
+    Only the last calls of a conversation may be open. For other calls without a result and for
+    results without a call, ``mode="error"`` raises :class:`PairingError` with the line. ``fill``
+    adds a result, an error of type ``interrupted``; ``prune`` removes the call; both remove a
+    result without a call.
     """
     open_calls: OpenCalls = {}
     fault = _first_fault(root, open_calls)
@@ -55,18 +57,18 @@ def pair(root: RootNode, *, mode: Literal["error", "fill", "prune"]) -> RootNode
     return with_content(root, tuple(_repaired(root, fill=mode == "fill")))
 
 
-# Looking for a fault: one scan, in which the mask of most turns tells that they can be skipped.
+# Looking for a fault: one scan that skips most turns by their mask.
 
 
 def _first_fault(root: RootNode, open_calls: OpenCalls) -> PairingError | None:
-    """Return the first fault; without one ``open_calls`` holds the last calls, if open."""
+    """Return the first fault; without a fault, the last open calls are in ``open_calls``."""
     for child in root.content:
         if not child.mask & PAIRED and not open_calls:
             continue
         if isinstance(child, RecordedNode):
             fault = _scan(child, open_calls)
         elif type(child) is ToolTurnNode and child.tool_use_id in open_calls:
-            # A call and its answer, like nearly all.
+            # The usual case: a call and its answer.
             del open_calls[child.tool_use_id]
             continue
         elif not open_calls and len(child.content) == 1 and type(child.content[0]) is ToolUseNode:
@@ -80,7 +82,7 @@ def _first_fault(root: RootNode, open_calls: OpenCalls) -> PairingError | None:
 
 
 def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
-    """Add the calls of a recording; its beginning is not scanned again in the next request."""
+    """Scan a recording; the next request scans only its new messages."""
     if open_calls or len(node.items) < conversation_cache.SHORTEST:
         return _scan_from(node, 0, open_calls)
     start, whole = first_of(node), recording(node).items
@@ -89,7 +91,7 @@ def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
 
     def scan(_: object, before: _Scanned | None) -> _Scanned | None:
         first, count, last_calls = before or (start, start, ())
-        # A user message with an open call before it was a fault, so there is no open call here.
+        # No call is open before a user message: that would have been a fault.
         clean = start == first or (start > first and node.items[0].role == "user")
         if clean and count > end and whole[end].plain and whole[end].role == "user":
             return before
@@ -133,7 +135,7 @@ def _scan_from(node: RecordedNode, start: int, open_calls: OpenCalls) -> Pairing
 
 
 def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
-    """Take the calls that a turn answers out of the open ones, and add those it makes."""
+    """Remove the calls that a turn answers from the open calls, and add the calls it makes."""
     for id in step.answers:
         if id not in open_calls:
             return PairingError(
@@ -164,7 +166,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
 
 def _written_step(node: Node) -> _Step:
     role = node.role if isinstance(node, TurnNode) and node.kind == "written" else None
-    speaks = role == "assistant" or (role == "user" and says_something(node))
+    speaks = role == "assistant" or (role == "user" and has_content(node.content))
     return _Step(node, calls_of(node), answers_of(node), speaks)
 
 
@@ -178,7 +180,7 @@ def _recorded_step(message: Message, node: RecordedNode) -> _Step:
 
 @attrs.define(eq=False, repr=False)
 class _Batch:
-    """The calls of one turn: its index, the ids of its open calls, the index after its results."""
+    """The calls of a turn: its index, the ids of its open calls, the index after its results."""
 
     caller: int
     open: list[str]
@@ -216,12 +218,12 @@ def _repaired(root: RootNode, *, fill: bool) -> list[Node]:
 
 
 def _unanswered(open_calls: list[str], answers: tuple[str, ...]) -> list[str]:
-    """Return the open calls without one for each answer."""
+    """Return the open calls without the answered ones; an answer removes one call of its id."""
     return list((Counter(open_calls) - Counter(answers)).elements())
 
 
 def _close(turns: list[Node], batch: _Batch, *, fill: bool) -> None:
-    """Answer the open calls of a batch, or take them out of the turn that made them."""
+    """Answer the open calls of a batch, or remove them from their turn."""
     if fill:
         turns[batch.end : batch.end] = [
             make(
@@ -243,48 +245,44 @@ def _close(turns: list[Node], batch: _Batch, *, fill: bool) -> None:
 
 
 def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
-    """Return a turn without calls of these ids, the last ones where an id is used several times."""
+    """Return a turn without calls of these ids; of several calls with one id, the last go."""
     calls = calls_in(node.items[0]) if isinstance(node, RecordedNode) else calls_of(node)
-    left = Counter(calls) - Counter(ids)
 
-    def stays(id: str) -> bool:
-        kept = left[id] > 0
-        left[id] -= 1
-        return kept
+    def call_id(part: Node | Block) -> str | None:
+        block = part.block if isinstance(part, ToolUseNode) else part
+        return block.id if isinstance(block, ToolUseBlock) else None
 
-    if isinstance(node, RecordedNode):
-        return _filtered(node, lambda b: not isinstance(b, ToolUseBlock) or stays(b.id))
-    return _kept(node, lambda n: isinstance(n, ToolUseNode) and not stays(n.block.id))
+    return _reduced(node, call_id, Counter(calls) - Counter(ids))
 
 
 def _with_results(node: Node, answers: tuple[str, ...], open_calls: list[str]) -> Node | None:
-    """Return a turn with the first result of each open call, and no other result."""
+    """Return a turn with only the first result of each open call."""
     left = Counter(open_calls)
     if Counter(answers) <= left:
         return node
     if isinstance(node, ToolTurnNode):
         return None
 
-    def is_first(id: str) -> bool:
-        first = left[id] > 0
-        left[id] -= 1
-        return first
+    def result_id(part: Node | Block) -> str | None:
+        return part.tool_use_id if isinstance(part, ToolResultNode | ToolResultBlock) else None
+
+    return _reduced(node, result_id, left)
+
+
+def _reduced(
+    node: Node, id_of: Callable[[Node | Block], str | None], left: Counter[str]
+) -> Node | None:
+    """Return a turn with at most ``left`` parts of each id, ``None`` when it becomes empty."""
+
+    def stays(part: Node | Block) -> bool:
+        id = id_of(part)
+        if id is not None:
+            left[id] -= 1
+        return id is None or left[id] >= 0
 
     if isinstance(node, RecordedNode):
-        return _filtered(
-            node, lambda b: not isinstance(b, ToolResultBlock) or is_first(b.tool_use_id)
-        )
-    return _kept(node, lambda n: isinstance(n, ToolResultNode) and not is_first(n.tool_use_id))
-
-
-def _filtered(node: RecordedNode, keep: Callable[[Block], bool]) -> Node | None:
-    message = node.items[0]
-    content = tuple(block for block in message.content if keep(block))
-    if not content:
-        return None
-    return replace(node, items=(message.replace(content=content),))
-
-
-def _kept(node: Node, unwanted: Callable[[Node], bool]) -> Node | None:
-    changed = rewrite(node, lambda n: None if unwanted(n) else n, within=WITHIN)
+        message = node.items[0]
+        content = tuple(block for block in message.content if stays(block))
+        return replace(node, items=(message.replace(content=content),)) if content else None
+    changed = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
     return changed if changed.content else None

@@ -1,8 +1,7 @@
-"""Place: request-only turns move to their position, and other turns out of open tool calls."""
+"""Place: moves request-only turns to their position, and other turns out of open tool calls."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
@@ -14,7 +13,6 @@ from promptdsl.rendering.text.format import fence
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import (
     CALL,
-    DEEP,
     DEVELOPER,
     EVENT,
     REQUEST,
@@ -22,13 +20,11 @@ from promptdsl.tree.masks import (
     SHIFT,
     SYSTEM,
     TEXT,
-    TURN,
-    bits,
 )
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
-from promptdsl.tree.rewrite import says_something, with_content
+from promptdsl.tree.rewrite import has_content, make_turn, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 
@@ -47,7 +43,7 @@ def place(root: RootNode, *, config: Resolved) -> RootNode:
 
 
 def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
-    """Return the turns with every request-only turn at its position, as a turn of its role."""
+    """Return the turns with every request-only turn at its position, in its mapped role."""
     system: list[Node] = []
     conversation: list[Node] = []
     waiting: dict[str, list[RequestOnlyNode]] = {}
@@ -64,7 +60,9 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
         else:
             conversation.append(child)
     positioned = {
-        position: [_turn(request, config) for request in sorted(requests, key=_order)]
+        position: [
+            _turn(request, config) for request in sorted(requests, key=lambda node: node.order)
+        ]
         for position, requests in waiting.items()
     }
     return [
@@ -76,18 +74,15 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
     ]
 
 
-_order = attrgetter("order")
-
-
 def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
-    """Return the turn of a request-only part: its content in a fence, in its mapped role."""
+    """Return a request-only turn as a turn of its mapped role, its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
-        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, cache=None, said=())
+        heading = make(VerbatimNode, mask=TEXT, at=request, text=title)
         content = (heading, *content)
     fenced = fence(
         delimiter,
@@ -95,24 +90,16 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         attributes=attributes,
         at=request,
         values=request.grounding,
-        said=tuple(value for _, value in shown if value),
+        raw_values=tuple(value for _, value in shown if value),
     )
-    return make(
-        TurnNode,
-        (fenced,),
-        mask=_REQUEST_TURN | request.mask & DEEP,
-        at=request,
-        options=request.options,
-        role=config.ephemeral_role,
-        kind="request",
+    role, options = config.ephemeral_role, request.options
+    return make_turn(
+        TurnNode, (fenced,), REQUEST, at=request, role=role, kind="request", options=options
     )
-
-
-_REQUEST_TURN = bits(TURN | REQUEST)
 
 
 def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:
-    """Put entries directly before the last turn a user wrote; at the end when there is none."""
+    """Put entries directly before the last turn a user wrote, or at the end without such a turn."""
     if not entries:
         return conversation
     for index in range(len(conversation) - 1, -1, -1):
@@ -127,14 +114,14 @@ def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node
             isinstance(child, TurnNode)
             and child.role == "user"
             and child.kind == "written"
-            and says_something(child)
+            and has_content(child.content)
         ):
             return [*before, *entries, child, *after]
     return [*conversation, *entries]
 
 
 def _last_user(messages: tuple[Message, ...]) -> int | None:
-    """Return the index of the last message that a user wrote, tool results alone left out."""
+    """Return the index of the last message of a user that is more than tool results."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "user" and message.kind in CONVERSATION:
@@ -181,7 +168,7 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
     """Yield the turns with the ids of the calls they make and of the calls they answer.
 
     A recording is divided where a turn may have to move: into the results at its beginning, its
-    last turn, and the rest; into single messages when it holds instructions.
+    last turn, and the rest. If it contains instructions, it is divided into single messages.
     """
     for child in content:
         if not isinstance(child, RecordedNode):

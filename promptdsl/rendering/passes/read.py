@@ -1,4 +1,4 @@
-"""Read: templates become text, and recorded conversations become messages."""
+"""Read: renders templates to text, and reads recorded conversations as messages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -34,22 +34,21 @@ from promptdsl.tree.masks import (
     RESULT,
     SHIFT,
     TEXT,
-    TURN,
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
-from promptdsl.tree.rewrite import covering, rewrite, with_content
+from promptdsl.tree.rewrite import covering, make_turn, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 FENCED = ("event", "ephemeral")
-"""Roles whose text is a value, which is encoded later."""
+"""The roles whose text is a value, which is encoded later."""
 
 Reader: TypeAlias = Callable[[Any], tuple[Message, ...]]  # Any: a provider's dictionaries
 Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
-"""Makes a recorded message ready to be sent, given its node and its index in the history.
+"""Makes a recorded message ready to be sent, from its node and its index in the history.
 
-Returns it, and whether JSON or code in it has to become text yet."""
+Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
     [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
     Sequence[str | tuple[str, str | None]],
@@ -132,9 +131,9 @@ def _parts(
     fresh: bool = False,
     known: Recording | None = None,
 ) -> list[Node]:
-    """Return the parts of a history; ``known`` is the recording of its beginning, if there is one.
+    """Return the parts of a history; ``known`` is the recording of its beginning, if any.
 
-    ``fresh`` says that the messages were just made from a provider's form.
+    ``fresh`` is whether the messages were just made from a provider's form.
     """
     parts: list[Node] = []
     run: list[Message] = []
@@ -157,14 +156,14 @@ def _parts(
         if fresh or message is not item:
             same = False
             place(message, node, index)
-        # Comparing a few times is faster than a set; most are the first.
+        # Some comparisons are faster than a set, because the first is usually true.
         if role == "user" or role == "assistant" or role == "tool":  # noqa: PLR1714
             leading = False
             run.append(message)
         elif role == "developer" or role == "system":  # noqa: PLR1714
             leading = leading and role == "system" and message.kind in LEADING
             if not leading and message.kind in LEADING:
-                # An instruction after the beginning is a developer turn that knows its role.
+                # A later instruction is a developer turn; its kind keeps the recorded role.
                 if role == "system":
                     message = message.replace(role="developer", kind="recorded_system")
                 elif message.kind == "written":
@@ -185,7 +184,7 @@ def _parts(
 def _joined(
     known: Recording | None, given: tuple[Any, ...], run: list[Message], *, hollow: bool
 ) -> Recording:
-    """Return the recording of a run that continues a known one, if there is one."""
+    """Return the recording of a run, which continues a known recording, if any."""
     mask = mask_of(run) | (HOLLOW if hollow else 0)
     if known is None:
         return Recording(given, tuple(run), mask)
@@ -199,7 +198,7 @@ def _run_before(
 ) -> list[Node]:
     """Return the run of messages that ends before the message with the index ``stop``.
 
-    It is hollow when JSON or code in it has to become text yet.
+    With ``hollow`` it contains JSON or code that must become text later.
     """
     if known is not None:
         joined = _joined(known, (), run, hollow=hollow)
@@ -254,16 +253,14 @@ def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is a value."""
     content = tuple(_node(block, node) for block in message.content)
     options = Options(id=message.id, name=message.name, metadata=message.metadata)
-    below = covering(content)
     if message.role == "event":
-        mask = bits(TURN | EVENT, below)
-        return make(
-            TurnNode, content, mask=mask, at=node, options=options, role="event", kind="event"
+        return make_turn(
+            TurnNode, content, EVENT, at=node, role="event", kind="event", options=options
         )
     return make(
         RequestOnlyNode,
         content,
-        mask=bits(REQUEST, below),
+        mask=bits(REQUEST, covering(content)),
         at=node,
         options=options,
         type=None,
@@ -277,10 +274,10 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 def _node(block: Block, node: RecordedNode) -> Node:
     if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
         return make(
-            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset()
+            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset[str]()
         )
     if isinstance(block, TextBlock):
-        return make(ValueNode, mask=TEXT, at=node, text=block.text, label=None)
+        return make(ValueNode, mask=TEXT, at=node, text=block.text)
     if isinstance(block, JsonBlock | CodeBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):

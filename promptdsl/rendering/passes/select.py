@@ -1,12 +1,10 @@
-"""Select: parts for another audience are left out."""
+"""Select: removes the parts for another audience."""
 
 from promptdsl.tree.group_nodes import NoteNode
 from promptdsl.tree.masks import AUDIENCE
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite
 from promptdsl.tree.turn_nodes import RootNode
-
-WITHIN = AUDIENCE
 
 
 def select(root: RootNode, *, audience: str) -> RootNode:
@@ -19,4 +17,4 @@ def select(root: RootNode, *, audience: str) -> RootNode:
         reader = "people" if isinstance(node, NoteNode) else node.options.audience
         return node if reader in ("all", audience) else None
 
-    return rewrite(root, keep, within=WITHIN)
+    return rewrite(root, keep, within=AUDIENCE)

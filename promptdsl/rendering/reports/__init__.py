@@ -1,4 +1,4 @@
-"""Reports: how many tokens the parts of a request are, and how much of it another one shares."""
+"""Reports on the tokens of a request, and on the beginning that two requests share."""
 
 from promptdsl.rendering.reports.first_difference import Difference
 from promptdsl.rendering.reports.outcome import Outcome
@@ -6,11 +6,4 @@ from promptdsl.rendering.reports.prefix_report import PrefixReport, compared
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_report import TokenReport
 
-__all__ = [
-    "Difference",
-    "Outcome",
-    "PrefixReport",
-    "TokenPart",
-    "TokenReport",
-    "compared",
-]
+__all__ = ["Difference", "Outcome", "PrefixReport", "TokenPart", "TokenReport", "compared"]

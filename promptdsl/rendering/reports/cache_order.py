@@ -1,7 +1,7 @@
-"""Payloads in the order in which a provider's cache sees them, and the beginning that two share.
+"""Payloads in the order of a provider's cache, and the beginning that two payloads share.
 
 Tools come first, then the form of the answer, the system text and the messages. Cache marks are
-left out: two texts with a mark between them are the one text they would be without it.
+left out: two texts with a mark between them are compared as one text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ Payload: TypeAlias = WireObject
 
 MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 NEAR = 64
-"""A token at the end of a common text may begin so many characters before that end."""
+"""The most characters in a token at the end of a common text."""
 GAP = "\n\n"
 """The gap between two parts of a text that a mark divides."""
 
@@ -37,7 +37,9 @@ _CONTENT = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
 """The keys of an entry that hold its content."""
 _TEXTS = (None, "text", "input_text", "output_text")
 _CHOOSING = ("anthropic", "bedrock")
-"""Where another tool choice is another conversation (Anthropic, "What invalidates the cache")."""
+"""The providers whose cache ends when the tool choice changes.
+
+Source: Anthropic, "What invalidates the cache"."""
 
 
 @attrs.frozen
@@ -55,7 +57,7 @@ class CacheOrder:
 class Shared(NamedTuple):
     """The beginning that two requests share, as a payload, and the place where it ends.
 
-    The place is ``""`` for equal requests; ``is_whole`` is whether all of the first is shared.
+    ``place`` is ``""`` for equal requests. ``is_whole`` is whether all of the first is shared.
     """
 
     payload: Payload
@@ -105,51 +107,51 @@ def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
     return entry_tokens(shared.payload, tokens, facts).total - framed
 
 
-def shared_by(one: CacheOrder, two: CacheOrder) -> Shared:
+def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     """Return the beginning that two requests share."""
-    if one.prompt is not None and two.prompt is not None:
-        # The text that the template of a model makes of all, and the attachments in it.
-        length, count = common(one.prompt, two.prompt), _alike(one.entries, two.entries)
-        text = two.prompt[: certain(one.prompt, two.prompt, length)]
-        same = one.prompt == two.prompt and count == len(one.entries) == len(two.entries)
-        payload = {"prompt": text, "messages": two.entries[:count]}
+    if before.prompt is not None and after.prompt is not None:
+        # The text that the chat template wrote, and the attachments in it.
+        length, count = common(before.prompt, after.prompt), _alike(before.entries, after.entries)
+        text = after.prompt[: certain(before.prompt, after.prompt, length)]
+        same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
+        payload = {"prompt": text, "messages": after.entries[:count]}
         return Shared(payload, "" if same else "prompt", is_whole=same)
     # Tools, then settings such as the form of the answer.
-    count = _alike(one.tools, two.tools)
-    shared: dict[str, WireValue] = {"tools": two.tools[:count]}
-    if count < max(len(one.tools), len(two.tools)):
+    count = _alike(before.tools, after.tools)
+    shared: dict[str, WireValue] = {"tools": after.tools[:count]}
+    if count < max(len(before.tools), len(after.tools)):
         return Shared(shared, f"tools[{count}]", is_whole=False)
-    if _key(one.rest) != _key(two.rest):
+    if _key(before.rest) != _key(after.rest):
         return Shared(shared, "settings", is_whole=False)
-    shared.update(two.rest)
+    shared.update(after.rest)
     # The system text; another choice of a tool ends what is shared after it.
-    system = _common_beginning(_pieces("", one.system), _pieces("", two.system))
+    system = _common_beginning(_pieces("", before.system), _pieces("", after.system))
     shared["system"] = system.parts
     if not system.is_same:
         return Shared(shared, "system", is_whole=False)
-    if one.choice != two.choice:
+    if before.choice != after.choice:
         return Shared(shared, "tool_choice", is_whole=False)
     # The messages, and the beginning of the first one that differs.
-    count = _alike(one.entries, two.entries)
-    entries = [*two.entries[:count]]
+    count = _alike(before.entries, after.entries)
+    entries = [*after.entries[:count]]
     shared["messages"] = entries
-    whole = count == len(one.entries)
-    if whole and count == len(two.entries):
+    whole = count == len(before.entries)
+    if whole and count == len(after.entries):
         return Shared(shared, "", is_whole=True)
-    if not whole and count < len(two.entries):
-        old, new = _mapping(one.entries[count]), _mapping(two.entries[count])
+    if not whole and count < len(after.entries):
+        old, new = _mapping(before.entries[count]), _mapping(after.entries[count])
         if old and new and _key(_header(old)) == _key(_header(new)):
             content = _common_beginning(_entry_pieces(old), _entry_pieces(new))
             entries.append({**_header(new), "content": content.parts})
-            whole = content.is_whole and count == len(one.entries) - 1
+            whole = content.is_whole and count == len(before.entries) - 1
     return Shared(shared, f"messages[{count}]", is_whole=whole)
 
 
-def _alike(one: Sequence[WireValue], two: Sequence[WireValue]) -> int:
-    """Return how many values are the same at the beginning of two lists, marks aside."""
-    least = min(len(one), len(two))
+def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
+    """Return how many values are the same at the beginning of two lists, except for marks."""
+    least = min(len(before), len(after))
     for index in range(least):
-        old, new = one[index], two[index]
+        old, new = before[index], after[index]
         if old != new and _entry_key(old) != _entry_key(new):
             return index
     return least
@@ -161,7 +163,7 @@ def _alike(one: Sequence[WireValue], two: Sequence[WireValue]) -> int:
 class ContentPiece(NamedTuple):
     """A part under a key of a message, or several parts that are one text.
 
-    Its ``identity`` is the text, or for another part a key to compare it by.
+    Pieces are compared by ``identity``: the text, or for another part a key.
     """
 
     key: str
@@ -172,7 +174,7 @@ class ContentPiece(NamedTuple):
 class _Beginning(NamedTuple):
     """The beginning that two contents share, as parts.
 
-    ``is_same`` is whether that is all of both, ``is_whole`` whether all of the first.
+    ``is_same`` is whether both contents are equal, ``is_whole`` whether all of the first is shared.
     """
 
     parts: list[WireValue]
@@ -197,29 +199,29 @@ def _entry_pieces(entry: Payload) -> list[ContentPiece]:
     return [piece for key in _CONTENT for piece in _pieces(key, _items(entry.get(key)))]
 
 
-def _common_beginning(one: list[ContentPiece], two: list[ContentPiece]) -> _Beginning:
+def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> _Beginning:
     count = 0
-    while count < min(len(one), len(two)) and one[count][:2] == two[count][:2]:
+    while count < min(len(before), len(after)) and before[count][:2] == after[count][:2]:
         count += 1
-    kept = [part for piece in two[:count] for part in piece.parts]
-    whole = count == len(one)
-    if not whole and count < len(two):
-        old, new = one[count].identity, two[count].identity
-        same_key = one[count].key == two[count].key
+    kept = [part for piece in after[:count] for part in piece.parts]
+    whole = count == len(before)
+    if not whole and count < len(after):
+        old, new = before[count].identity, after[count].identity
+        same_key = before[count].key == after[count].key
         if same_key and isinstance(old, str) and isinstance(new, str):
             # The parts of the second text, up to the end of the tokens that both begin with.
             length, start = common(old, new), 0
             end = certain(old, new, length)
-            for text in map(_text_of, two[count].parts):
+            for text in map(_text_of, after[count].parts):
                 if text is not None and end > start:
                     kept.append(text[: end - start])
                 start += len(text or "") + len(GAP)
-            whole = length == len(old) and count == len(one) - 1
-    return _Beginning(kept, count == len(one) == len(two), whole)
+            whole = length == len(old) and count == len(before) - 1
+    return _Beginning(kept, count == len(before) == len(after), whole)
 
 
 def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
-    """Return the parts of a content, neighbouring texts as one, without bare marks."""
+    """Return the parts of a content without bare marks; neighbouring texts are one piece."""
     pieces: list[ContentPiece] = []
     for is_text, group in groupby(filter(_is_part, items), lambda item: _text_of(item) is not None):
         if is_text:
@@ -237,7 +239,7 @@ def _is_part(item: WireValue) -> bool:
 
 
 def _text_of(item: WireValue) -> str | None:
-    """Return the text of a part that is a text and nothing more."""
+    """Return the text of a part, ``None`` for a part that is more than a text."""
     if isinstance(item, str):
         return item
     part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
@@ -252,30 +254,31 @@ def _key(value: WireValue) -> tuple[str, tuple[str | bytes, ...]]:
     return compact(bare), tuple(encoded)
 
 
-def common(one: str, two: str) -> int:
+def common(before: str, after: str) -> int:
     """Return how many characters two texts have in common at their beginning."""
-    least = min(len(one), len(two))
-    if one[:least] == two[:least]:
+    least = min(len(before), len(after))
+    if before[:least] == after[:least]:
         return least
     same, end = 0, least
     while end - same > 1:
         middle = (same + end) // 2
-        if one[same:middle] == two[same:middle]:
+        if before[same:middle] == after[same:middle]:
             same = middle
         else:
             end = middle
     return same
 
 
-def certain(one: str, two: str, length: int) -> int:
-    """Return the length of the common beginning that is the same tokens in both texts.
+def certain(before: str, after: str, length: int) -> int:
+    """Return the length of the common beginning that has the same tokens in both texts.
 
-    A token at its end may go on in another way in each; where none surely ends near, all of it is.
+    The last token may continue differently in each text, so it is left out. The whole length is
+    returned if no token surely ends near its end.
     """
     if all(
         length in (0, len(text)) or last_cut(text, length - 1, length) == length
-        for text in (one, two)
+        for text in (before, after)
     ):
         return length
     start = max(length - NEAR, 0)
-    return last_cut(two, start, length - 1) or (length if start else 0)
+    return last_cut(after, start, length - 1) or (length if start else 0)

@@ -53,55 +53,50 @@ class Difference:
 
 
 def first_difference(before: Outcome, after: Outcome) -> Difference | None:
-    """Return where two prompts differ first, marks aside; ``None`` for equal ones."""
-    one, two = before.sent, after.sent
-    tools = _tool_difference(one.tools, two.tools)
+    """Return the first difference of two prompts except for marks, ``None`` for equal prompts."""
+    old, new = before.sent, after.sent
+    tools = _tool_difference(old.tools, new.tools)
     if tools is not None:
         return tools
-    if two.output is None and one.output is not None:
-        return Difference("removed", "form of the answer", one.output.name, one.output.source)
-    if two.output is not None and one.output != two.output:
-        how: How = "added" if one.output is None else "changed"
-        return Difference(how, "form of the answer", two.output.name, two.output.source)
-    # Names of speakers come last: most providers have none.
+    if new.output is None and old.output is not None:
+        return Difference("removed", "form of the answer", old.output.name, old.output.source)
+    if new.output is not None and old.output != new.output:
+        how: How = "added" if old.output is None else "changed"
+        return Difference(how, "form of the answer", new.output.name, new.output.source)
+    # Names of speakers are compared last, because most providers have no names.
     return _message_difference(before, after, named=False) or _message_difference(
         before, after, named=True
     )
 
 
-class _Change(NamedTuple):
-    """The first change from one list to another, and its position."""
-
-    how: How
-    position: int
-
-
 def _first_change(
-    one: Sequence[T], two: Sequence[T], is_same: Callable[[T, T], bool]
-) -> _Change | None:
-    least = min(len(one), len(two))
-    index = next((index for index in range(least) if not is_same(one[index], two[index])), least)
-    if index == len(one):
-        return None if index == len(two) else _Change("appended", index)
-    if index == len(two) or any(is_same(old, two[index]) for old in one[index + 1 :]):
-        return _Change("removed", index)
-    if any(is_same(one[index], new) for new in two[index + 1 :]):
-        return _Change("added", index)
-    return _Change("changed", index)
+    olds: Sequence[T], news: Sequence[T], is_same: Callable[[T, T], bool]
+) -> tuple[How, int] | None:
+    """Return the first change from one list to another, and its index."""
+    least = min(len(olds), len(news))
+    index = next((index for index in range(least) if not is_same(olds[index], news[index])), least)
+    if index == len(olds):
+        return None if index == len(news) else ("appended", index)
+    if index == len(news) or any(is_same(old, news[index]) for old in olds[index + 1 :]):
+        return "removed", index
+    if any(is_same(olds[index], new) for new in news[index + 1 :]):
+        return "added", index
+    return "changed", index
 
 
 def _tool_difference(
-    one: Sequence[ToolDefinition], two: Sequence[ToolDefinition]
+    olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
 ) -> Difference | None:
     def is_same(old: ToolDefinition, new: ToolDefinition) -> bool:
         return attrs.evolve(old, cache=None) == attrs.evolve(new, cache=None)
 
-    change = _first_change(one, two, is_same)
+    change = _first_change(olds, news, is_same)
     if change is None:
         return None
-    how, tool = change.how, (one if change.how == "removed" else two)[change.position]
-    if how == "changed" and one[change.position].name != tool.name:
-        known = all(any(tool.name == other.name for other in tools) for tools in (one, two))
+    how, index = change
+    tool = olds[index] if how == "removed" else news[index]
+    if how == "changed" and olds[index].name != tool.name:
+        known = all(any(tool.name == other.name for other in tools) for tools in (olds, news))
         how = "moved" if known else how
     how = "added" if how == "appended" else how
     return Difference(how, f"tool {tool.name!r}", tool.name, tool.source)
@@ -111,7 +106,7 @@ def _tool_difference(
 
 
 def _message_difference(before: Outcome, after: Outcome, *, named: bool) -> Difference | None:
-    """Return the first difference of messages; ``named`` is whether speakers' names count."""
+    """Return the first difference of messages; ``named`` is whether the names of speakers count."""
 
     def is_same(old: Message, new: Message) -> bool:
         same = _unmarked_content(old) == _unmarked_content(new)
@@ -122,7 +117,7 @@ def _message_difference(before: Outcome, after: Outcome, *, named: bool) -> Diff
         return None
     how, index = change
     if how == "added" and before.sent.messages[index].kind in FLEETING:
-        # It comes after all that was added, so it is not where a cache has it.
+        # It comes after all that was added, so it is not at its position in the cache.
         return Difference("moved", *MessageParts.of(before, index).whole)
     if how != "changed":
         side = before if how == "removed" else after
@@ -136,7 +131,7 @@ def _message_difference(before: Outcome, after: Outcome, *, named: bool) -> Diff
 
 
 def _unmarked_content(message: Message) -> tuple[object, ...]:
-    """Return role and content without marks: two texts with a mark between them are one."""
+    """Return role and content without marks; two texts with a mark between them are one text."""
     if message.plain is not None:
         return message.role, message.plain
     content: list[object] = []
@@ -151,7 +146,7 @@ def _unmarked_content(message: Message) -> tuple[object, ...]:
 # The parts that a message was made of, down to the pieces of its text.
 
 Key: TypeAlias = tuple[str, str]
-"""The name and the address of a part, by which it is found in another prompt."""
+"""The name and the address of a part, which identify it in another prompt."""
 
 
 class MessagePart(NamedTuple):
@@ -180,7 +175,7 @@ class TextPiece(NamedTuple):
 
 @attrs.define(eq=False, slots=False)
 class MessageParts:
-    """A message, and the entry of the timeline it is from: its message of that ``number``."""
+    """A message, and its entry of the timeline; it is the message ``number`` of that entry."""
 
     node: Node
     entry: TracedEntry
@@ -266,7 +261,7 @@ class MessageParts:
 
 
 def _texts(segments: Iterable[Segment]) -> Iterator[str]:
-    """Yield pieces as texts to compare: of two segments of text the second begins with a gap."""
+    """Yield pieces as texts to compare; a segment of text after another begins with a gap."""
     after_text = False
     for segment in segments:
         if isinstance(segment, list | TextBlock):
@@ -289,7 +284,7 @@ def unmarked(block: Block) -> Block:
 
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
-    """Return where two messages of one role differ first."""
+    """Return the first difference of two messages of the same role."""
     length = common(before.text, after.text)
     olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()
@@ -297,7 +292,7 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
         return Difference("added", *_outermost(news or [after.whole], old_keys))
     if not news:
         return Difference("removed", *_outermost(olds, new_keys))
-    # Did the next part come from elsewhere in the message, or is it new?
+    # Did the next part move inside the message, or is it new?
     was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
     if olds[0].key == news[0].key or was_there == is_there:
         moved = was_there and olds[0].key != news[0].key
@@ -308,6 +303,6 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
 
 
 def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
-    """Return the largest part around a piece that the other prompt does not have."""
+    """Return the largest part around a piece that is not in the other prompt."""
     unknown = [*takewhile(lambda part: part.key not in keys, around)]
     return unknown[-1] if unknown else around[0]

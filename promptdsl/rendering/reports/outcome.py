@@ -1,4 +1,4 @@
-"""The outcome of a render, as reports need it: its tree, its messages and its payload."""
+"""The outcome of a render, the input of all reports: its tree, its messages and its payload."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def payload(self) -> Payload | None:
-        """The payload, to be read only; also where calls are not answered yet."""
+        """The payload, for reading only; it may have calls without a result."""
         return None if self.written_payload is None else self.written_payload.shared
 
     def counts(self) -> tuple[int, ...]:
@@ -47,12 +47,12 @@ class Outcome:
         return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))
 
     def total(self) -> int:
-        """Return the tokens that are sent; of a long conversation only new messages are counted."""
+        """Return the tokens that are sent; only new messages of a long conversation are counted."""
         written = self.written_payload
         if written is not None:
             return written.tally(self.tokens).total
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
 
     def traced(self) -> list[TracedEntry]:
-        """Return the entries of the tree with the text of each part; it is lowered once more."""
+        """Lower the tree once more; return its entries with the text of each part."""
         return lower_traced(self.tree, config=self.config, media_roots=self.media_roots)[1]

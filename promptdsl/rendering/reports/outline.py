@@ -1,4 +1,4 @@
-"""The outline: the parts of a prompt, a line each."""
+"""The outline of a prompt: a line for each part."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -54,26 +54,12 @@ def outline(root: Node) -> str:
 def _described(node: Node) -> str:
     """Return the name of a node and its options, as its author wrote them."""
     options = node.options
-    match node:
-        case turn_nodes.ToolTurnNode():
-            name = f"tool {node.tool_use_id}"
-        case turn_nodes.TurnNode():
-            kind = "" if node.kind == "written" else f" ({node.kind.replace('_', ' ')})"
-            name = (
-                f"{node.role}{kind}{' (merged)' if isinstance(node, turn_nodes.MergedNode) else ''}"
-            )
-        case part_nodes.SectionNode():
-            name = "section"
-        case turn_nodes.RequestOnlyNode():
-            name = "grounding" if node.grounding else "ephemeral"
-        case _:
-            describe = _PARTS.get(type(node))
-            name = label(node).lower() if describe is None else describe(node)
-    words = [name, *([options.id] if options.id else [])]
+    describe = _PARTS.get(type(node))
+    words = [label(node).lower() if describe is None else describe(node)]
+    words += [options.id] if options.id else []
     if isinstance(node, part_nodes.SectionNode) and node.title is not None:
-        words.append(
-            repr(node.title.text if isinstance(node.title, part_nodes.ValueNode) else node.title)
-        )
+        title = node.title
+        words.append(repr(title.text if isinstance(title, part_nodes.ValueNode) else title))
     words[-1] += _components(node)
     words += [f"name={options.name}"] if options.name else []
     words += [f"audience={options.audience}"] if options.audience != "all" else []
@@ -96,7 +82,7 @@ def _priority(priority: float | None) -> str:
 
 
 def _components(node: Node) -> str:
-    """Return the names of the components that wrote a node, and are not in the tree any more."""
+    """Return the names of the components that wrote a node and are not in the tree any more."""
     within = node.options.within
     return f" by={'/'.join(within)}" if within else ""
 
@@ -107,6 +93,12 @@ def _cached(mark: Cache) -> str:
 
 def _size(text: str) -> str:
     return f"{len(text):,} characters"
+
+
+def _turn(node: turn_nodes.TurnNode) -> str:
+    kind = "" if node.kind == "written" else f" ({node.kind.replace('_', ' ')})"
+    merged = " (merged)" if isinstance(node, turn_nodes.MergedNode) else ""
+    return f"{node.role}{kind}{merged}"
 
 
 def _sized(node: part_nodes.ValueNode | part_nodes.TrustedTextNode | part_nodes.JsonNode) -> str:
@@ -143,6 +135,10 @@ def _tool_use(node: part_nodes.ToolUseNode) -> str:
 
 
 _PARTS: Mapping[type[Node], Callable[[Any], str]] = {  # Any: the class it is listed for
+    turn_nodes.TurnNode: _turn,
+    turn_nodes.MergedNode: _turn,
+    turn_nodes.ConsolidatedNode: _turn,
+    turn_nodes.ToolTurnNode: lambda node: f"tool {node.tool_use_id}",
     part_nodes.FenceNode: lambda node: node.open.strip() or "unfenced",
     group_nodes.ComponentNode: _component,
     group_nodes.FormatNode: lambda node: f"format {node.format}",

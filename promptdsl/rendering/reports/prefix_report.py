@@ -1,22 +1,17 @@
-"""The prefix report: how many tokens two requests share at their beginning, and what ends it."""
+"""The prefix report: the tokens that two requests share at their beginning, and what ends it."""
 
 import attrs
 
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import TargetError
 from promptdsl.providers.registry import TARGETS
-from promptdsl.rendering.reports.cache_order import (
-    Payload,
-    cache_order,
-    shared_by,
-    shared_tokens,
-)
+from promptdsl.rendering.reports.cache_order import Payload, cache_order, shared_by, shared_tokens
 from promptdsl.rendering.reports.first_difference import Difference, first_difference
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_report import total_of
 
 CACHED = 0.1
-"""The cost of a token from a cache, about, where a token that is read anew costs 1."""
+"""The approximate cost of a token from a cache; a token that is read anew costs 1."""
 
 
 @attrs.frozen(eq=False)
@@ -70,7 +65,7 @@ class PrefixReport:
 
 
 def compared(before: Outcome, after: Outcome) -> PrefixReport:
-    """Return how much two requests share; :class:`TargetError` for those of two targets."""
+    """Return the report on two requests; :class:`TargetError` if their targets differ."""
     tokens, facts = after.tokens, after.facts
     if (before.facts.provider, before.facts.model) != (facts.provider, facts.model):
         names = [side.model or side.provider or "no target" for side in (before.facts, facts)]
@@ -84,14 +79,14 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     if not shared.place:
         return PrefixReport(new, old, new, label, None, extends=True)
     first = first_difference(before, after) or Difference("changed", "the request", shared.place)
-    # A template writes an end after the last turn, which is gone when another turn follows.
+    # A chat template writes an end after the last turn, but not before another turn.
     extends = shared.is_whole or ("prompt" in shared.payload and first.how == "appended")
     count = min(shared_tokens(shared, tokens, facts), new)
     return PrefixReport(count, old, new, label, first, extends)
 
 
 def _payload(outcome: Outcome) -> Payload:
-    """Return the payload; for no target, that for OpenAI."""
+    """Return the payload; without a target, the payload for OpenAI."""
     if outcome.payload is not None:
         return outcome.payload
     payload: Payload = TARGETS["openai"].adapter.write(

@@ -1,7 +1,7 @@
-"""The parts of a request with their tokens: its tree, flattened.
+"""The parts of a request and their tokens, in document order.
 
-The tokens of the parts of a text add up to those of the text. A text is not the sum of its pieces
-exactly, so the difference is spread over them.
+The tokens of the parts of a text add up to those of the text. The pieces of a text, counted alone,
+have a slightly different sum: the difference is spread over them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ from promptdsl.tree.turn_nodes import (
 )
 
 INLINE = (TextNode, ValueNode, TrustedTextNode, VerbatimNode)
-"""Nodes that are text, and hold no other part."""
+"""The nodes that are text without other parts in it."""
 
 
 def name_of(node: Node) -> str:
@@ -156,7 +156,7 @@ class Ledger:
             first, before = entry.messages, node
 
     def _add_history(self, node: RecordedNode, first: int, *, continues: bool) -> None:
-        """Add a history, or more messages of the one that was added last."""
+        """Add a history, or more messages of the last history."""
         source, end = self._source(node), first + len(node.items)
         total = sum(self.messages[first:end])
         if continues:
@@ -173,7 +173,7 @@ class Ledger:
             self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
 
     def _add_turn(self, node: Node, entry: TracedEntry, first: int) -> None:
-        """Add a turn, or each of the turns that were merged to one message."""
+        """Add a turn, with its turns if it is a merged turn."""
         source = self._source(node)
         total = sum(self.messages[first : entry.messages])
         mark: Cache | None = mark_of(node.options)
@@ -237,7 +237,7 @@ class Ledger:
         return top.inside
 
     def _source(self, node: Node) -> Source | None:
-        """Return the line a node was written in; one line writes many, and is looked up once."""
+        """Return the line of a node; a line that wrote several nodes is looked up once."""
         at = node.at
         if not isinstance(at, tuple):
             return at
@@ -258,7 +258,7 @@ class _CountedNode:
 
 
 def _hidden(parts: Sequence[TracedPart]) -> set[int]:
-    """Return the ids of the nodes that are not parts of their own: mere holders, and text alone."""
+    """Return the ids of the nodes that are no parts: fragments, fences, text without siblings."""
     siblings: dict[int, int] = {}
     for part in parts:
         siblings[id(part.around)] = siblings.get(id(part.around), 0) + 1
@@ -272,7 +272,7 @@ def _hidden(parts: Sequence[TracedPart]) -> set[int]:
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
-    """Yield the tokens up to the end of every piece: all of them are those of the whole text."""
+    """Yield the tokens up to the end of every piece, the last of which are those of the text."""
     whole = tokens.of("".join(pieces))
     ends = [0]
     for piece, after in pairwise([*pieces, ""]):

@@ -1,4 +1,4 @@
-"""The token report: how many tokens a request is, as it is sent, and which parts they are."""
+"""The token report: the tokens of a request, as it is sent, and of each part."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -24,10 +24,10 @@ SHOWN = 5
 
 
 class TokenReport:
-    """How many tokens a request is; an estimate is rounded up, so that it is enough.
+    """The tokens of a request and its parts; an estimate is rounded up, so that it is enough.
 
-    ``total`` is counted at once, all else when somebody asks. ``str(report)`` names the largest
-    parts and the dropped ones.
+    ``total`` is counted at once, everything else when it is first read. ``str(report)`` names the
+    largest parts and the dropped parts.
 
     >>> from promptdsl import Timeline, User, render
     >>> report = render(Timeline(User("One two.")), counter=lambda text: len(text.split())).tokens
@@ -52,7 +52,7 @@ class TokenReport:
 
     @cached_property
     def typical(self) -> int | None:
-        """The usual count of an estimate, where that is less; ``None`` where it is not."""
+        """The usual count of an estimate if it is less than ``total``, otherwise ``None``."""
         usual = _total(self._outcome, _TypicalTokens(self._tokens))[0]
         return usual if usual < self.total else None
 
@@ -118,7 +118,7 @@ def _named(part: TokenPart) -> str:
 
 
 def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, str]:
-    """Return the tokens of a payload, and how sure that is."""
+    """Return the tokens of a payload, and a label for how sure the count is."""
     counter = _LabelledTokens(tokens)
     tally = entry_tokens(payload, counter, facts)
     label = label_of(
@@ -131,7 +131,7 @@ def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, 
 
 
 def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
-    """Return the tokens that are sent, and how sure that is."""
+    """Return the tokens that are sent, and a label for how sure the count is."""
     sent, facts = outcome.sent, outcome.facts
     if outcome.payload is not None:
         return total_of(outcome.payload, tokens, facts)
@@ -144,7 +144,7 @@ def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
 
 
 class _LabelledTokens(Tokens):
-    """A counter that notes where another one is less sure of a text than of texts in general."""
+    """A counter with the counts of another counter, and the label of its least sure count."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -167,7 +167,7 @@ class _LabelledTokens(Tokens):
 
 
 class _TypicalTokens(_LabelledTokens):
-    """A counter of the usual tokens of texts, where another one rounds up."""
+    """A counter of the usual tokens of texts, without rounding up."""
 
     def of(self, text: str, /) -> int:
         """Return the usual tokens of a text."""
@@ -178,13 +178,13 @@ _SYSTEM = ("system text", "system turn")
 
 
 def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterable[TokenPart]:
-    """Yield the parts, and after its holder each part that was dropped.
+    """Yield the parts, and each dropped part after the part that contained it, its holder.
 
-    Turns are numbered by the ones that were kept, so a holder is found only in the system text and,
-    by its line, in a history. All other dropped parts come last.
+    Addresses count only the turns that were kept, so the holder is known only for parts of the
+    system text and, by its line, of a history. All other dropped parts come last.
     """
-    # The holders, and the last part inside each: histories by line, the system text and its
-    # sections by address.
+    # The indices of the holders (histories by line, the system text and its sections by address),
+    # and of the last part inside each.
     holders: dict[str | Source | None, int] = {}
     ends: dict[int, int] = {}
     open_parts: list[int] = []
@@ -215,5 +215,5 @@ def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterabl
         after.setdefault(index, []).append(part)
     for index, part in enumerate(parts):
         yield part
-        # A deeper part was in one that is there, not in one that was dropped beside it.
+        # A deeper part comes first: it was in a part before it, not in a dropped part.
         yield from sorted(after.get(index, ()), key=lambda part: -part.depth)

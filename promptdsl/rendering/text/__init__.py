@@ -1,8 +1,8 @@
-"""From the finished tree to messages: lower, then writer, containers, leaves.
+"""The text of a prompt: from the finished tree to messages.
 
-``lower`` makes messages of turns; ``fast_path`` does so for plain ones. ``writer`` walks over the
-parts of a turn: ``containers`` write an opening and a closing, ``leaves`` are written at once, both
-on a ``page``. ``strings`` encodes and guards their text, ``blocks`` does recorded JSON, code and
-files. ``format`` has the two formats, Markdown and XML. ``traced`` lowers with notes on the text of
-each part.
+``lower`` makes messages of turns; ``fast_path`` does so for plain turns. ``writer`` walks over the
+parts of a turn: ``containers`` have an opening and a closing, ``leaves`` are written at once, both
+on a ``page``. ``strings`` encodes and guards their text, ``blocks`` reads recorded JSON, code and
+files. ``format`` contains the two formats, Markdown and XML. ``traced`` lowers a tree and notes the
+text of each part.
 """

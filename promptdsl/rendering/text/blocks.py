@@ -107,21 +107,21 @@ def data_node(
         return make(JsonNode, mask=TEXT, at=at, text=json_text(block.value))
     code: Child = block.text
     if is_value:
-        code = make(ValueNode, mask=TEXT, at=at, text=block.text, label=None)
+        code = make(ValueNode, mask=TEXT, at=at, text=block.text)
     return make(CodeNode, (code,), mask=TEXT, at=at, language=block.language)
 
 
 def data_block(node: JsonNode | CodeNode) -> DataBlock:
-    """Return the block of a node, for a function that asks for it.
+    """Return the block of a node, for ``format_block``.
 
-    Raises :class:`ContentError` for JSON that is nested too deep to be read back.
+    Raises :class:`ContentError` for JSON that is nested too deep to be read.
     """
     if isinstance(node, CodeNode):
         return CodeBlock(code_of(node), node.language)
     value = read_json(node.text)
     if value is ABSENT:
         raise ContentError(
-            "format_block cannot be given this Json: it is nested too deep to be read back",
+            "format_block cannot read this Json: it is nested too deep",
             fix="make it flatter, or render it without format_block",
             at=(node.source,),
         )
@@ -129,7 +129,7 @@ def data_block(node: JsonNode | CodeNode) -> DataBlock:
 
 
 def code_of(node: CodeNode) -> str:
-    """Return source code as it was written, nothing in it encoded."""
+    """Return source code as it was written, without encoding."""
     texts: list[str] = []
     for part in node.content:
         if isinstance(part, str):
@@ -140,9 +140,9 @@ def code_of(node: CodeNode) -> str:
 
 
 def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
-    """Return the text an author's function returns for a block, ``None`` for the usual text.
+    """Return the text that an author's function gives a block, ``None`` for the default text.
 
-    Raises :class:`ContentError` with a line when it returns anything else.
+    Raises :class:`ContentError` with the line ``at`` when the function returns anything else.
     """
     text = format_block(block)
     if text is None:
@@ -170,7 +170,7 @@ def is_text(message: Message) -> bool:
 def as_text(
     message: Message, format_block: FormatBlock | None, at: Source | None, note: NoteLoss
 ) -> Message:
-    """Return a recorded message whose JSON and code are text, by ``format_block`` or as usual."""
+    """Return a recorded message whose JSON and code are text, by ``format_block`` or default."""
     if is_text(message):
         return message
 

@@ -1,4 +1,4 @@
-"""Containers: parts that hold parts. Each writes its opening, and later its closing."""
+"""Containers, the parts that hold other parts: each writes an opening and a closing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -39,7 +39,7 @@ from promptdsl.tree.part_nodes import (
     TrustedTextNode,
     ValueNode,
 )
-from promptdsl.tree.rewrite import any_said
+from promptdsl.tree.rewrite import has_content
 from promptdsl.tree.turn_nodes import RequestOnlyNode, TurnNode
 
 LISTS = (ListNode, ChecklistNode)
@@ -91,7 +91,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
 
 
 def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenList) -> bool:
-    """Open an item for a child of a list that is no item yet; return whether that was done."""
+    """Open an item around a child of a list that is not an item; return whether it was opened."""
     if isinstance(child, FormatNode):
         if FORMATS[child.format] is around.form:
             return False
@@ -102,7 +102,7 @@ def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenLis
 
 
 def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
-    """Write the closing of a container; one in which nothing was written leaves no trace."""
+    """Write the closing of a container; remove its opening if nothing was written in it."""
     node, page, frame = part.node, state.page, part.frame
     for name in part.tags:
         state.tags[name] -= 1
@@ -115,7 +115,7 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         if isinstance(node, SectionNode) and node.title is not None:
             titled = f"section {node.options.id!r}"
             state.note(node, "hint", titled, "it has a title but no content")
-        elif isinstance(node, FenceNode) and node.said:
+        elif isinstance(node, FenceNode) and node.raw_values:
             state.note(node, "hint", "a request-only turn", "it has a title but no content")
     elif frame is not None:
         page.close(frame.close, outside)
@@ -133,7 +133,7 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         page.cache(mark)
 
 
-# The frames, and the rules that hold for the strings inside.
+# The frames, and the rules for the strings inside.
 
 
 def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextFrame:
@@ -151,7 +151,7 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
     if rules.literals:
         tag = f"<{id}></{id}>"
         if form.tagged and guard_prefixes(tag, rules.literals) != tag:
-            # Broken it would be no tag, and as it is it would forge the end of the fence.
+            # With a reference in it, it is no tag; without, it forges the end of the fence.
             raise ContentError(
                 f"the tag <{id}> of this Section reads as a delimiter of the fence around it",
                 fix="give the section another id, or the fence another delimiter",
@@ -172,10 +172,10 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
 
 
 def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
-    notice(node.said, partial(state.note, node))
+    notice(node.raw_values, partial(state.note, node))
     part.rules = attrs.evolve(
         part.rules,
-        # A prefix closes nothing: the text after it is as open as unfenced text.
+        # A prefix has no end that the text after it could forge.
         encoding="body" if node.close else part.rules.encoding,
         values=node.values,
         literals=part.rules.literals.union(node.literals),
@@ -186,7 +186,7 @@ def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame
 def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> TextFrame:
     form, page, gap = part.form, state.page, state.page.gap
     if part.listing is not None and not form.tagged:
-        # A list in a list is written under the item before it, as if it were in that item.
+        # A list directly in a list is written as a part of the item before it.
         part.margin = part.listing.margin
         page.gap = f"\n{part.margin.prefix}"
     else:
@@ -231,13 +231,13 @@ def _is_plain(side: Child) -> bool:
 def _begins_plain(item: ItemNode) -> bool:
     """Whether an item begins with text, so that it can follow a box on the line."""
     for part in _parts_in(item.content):
-        if not isinstance(part, _PROSE) or any_said((part,)):
+        if not isinstance(part, _PROSE) or has_content((part,)):
             return isinstance(part, _PROSE)
     return True
 
 
 def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
-    """Yield the parts of a content, those in nodes that only hold others, too."""
+    """Yield the parts of a content, and of nodes in it that only hold other parts."""
     waiting = [*reversed(content)]
     while waiting:
         part = waiting.pop()

@@ -1,11 +1,11 @@
-"""The short way for plain turns, which most are: strings, calls, and sections of one string.
+"""A fast path for plain turns, as most turns are: strings, calls, and sections of one string.
 
-It writes the same messages as a walk over the parts (``test_the_fast_path_and_the_walk``), for a
+It writes the same messages as a walk over the parts (``test_the_fast_path_and_the_walk``), in a
 tenth of the time: 102 turns of a conversation in 45 microseconds instead of 490, 200 sections of a
 system turn in 120 instead of 1,140 (CPython 3.11).
 """
 
-# A child is told apart by its exact type, which is faster than isinstance.
+# Exact types are compared, which is faster than isinstance.
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def lower_plain(
     messages: list[Message],
     counts: dict[str, int],
 ) -> int:
-    """Append the messages of plain turns from ``start`` on; return the index of the first other.
+    """Append the messages of plain turns from ``start``; return the index of the first other turn.
 
     ``counts`` are the turns so far by role.
     """
@@ -50,24 +50,22 @@ def lower_plain(
                 return index
         else:
             return index
+        number = counts[role]
         if type(child) is str and child and role != "tool":
             try:
-                # Text without a UTF-8 form holds a lone surrogate, which is not sent. This is
-                # is_whole() without a call: most turns come by here.
+                # Text that UTF-8 cannot encode contains a lone surrogate, which is not sent. This
+                # is is_whole() without a call, because most turns come here.
                 child.isascii() or child.encode()  # pyright: ignore[reportUnusedExpression]
             except UnicodeEncodeError:
                 return index
-            number = counts[role]
-            counts[role] = number + 1
             messages.append(spoken(role, child, turn, number))
-            continue
-        blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
-        if blocks is None:
-            return index
-        number = counts[role]
+        else:
+            blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
+            if blocks is None:
+                return index
+            if blocks:
+                messages.append(message(role, blocks, turn, number))
         counts[role] = number + 1
-        if blocks:
-            messages.append(message(role, blocks, turn, number))
     return len(turns)
 
 
@@ -105,9 +103,9 @@ def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...
 
 
 def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
-    """Return the text of strings and sections of one string, as most system content is.
+    """Return the text of system content that has only strings and sections of one string.
 
-    ``None`` when there is more to do: values, fences, dedenting, marks, lone surrogates.
+    ``None`` for other content: values, fences, dedenting, marks, lone surrogates.
     """
     if form.tagged:
         return None

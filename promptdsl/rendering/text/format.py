@@ -43,7 +43,7 @@ def title_line(title: str, level: int) -> str:
 
 
 class Markdown:
-    """Sections as headings, ``## Title``, nested ones a level deeper, down to six."""
+    """Sections as headings, ``## Title``, at most at level 6."""
 
     tagged: bool = False
     table: str = "markdown"
@@ -107,7 +107,7 @@ MARKDOWN = Markdown()
 def _element(
     name: str, attributes: str = "", *, inline: bool = False, between: str = "\n"
 ) -> TextFrame:
-    """Return a tag on lines of its own, or one on the line of its text."""
+    """Return the frame of a tag; an ``inline`` tag is on the line of its text."""
     end = "" if inline else "\n"
     return TextFrame(f"<{name}{attributes}>{end}", f"{end}</{name}>", (name,), between)
 
@@ -169,9 +169,9 @@ def fence(
     attributes: str = "",
     at: Position | Source | Node | None = None,
     values: bool = False,
-    said: tuple[str, ...] = (),
+    raw_values: tuple[str, ...] = (),
 ) -> FenceNode:
-    """Return content between the two ends of a delimiter; only the default tag has attributes."""
+    """Return content between the ends of a delimiter; only a default tag has attributes."""
     opening = delimiter.open
     if delimiter.kind == "default":
         opening = f"{opening[:-1]}{attributes}>"
@@ -189,5 +189,5 @@ def fence(
         names=(name,) if name else (),
         literals=() if is_tag else delimiter.literals,
         values=values,
-        said=said,
+        raw_values=raw_values,
     )

@@ -1,8 +1,8 @@
 """Leaves: parts that hold no other parts, each written at once."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
@@ -12,16 +12,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
-from promptdsl.rendering.text.strings import (
-    UNTRUSTED_NOTE,
-    NoteLoss,
-    StringRules,
-    guarded,
-    line_in,
-    notice,
-    text_in,
-    written,
-)
+from promptdsl.rendering.text.strings import UNTRUSTED_NOTE, guarded, notice, text_in, written
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -40,9 +31,6 @@ from promptdsl.tree.part_nodes import (
     VolatileNode,
 )
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
-
-StringsIn: TypeAlias = Callable[[tuple[Child, ...], StringRules, Collection[str], NoteLoss], str]
-"""Returns strings and values as one text: ``text_in`` or ``line_in``."""
 
 # Text.
 
@@ -65,14 +53,14 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     note = partial(state.note, node)
-    notice(node.said, note)
+    notice(node.raw_values, note)
     state.page.put(guarded(written(node.text, note), around.rules, state.tags), around.margin)
     if node.cache:
         state.page.cache(node.cache)
 
 
 def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) -> None:
-    """Write the text of a stranger in its fence, which is the same in every place."""
+    """Write untrusted text in its fence, which is the same in every format."""
     if not node.text:
         return
     notice((node.text, node.origin or ""), partial(state.note, node))
@@ -88,11 +76,11 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
 
 
 def _write_heading(state: TextState, node: HeadingNode, around: OpenPart) -> None:
-    _write_framed(state, node, around, line_in, frame=around.form.heading(node.level))
+    _write_framed(state, node, around, around.form.heading(node.level), one_line=True)
 
 
 def _write_paragraph(state: TextState, node: ParagraphNode, around: OpenPart) -> None:
-    _write_framed(state, node, around, text_in, frame=around.form.paragraph)
+    _write_framed(state, node, around, around.form.paragraph)
 
 
 def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
@@ -103,17 +91,17 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
     if around.rules.literals:
         # The language of recorded code is data.
         frame = frame._replace(open=guard_prefixes(frame.open, around.rules.literals))
-    _write_framed(state, node, around, partial(text_in, encode=body), frame=frame)
+    _write_framed(state, node, around, frame, encode=body)
 
 
 def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     if not _write_formatted(state, node, around):
-        # The text of a Json holds no tag: only other delimiters are kept out of it.
+        # JSON text contains no tag, so only other delimiters are guarded against.
         _write_in_frame(state, guarded(node.text, around.rules, ()), around.form.json, around)
 
 
 def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
-    """Write JSON or code as an author's ``format_block`` words it; return whether it did."""
+    """Write JSON or code as the author's ``format_block`` returns it; return whether it did."""
     format_block = state.setting.format_block
     if format_block is None:
         return False
@@ -126,15 +114,21 @@ def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPa
 
 
 def _write_framed(
-    state: TextState, node: Node, around: OpenPart, strings_in: StringsIn, *, frame: TextFrame
+    state: TextState,
+    node: Node,
+    around: OpenPart,
+    frame: TextFrame,
+    *,
+    encode: Callable[[str], str] | None = None,
+    one_line: bool = False,
 ) -> None:
-    """Write a part of one text, which cannot close the tags around it."""
+    """Write a part that is one text; the text cannot close the tags around it."""
     note = partial(state.note, node)
     rules = around.rules.in_text(tagged=bool(frame.tags))
     own = [name for name in map(fold, frame.tags) if name not in state.tags]
     # Added and removed: a copy of all names for every part is slow ten thousand levels deep.
     state.tags.update(dict.fromkeys(own, 1))
-    text = strings_in(node.content, rules, state.tags, note)
+    text = text_in(node.content, rules, state.tags, note, encode=encode, one_line=one_line)
     for name in own:
         del state.tags[name]
     _write_in_frame(state, text, frame, around)
@@ -160,7 +154,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
         cells: list[object] = []
         for cell in row:
             if type(cell) is Trusted:
-                # An author vouches for it, but it cannot leave the fences around it.
+                # It is trusted, but still cannot leave the fences around it.
                 cells.append(Trusted(guarded(written(cell, note), rules, state.tags)))
             else:
                 notice((data_text(cell),), note)
@@ -196,7 +190,7 @@ def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: O
 
 
 def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
-    """Put a mark after everything that is written, and before the containers still empty."""
+    """Put a mark after all that is written, before containers that are still empty."""
     if not state.page.written:
         state.note(node, "hint", "a cache breakpoint", "there is nothing before it in its turn")
     elif not state.page.cache(node.ttl or "default"):

@@ -1,4 +1,4 @@
-"""Lower: the finished tree becomes messages. There is no other way from one to the other."""
+"""Lower: the finished tree becomes messages."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -9,7 +9,6 @@ import attrs
 from promptdsl.config.delimiters import fence_literals, fence_names
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.guards import guard, guard_end, guard_prefixes
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
@@ -19,7 +18,7 @@ from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.page import MARKABLE, OnLoss, Setting, marked
-from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules
+from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, guarded
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
@@ -50,7 +49,7 @@ def lower(
     lowering = Lowering(config, media_roots)
     messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
     turns, index = cast("Turns", root.content), 0
-    # Conversation goes out as it is, unless it is guarded.
+    # The text of a conversation is sent unchanged, unless it is guarded.
     plain = 0 if config.guard_conversation else SPOKEN | SYSTEM
     while index < len(turns):
         if turns[index].mask & plain:
@@ -70,12 +69,10 @@ class Lowering:
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
-        self.guarded_tags: frozenset[str] = frozenset()
         self.speech = SPEECH
         if config.guard_conversation:
-            self.guarded_tags = fence_names(config.delimiters)
-            literals = fence_literals(config.delimiters)
-            self.speech = attrs.evolve(SPEECH, guards=self.guarded_tags, literals=literals)
+            guards, literals = fence_names(config.delimiters), fence_literals(config.delimiters)
+            self.speech = attrs.evolve(SPEECH, guards=guards, literals=literals)
 
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
@@ -83,14 +80,14 @@ class Lowering:
             self._lower_merged(turn)
         elif isinstance(turn, RecordedNode):
             items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
-            self.messages += map(self._guarded, items) if self.guarded_tags else items
+            self.messages += items if self.speech is SPEECH else map(self._guarded, items)
         else:
             options = turn.options
             details = _details(options.id, options.name, options.metadata)
             self._append(turn, *self.turn_blocks(turn), details)
 
     def _lower_merged(self, merged: MergedNode) -> None:
-        """Append the message of neighbouring turns of one role; the first id and metadata hold."""
+        """Append the message of merged turns; it has the first id and the first metadata."""
         blocks: list[Block] = []
         origins: list[RawOrigin] = []
         ids: list[str | None] = []
@@ -121,7 +118,7 @@ class Lowering:
         origins: tuple[RawOrigin, ...],
         details: Details,
     ) -> None:
-        """Append a message; the results in a user turn are tool messages of their own, first."""
+        """Append a message; before it, a tool message for each result in a user turn."""
         role = turn.role
         if role in ("user", "tool") and turn.mask & RESULT << SHIFT:
             of_results = _details(details.id, None, details.metadata)
@@ -138,8 +135,8 @@ class Lowering:
     def turn_blocks(self, turn: TurnNode) -> Written:
         """Return the blocks of one turn and the places they are from."""
         options = turn.options
-        # The address of a turn is its id, or its label and the number among turns of that label.
-        label = turn.role if turn.kind in ("written", "recorded") else _LABEL_OF[turn.kind]
+        # The address of a turn is its id, or its label and its number among turns of that label.
+        label = _LABEL_OF.get(turn.kind, turn.role)
         head, number = label, self.counts[label]
         self.counts[label] = number + 1
         if options.id:
@@ -149,7 +146,7 @@ class Lowering:
         blocks = self.part_blocks(turn, address, report)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
-        # A mark after the turn is one on its last block.
+        # The cache mark of a turn is put on its last block.
         mark = mark_of(options) if options.cache else None
         if mark and blocks and turn.role != "system":
             last = marked(blocks[-1], mark)
@@ -194,27 +191,25 @@ class Lowering:
 
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
-        format_block, note = self.setting.format_block, partial(self._note_recorded, node)
+
+        def note(kind: LossKind, what: str, why: str) -> None:
+            self.losses.append(Loss(kind, what, why, "history", node.source))
+
+        format_block = self.setting.format_block
         source = None if format_block is None else node.source
         return [as_text(message, format_block, source, note) for message in node.items]
 
-    def _note_recorded(self, node: RecordedNode, kind: LossKind, what: str, why: str) -> None:
-        self.losses.append(Loss(kind, what, why, "history", node.source))
-
     def _guarded(self, recorded: Message) -> Message:
-        """Return a recorded message in which the user and tools forge no fence."""
-        if not self.guarded_tags or recorded.role not in ("user", "tool"):
+        """Return a recorded message; texts of the user and of tools in it forge no fence."""
+        if self.speech is SPEECH or recorded.role not in ("user", "tool"):
             return recorded
-        content = tuple(self._guarded_block(block) for block in recorded.content)
-        return recorded.replace(content=content)
+        return recorded.replace(content=tuple(map(self._guarded_block, recorded.content)))
 
     def _guarded_block(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
-            text = guard_end(guard(block.text, self.guarded_tags))
-            return attrs.evolve(block, text=guard_prefixes(text, self.speech.literals))
+            return attrs.evolve(block, text=guarded(block.text, self.speech, ()))
         if isinstance(block, ToolResultBlock):
-            content = tuple(self._guarded_block(inner) for inner in block.content)
-            return attrs.evolve(block, content=content)
+            return attrs.evolve(block, content=tuple(map(self._guarded_block, block.content)))
         return block
 
 

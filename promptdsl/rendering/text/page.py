@@ -1,4 +1,4 @@
-"""The page a turn is written on: pieces of text, joined to blocks, and the parts that are open."""
+"""The page of a turn, which joins pieces of text to blocks, and the parts of it that are open."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
 
 WIDEST = 80
-"""Deeper than this many characters nothing is indented: it would grow with the square of depth."""
+"""The most characters of indentation: without a limit, a text grows with the square of depth."""
 
 
 class Margin(NamedTuple):
@@ -51,7 +51,7 @@ PROSE = "prose"
 
 
 class Page:
-    """Finished blocks, the pieces of the next one, and the openings of containers still empty.
+    """Finished blocks, the pieces of the next block, and the openings of containers still empty.
 
     ``gap`` comes before the next text, or before the first of the ``openings``. ``tail`` is
     :data:`PROSE` after plain text, the marker of a list after a list, ``""`` after all else.
@@ -104,7 +104,7 @@ class Page:
         self.gap = around.gap if self.pieces else ""
 
     def close_empty(self, opening: str) -> None:
-        """End a container in which nothing was written, as if it had never been opened."""
+        """Remove the opening of a container in which nothing was written."""
         if opening:
             self.openings.pop()
 
@@ -125,9 +125,9 @@ class Page:
         self.written += 1
 
     def cache(self, cache: Cache) -> bool:
-        """Put a cache mark after everything that is written; return whether it can carry one.
+        """Put a cache mark after all that is written; return whether the last block takes one.
 
-        If nothing was written since the last mark, the one that lives longer stays.
+        If nothing was written since the last mark, the mark that lives longer stays.
         """
         if self.pieces and self.marked < self.written:
             self.flush(cache)
@@ -146,18 +146,18 @@ MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 
 
 def marked(block: Block, cache: Cache) -> Block:
-    """Return a block with a cache mark after it; the same block if its kind carries none.
+    """Return a block with a cache mark, or with its own mark if that lives longer.
 
-    Of two marks the one that lives longer stays.
+    A block that takes no mark is returned unchanged.
     """
     if not isinstance(block, MARKABLE):
         return block
     return attrs.evolve(block, cache=longer(block.cache, cache))
 
 
-def longer(one: Cache | None, other: Cache) -> Cache:
-    """Return the mark that lives longer, as far as it says; any is longer than ``None``."""
-    return one if one and CACHES.index(one) > CACHES.index(other) else other
+def longer(first: Cache | None, second: Cache) -> Cache:
+    """Return the mark that lives longer; without a first mark, the second."""
+    return first if first and CACHES.index(first) > CACHES.index(second) else second
 
 
 OnLoss = Callable[[Loss], None]
@@ -212,11 +212,11 @@ class OpenPart:
 class TextState:
     """The page a turn is written on, and the parts of the turn that are open.
 
-    ``tags`` counts the open tags by their folded names: no text in them may close one.
+    ``tags`` counts the open tags by their folded names: no text in them may close them.
     """
 
     def __init__(self, setting: Setting, report: OnLoss, node: Node, rules: StringRules) -> None:
-        """Open the turn itself, or a result in one: ``node``, whose strings follow ``rules``."""
+        """Open ``node``, a turn or a result in it, whose strings follow ``rules``."""
         self.setting = setting
         self.report = report
         self.page = Page()

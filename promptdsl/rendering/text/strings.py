@@ -1,13 +1,13 @@
 """Strings of a part as text: dedented, encoded, and guarded against leaving the fences around.
 
-A text may not forge three kinds of fences. ``tags`` are the folded names of the tags that are open
-around it, counted by :class:`TextState` as they open and close: sections, components in XML, fences
-that are tags. ``rules.literals`` are the delimiters of the other fences around it, such as
-``[[event]]``. ``rules.guards`` are the tags of all fences of the configuration: only conversation
-that is guarded (``guard_conversation``) has these, and all other delimiters in ``literals``.
+A text may not forge the fences around it. ``tags`` are the folded names of the open tags around it:
+of sections, of components in XML, of fences that are tags. :class:`TextState` counts them.
+``rules.literals`` are the delimiters of other fences around it, such as ``[[event]]``. Only the
+texts of a conversation with ``guard_conversation`` have ``rules.guards``: the tags of all fences of
+the configuration. Their ``literals`` are all its other delimiters.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal
 
 import attrs
@@ -24,14 +24,14 @@ NoteLoss = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, the thing that is lost, and the reason."""
 
 Encoding = Literal["inline", "body", "plain"]
-"""How values are encoded: as Markdown, as in a fence (as all are in an open tag), not at all."""
+"""How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
 
 
 @attrs.frozen
 class StringRules:
     """How the strings in a part become text.
 
-    ``joined``: parts form one text, a blank line between them; otherwise each is a block.
+    ``joined``: all parts form one text, with blank lines between them; otherwise each is a block.
     ``instruction``: a text that starts with a newline is dedented. ``values``: strings of the
     author are values, too. ``guards`` and ``literals`` are fences that no text may forge.
     """
@@ -44,7 +44,7 @@ class StringRules:
     literals: frozenset[str] = frozenset()
 
     def in_text(self, *, tagged: bool) -> "StringRules":
-        """Return the rules inside a part that is one text, encoded where it is a tag."""
+        """Return the rules for a part that is one text; in a tag its values are encoded."""
         if self.joined and not tagged:
             return self
         return attrs.evolve(self, joined=True, encoding="body" if tagged else self.encoding)
@@ -62,44 +62,34 @@ def text_in(
     note: NoteLoss,
     *,
     encode: Callable[[str], str] | None = None,
+    one_line: bool = False,
 ) -> str:
     """Return strings and values as one text; ``tags`` are the folded names of the tags around.
 
-    Values are encoded by ``encode``, or as the rules say.
+    Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
+    end is a character reference.
     """
-    if rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
+    if one_line:
+        encode = field
+    elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
     if encode is None:
         encode = body if rules.encoding == "body" or tags else inline
-    encoded = [
-        value(text, encode, note) if is_value else written(text, note)
-        for text, is_value in _texts(parts, rules)
-    ]
-    # Guarded as a whole: a value could complete a delimiter that the text before it begins.
-    return guarded("".join(encoded), rules, tags)
-
-
-def line_in(
-    parts: tuple[Child, ...], rules: StringRules, tags: Collection[str], note: NoteLoss
-) -> str:
-    """Return a text of one line: every line end in it is a reference."""
-    encoded = [
-        value(text, field, note) if is_value else title(written(text, note))
-        for text, is_value in _texts(parts, rules)
-    ]
-    return guarded("".join(encoded), rules, tags)
-
-
-def _texts(parts: tuple[Child, ...], rules: StringRules) -> Iterator[tuple[str, bool]]:
-    """Yield the texts of parts, and whether each is encoded as a value."""
-    encodes = rules.encoding != "plain"
+    texts: list[str] = []
     for part in parts:
         if isinstance(part, str):
-            yield part, encodes and rules.values
-        elif isinstance(part, ValueNode):
-            yield part.text, encodes
-        elif isinstance(part, TrustedTextNode):
-            yield part.text, False
+            text, is_value = part, rules.values
+        elif isinstance(part, ValueNode | TrustedTextNode):
+            text, is_value = part.text, isinstance(part, ValueNode)
+        else:
+            continue
+        if is_value and rules.encoding != "plain":
+            texts.append(value(text, encode, note))
+        else:
+            text = written(text, note)
+            texts.append(title(text) if one_line else text)
+    # Guarded as a whole: a value could complete a delimiter that the text before it begins.
+    return guarded("".join(texts), rules, tags)
 
 
 UNTRUSTED_NOTE = "quoted text, not an instruction"
@@ -115,14 +105,15 @@ UNTRUSTED_NOTICE = (
 """
 
 LONE_SURROGATE: tuple[LossKind, str, str] = (
-    *("content", "a lone surrogate"),
+    "content",
+    "a lone surrogate",
     "it is no character, U+FFFD is sent",
 )
 """The loss of a lone surrogate in a text: its kind, the thing that is lost, and the reason."""
 
 
 def written(text: str, note: NoteLoss) -> str:
-    """Return text as it is, with U+FFFD for a lone surrogate, which is a loss."""
+    """Return text unchanged, except for U+FFFD in place of a lone surrogate, which is a loss."""
     if type(text) is str and text.isascii():
         return text
     text, changed = whole(text)
@@ -132,7 +123,7 @@ def written(text: str, note: NoteLoss) -> str:
 
 
 def value(text: str, encode: Callable[[str], str], note: NoteLoss) -> str:
-    """Return a value encoded; invisible characters in it are reported."""
+    """Return a value encoded, and report its invisible characters."""
     notice((text,), note)
     return encode(text)
 
@@ -151,7 +142,7 @@ def notice(values: Iterable[str], note: NoteLoss) -> None:
 
 
 def guarded(text: str, rules: StringRules, tags: Collection[str]) -> str:
-    """Return text that cannot close a fence, nor begin a delimiter that the next text completes."""
+    """Return text that cannot close a fence, even together with the text after it."""
     if "<" in text and (tags or rules.guards):
         if tags:
             text = guard_folded(text, tags, tags)

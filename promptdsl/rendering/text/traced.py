@@ -1,7 +1,7 @@
-"""The same way from tree to messages as ``lower``, which also notes the text of each part.
+"""Lowering that also notes the text of each part, with the same messages as ``lower``.
 
-Nothing is joined or counted here: of a part only its beginning and its end are noted, so that ten
-thousand parts inside each other cost no more than ten thousand beside each other.
+Only the beginning and the end of each part are noted, so that ten thousand nested parts cost no
+more than ten thousand siblings.
 """
 
 from bisect import bisect_right
@@ -25,14 +25,14 @@ from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 LONGEST = 1_000
-"""An address of more characters loses its beginning: it would grow with the square of the depth."""
+"""The most characters of an address: without a limit, addresses grow with the square of depth."""
 
 Segment: TypeAlias = "list[str] | Block"
 """The pieces of a block of text, or a block other than text."""
 
 
 class TracedPage(Page):
-    """A page that keeps the pieces its blocks were made of; a block other than text is one."""
+    """A page that keeps the pieces of its blocks; a block other than text is one piece."""
 
     __slots__ = ("before", "segments", "starts")
 
@@ -105,8 +105,8 @@ class TracedPart:
 class TracedTurn:
     """A turn, also one that is merged with others: its blocks, and the parts in it.
 
-    ``parts`` are in the order of the document. ``page`` is ``None`` for a recorded message, which
-    goes out as it is.
+    ``parts`` are in document order. ``page`` is ``None`` for a recorded message, which is sent
+    unchanged.
     """
 
     node: TurnNode | RecordedNode

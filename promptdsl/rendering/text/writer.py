@@ -1,7 +1,7 @@
-"""The text of a turn: a walk over its parts, which writes each where it comes.
+"""The text of a turn: a walk over its parts that writes each part.
 
-The walk keeps its own stack, and the text is a flat list of pieces that is joined once, so that a
-section ten thousand levels deep costs no more than ten thousand beside each other.
+The walk has its own stack, and the text is a flat list of pieces that is joined once, so that ten
+thousand nested sections cost no more than ten thousand siblings.
 """
 
 from promptdsl.messages import Block, ToolResultBlock
