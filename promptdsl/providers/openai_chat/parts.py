@@ -1,12 +1,10 @@
 """Parts of messages: attachments both ways, and the parts that other providers have."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
-from promptdsl.providers.shared.blocks import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.clean import file_name, with_bytes
 from promptdsl.providers.shared.other_providers import ANTHROPIC, RESPONSES, Owners, owner_of
@@ -98,6 +96,3 @@ def is_own_part(data: Mapping[str, object]) -> bool:
     """Return whether a part of an unknown type may be sent as it is, and would be read again."""
     kind = data.get("type")
     return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, FOREIGN) is None
-
-
-lose_keys = partial(lose_foreign_keys, service="Chat")

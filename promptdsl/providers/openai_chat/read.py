@@ -8,7 +8,6 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block

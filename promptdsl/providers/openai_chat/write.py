@@ -10,22 +10,21 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.json import is_mapping
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.loss import Loss, LossKind
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.parts import (
     AUDIO,
     ORIGIN,
     is_own_part,
-    lose_keys,
     media_part,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import lose_mark
+from promptdsl.providers.shared.blocks import lose_block, lose_keys
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.checks import is_mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import digested, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -64,16 +63,12 @@ class ChatRequest(Request):
 
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    parts = [_WRITERS.get(block.type, _lose_block)(request, place, block) for block in blocks]
+    parts = [_WRITERS.get(block.type, _lose_type)(request, place, block) for block in blocks]
     return [part for part in parts if part is not None]
 
 
-def _lose_block(request: ChatRequest, place: Place, block: Block, why: str = "") -> None:
-    loss: LossKind = "hint" if block.type == "reasoning" else "content"
-    kind = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    why = why or f"a Chat {place.role} message has no word for it"
-    request.lose(place, loss, f"a block of type {kind!r}", why)
-    lose_mark(request, place, block)
+def _lose_type(request: ChatRequest, place: Place, block: Block) -> None:
+    lose_block(request, place, block, f"there is none in {place.role} content")
 
 
 def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | None:
@@ -102,21 +97,21 @@ def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param 
 
 def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
     if block.origin not in (None, ORIGIN):
-        _lose_block(request, place, block, f"only {block.origin} knows it")
+        lose_block(request, place, block, f"only {block.origin} knows it")
         return None
     if block.data.get("type") == AUDIO:
         part = _recording_part(request, place, block.data.get("audio"))
     else:
         part = json_copy(dict(block.data)) if is_own_part(block.data) else None
     if part is None:
-        _lose_block(request, place, block)
+        _lose_type(request, place, block)
         return None
     return marked(request, place, "default" if part.pop(MARK, None) else None, part)
 
 
 def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param | None:
     if place.role != "assistant":
-        _lose_block(request, place, block)
+        _lose_type(request, place, block)
         return None
     name = tool_name(request, place, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
@@ -134,7 +129,7 @@ def _fitting_id(id: str) -> str:
 
 def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) -> None:
     if place.role not in ("tool", "user"):
-        _lose_block(request, place, block)
+        _lose_type(request, place, block)
         return
     parts = _parts(request, place.inside("result"), block.content)
     if block.is_error:
@@ -150,8 +145,9 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     able = block.type in request.facts.media
     part = media_part(block) if able and place.role == "user" else None
     if part is None:
-        why = "" if able or place.role != "user" else "this model takes none"
-        _lose_block(request, place, block, why)
+        refused = place.role == "user" and not able
+        where = "this model takes none" if refused else f"there is none in {place.role} content"
+        lose_block(request, place, block, where)
         return None
     lose_keys(request, place, block)
     kind = part["type"]

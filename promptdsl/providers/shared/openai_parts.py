@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeGuard
 
+from promptdsl.foundation.json import is_mapping
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
-from promptdsl.providers.shared.checks import is_list, is_mapping
+from promptdsl.providers.shared.checks import is_list
 from promptdsl.providers.shared.request import Mark, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
