@@ -1,8 +1,7 @@
-"""Writing: a prompt becomes the arguments of a request."""
+"""Write a prompt as the arguments of ``client.chat.completions.create``."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import attrs
@@ -24,7 +23,6 @@ from promptdsl.providers.openai_chat.parts import (
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys
-from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import digested, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -33,7 +31,8 @@ from promptdsl.providers.shared.openai_parts import (
     is_marked,
     joined,
     marked,
-    settled,
+    sent_role,
+    settle_parts,
     tell_error,
 )
 from promptdsl.providers.shared.request import Param, Place, Request
@@ -146,19 +145,19 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     part = media_part(block) if able and place.role == "user" else None
     if part is None:
         refused = place.role == "user" and not able
-        where = "this model takes none" if refused else f"there is none in {place.role} content"
-        lose_block(request, place, block, where)
+        reason = "this model takes none" if refused else f"there is none in {place.role} content"
+        lose_block(request, place, block, reason)
         return None
     lose_keys(request, place, block)
     kind = part["type"]
     fields: dict[str, str] = part[kind]
     for key, value in fields.items():
         fields[key] = request.clean(place, value, key)
-    why = f"Chat has no word for it on a part of type {kind!r}"
+    reason = f"Chat has no word for it on a part of type {kind!r}"
     if block.title is not None and "filename" not in fields:
-        request.lose(place, "hint", f"the title {block.title!r}", why)
+        request.lose(place, "hint", f"the title {block.title!r}", reason)
     if block.detail is not None and "detail" not in fields:
-        request.lose(place, "hint", f"the detail {block.detail!r}", why)
+        request.lose(place, "hint", f"the detail {block.detail!r}", reason)
     return marked(request, place, block.cache, part)
 
 
@@ -205,13 +204,8 @@ def write(
     if not entries:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     if request.marks:
-        places = [index for index, entry in enumerate(entries) if is_marked(entry["content"])]
-        parts = chain.from_iterable(entries[index]["content"] for index in places)
-        kept = settle_marks(request, parts, ordered=False)
-        for index in places:
-            # The entry may be shared with another request, so it is replaced.
-            entry = entries[index]
-            entries[index] = {**entry, "content": settled(entry["content"], kept)}
+        marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
+        settle_parts(request, [(index, "content") for index in marked_at])
     payload = {"messages": entries, **({"tools": tools} if tools else {})}
     if prompt.tool_choice or prompt.output:
         payload |= settings_of(request)
@@ -256,15 +250,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         parts = [{"type": "text", "text": message.plain}] if message.plain else []
     if not parts:
         return
-    role = message.role
-    if role not in ("user", "assistant"):
-        # A recorded system message is a system message again, at its place.
-        system = role == "system" or message.kind == "recorded_system"
-        role = "system" if system or not request.facts.developer else "developer"
-        if not request.facts.system:
-            why = "this model takes neither system nor developer messages: sent as a user's"
-            request.lose(place, "role", f"{message.role} message", why)
-            role = "user"
+    role = "assistant" if message.role == "assistant" else sent_role(request, place)
     texts = [part for part in parts if part["type"] not in _BESIDE]
     entry: Param = {"role": role, "content": joined(texts) if texts else None}
     if calls := [part for part in parts if part["type"] in _CALLS]:
@@ -276,6 +262,6 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
-        why = "the target takes no such speaker's name"
-        request.lose(place, "hint", f"the name {name!r}", why)
+        reason = "the target takes no such speaker's name"
+        request.lose(place, "hint", f"the name {name!r}", reason)
     request.entries.append(entry)

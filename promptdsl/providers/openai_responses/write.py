@@ -25,7 +25,6 @@ from promptdsl.providers.openai_responses.items import (
 from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys, lose_mark, lose_source
-from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import is_sendable, json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -34,7 +33,8 @@ from promptdsl.providers.shared.openai_parts import (
     is_marked,
     joined,
     marked,
-    settled,
+    sent_role,
+    settle_parts,
     tell_error,
 )
 from promptdsl.providers.shared.request import Param, Place
@@ -107,11 +107,7 @@ def _settle_marks(request: Items) -> None:
         key = _MARKED_KEYS.get(item.get("type"))
         if key and is_marked(item.get(key)):
             places.append((index, key))
-    parts = [part for index, key in places for part in entries[index][key]]
-    kept = settle_marks(request, parts, ordered=False)
-    for index, key in places:
-        item = entries[index]
-        entries[index] = {**item, key: settled(item[key], kept)}
+    settle_parts(request, places)
 
 
 # Messages.
@@ -160,8 +156,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
     if not parts:
         return
     draft.parts = []
-    message, facts = place.message, request.facts
-    if message.role == "assistant":
+    if place.message.role == "assistant":
         _send_reasoning(request, draft)
         own = identity(request, "message", draft.origin)
         if "id" in own:
@@ -175,17 +170,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
                 part["annotations"] = []
         request.entries.append({"role": "assistant", "content": joined(parts), **own})
         return
-    role = "developer"
-    if message.role == "user":
-        role = "user"
-    elif not facts.system:
-        role = "user"
-        reason = "this model takes neither system nor developer messages: sent as a user's"
-        request.lose(place, "role", f"{message.role} message", reason)
-    # A recorded system message is one again, in its place.
-    elif message.role == "system" or message.kind == "recorded_system" or not facts.developer:
-        role = "system"
-    request.entries.append({"role": role, "content": joined(parts)})
+    request.entries.append({"role": sent_role(request, place), "content": joined(parts)})
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
