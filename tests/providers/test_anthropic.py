@@ -1539,7 +1539,7 @@ def test_a_recorded_result_holds_no_result() -> None:
     with pytest.raises(DataError) as caught:
         read([{"role": "user", "content": [result]}])
     where = "messages[0]: content[0]: content[0]"
-    assert f"{where}: a 'tool_result' block holds no 'tool_result' block" == caught.value.what
+    assert f"{where}: a 'tool_result' block contains no 'tool_result' block" == caught.value.what
 
 
 # Tools and the form of an answer.

@@ -64,7 +64,7 @@ def read_content(
 def _read_within(data: object) -> b.Block:
     """Return a block of a result, which may not contain another result."""
     if mapping(data).get("type") == "tool_result":
-        raise DataError("a 'tool_result' block holds no 'tool_result' block")
+        raise DataError("a 'tool_result' block contains no 'tool_result' block")
     return _read_flat(data)
 
 

@@ -128,7 +128,7 @@ def _read_block_in_result(data: object) -> b.Block:
     """Return a block of a result, which contains no other result."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult":
-        raise DataError("a 'toolResult' block holds no 'toolResult' block")
+        raise DataError("a 'toolResult' block contains no 'toolResult' block")
     if kind == "json":
         # As text other providers take it, too.
         return b.TextBlock(write_json(value), extra={"json": True})

@@ -24,7 +24,7 @@ from promptdsl.providers.openai_chat.parts import (
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys
 from promptdsl.providers.shared.clean import json_copy
-from promptdsl.providers.shared.ids import digested, tool_name
+from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -117,13 +117,8 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: request.clean(place, block.arguments, key)}
     lose_keys(request, place, block, known=("custom",))
-    call = {"id": _fitting_id(block.id), "type": kind, kind: function}
+    call = {"id": fitting_id(block.id, _LONGEST_ID), "type": kind, kind: function}
     return marked(request, place, block.cache, call)
-
-
-def _fitting_id(id: str) -> str:
-    """Return an id of at most 40 characters; a longer one ends in a digest, so it stays unique."""
-    return id if len(id) <= _LONGEST_ID and is_whole(id) else digested(id, _LONGEST_ID)
 
 
 def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) -> None:
@@ -136,7 +131,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    id = _fitting_id(block.tool_use_id)
+    id = fitting_id(block.tool_use_id, _LONGEST_ID)
     request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 

@@ -12,11 +12,11 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.items import (
     KNOWN_ITEMS,
+    LONGEST_ID,
     ORIGIN,
     REASONING_KEYS,
     ContentDraft,
     Items,
-    fitting_id,
     identity,
     is_new_id,
     is_own,
@@ -26,7 +26,7 @@ from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys, lose_mark, lose_source
 from promptdsl.providers.shared.clean import is_sendable, json_copy
-from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -252,7 +252,9 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     _send_reasoning(request, draft)
     call = {"name": name, key: request.clean(place, block.arguments, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    request.entries.append({"type": kind, "call_id": fitting_id(block.id), **call, **own})
+    request.entries.append(
+        {"type": kind, "call_id": fitting_id(block.id, LONGEST_ID, shortest=1), **call, **own}
+    )
 
 
 def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
@@ -274,7 +276,7 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
         output = joined(parts)
-    call_id = fitting_id(block.tool_use_id)
+    call_id = fitting_id(block.tool_use_id, LONGEST_ID, shortest=1)
     request.entries.append({"type": kind, "call_id": call_id, "output": output, **own})
 
 

@@ -103,6 +103,6 @@ def usage(**counts: object) -> Mapping[str, int] | None:
 
 
 def total(*counts: object) -> int | None:
-    """Return the sum of the counts that are known, ``None`` when none is."""
+    """Return the sum of the counts that are known, ``None`` when no count is known."""
     known = [count for count in counts if type(count) is int]
     return sum(known) if known else None

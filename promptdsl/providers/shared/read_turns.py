@@ -1,4 +1,4 @@
-"""Reading payloads and their turns: results that begin a user's turn become messages."""
+"""Read payloads and their turns: each result at the beginning of a user's turn is a message."""
 
 from collections.abc import Callable, Mapping
 from itertools import takewhile
@@ -11,9 +11,9 @@ from promptdsl.providers.shared.checks import entry, located, located_items, map
 from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
 
 
-def payload_of(data: object, key: str = "messages") -> Mapping[str, object]:
+def payload_of(data: object) -> Mapping[str, object]:
     """Return a payload as it is, and a list of messages as a payload."""
-    return data if is_mapping(data) else {key: data}
+    return data if is_mapping(data) else {"messages": data}
 
 
 def read_turns(

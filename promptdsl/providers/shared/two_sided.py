@@ -225,8 +225,8 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
     elif role != request.role or apart:
         if not request.entries and role != "user" and dialect.opens:
             request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
-            why = f"a user has to speak first: {OPENING!r} is sent before it"
-            request.losses.append(Loss("hint", "the model speaks first", why))
+            reason = f"a user has to speak first: {OPENING!r} is sent before it"
+            request.losses.append(Loss("hint", "the model speaks first", reason))
         content = [param]
         request.entries.append({"role": role, "content": content})
         request.role, request.content = role, content
@@ -249,13 +249,13 @@ def _finish(request: Turns) -> None:
         message = next(m for m in reversed(request.messages) if m.role == "assistant")
         text = str(param.get("text", ""))
         if not request.facts.prefill:
-            why = "this model refuses to continue one"
-            request.lose(message, "hint", "trailing assistant turn", why)
+            reason = "this model refuses to continue one"
+            request.lose(message, "hint", "trailing assistant turn", reason)
         elif request.dialect.trims and text != text.rstrip():
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
             _move_marks(request, 0, param, trimmed)
-            why = "refused at the end of an assistant turn"
-            request.lose(message, "hint", "trailing white space", why)
+            reason = "refused at the end of an assistant turn"
+            request.lose(message, "hint", "trailing white space", reason)
 
 
 def stale_before(prompt: Prompt) -> int:
@@ -317,12 +317,12 @@ _MISPLACED = (
 def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
     """Return an instruction as text of a user turn, inside a fence where it has none yet."""
     message = place.message
-    why = _MISPLACED if request.facts.instructions else "this model takes none here"
-    why = f"{why}: sent in the user turn"
+    reason = _MISPLACED if request.facts.instructions else "this model takes none here"
+    reason = f"{reason}: sent in the user turn"
     if message.kind not in SPOKEN_KINDS:
-        request.lose(message, "hint", f"{message.kind} turn as an instruction", why)
+        request.lose(message, "hint", f"{message.kind} turn as an instruction", reason)
         return params
-    request.lose(message, "role", f"{message.role} message", why)
+    request.lose(message, "role", f"{message.role} message", reason)
     fenced: list[Param] = []
     for param in params:
         text = _CLOSING.sub("&lt;", param["text"])
