@@ -178,7 +178,7 @@ def test_a_result_holds_no_result(depth: int) -> None:
     data: dict[str, Any] = {"type": "tool_result", "tool_use_id": "1"}
     for _ in range(depth):
         data = {"type": "tool_result", "tool_use_id": "1", "content": [data]}
-    assert "'content' of a 'tool_result' block holds no 'tool_result' block" == error_of(data)
+    assert "'content' of a 'tool_result' block contains no 'tool_result' block" == error_of(data)
 
 
 # Round trips.

@@ -912,7 +912,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]})
             ABLE,
             [
                 ("content", "document block"),
-                ("content", "unknown block"),
+                ("content", "hologram block"),
                 ("content", "image block"),
             ],
             id="a document in assistant, blocks in developer",
@@ -1022,8 +1022,8 @@ UNTAKEN = "not a source or a media type that is taken"
             [say("user", TextBlock("x", extra={"own": 1, "citations": []}))],
             ABLE,
             [
-                "hint: key 'own': text blocks have none here",
-                "hint: key 'citations': text blocks have none here",
+                "hint: key 'own': there is none on a text block here",
+                "hint: key 'citations': there is none on a text block here",
             ],
             id="keys",
         ),
@@ -1539,7 +1539,7 @@ def test_a_recorded_result_holds_no_result() -> None:
     with pytest.raises(DataError) as caught:
         read([{"role": "user", "content": [result]}])
     where = "messages[0]: content[0]: content[0]"
-    assert f"{where}: a 'tool_result' block holds no 'tool_result' block" == caught.value.what
+    assert f"{where}: a 'tool_result' block contains no 'tool_result' block" == caught.value.what
 
 
 # Tools and the form of an answer.
@@ -1902,7 +1902,7 @@ def test_the_mark_of_an_unknown_block() -> None:
 
 def test_a_recorded_block_that_is_none() -> None:
     """A block of this provider that lacks what it needs is a loss, not an error."""
-    assert [("content", "unknown block")] == lost(
+    assert [("content", "thinking block")] == lost(
         say("user", UnknownBlock({"type": "thinking"}), "x")
     )
 

@@ -536,7 +536,7 @@ def test_media_types(block: Block, part: dict[str, Any]) -> None:
 def test_media_of_a_model(model: str, block: Block) -> None:
     """What a model does not take is a loss of content."""
     message = say("user", "a", block)
-    assert ("a", [("content", f"a block of type {block.type!r}")]) == (
+    assert ("a", [("content", f"{block.type} block")]) == (
         written(message, facts=facts_for(model, None))[0]["content"],
         lost(message, facts=facts_for(model, None)),
     )
@@ -600,7 +600,7 @@ def test_transcript(facts: ModelFacts) -> None:
 def test_recording_lost(facts: ModelFacts) -> None:
     """A recording without a transcript is lost where it cannot be sent."""
     said = answered(audio={"id": "audio_abc"})
-    expected = [("content", "a block of type 'chat_audio'"), NOTHING]
+    expected = [("content", "chat_audio block"), NOTHING]
     assert ([], expected) == (written(said, facts=facts), lost(said, facts=facts))
 
 
@@ -667,23 +667,23 @@ def test_output_name() -> None:
     [
         (
             say("assistant", ReasoningBlock("Hm."), "a"),
-            [("hint", "a block of type 'reasoning'")],
+            [("hint", "reasoning block")],
         ),
         (
             say("user", UnknownBlock({"type": "hologram"}, "gemini")),
-            [("content", "a block of type 'hologram'")],
+            [("content", "hologram block")],
         ),
         (
             say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"})),
-            [("content", "a block of type 'thinking'")],
+            [("content", "thinking block")],
         ),
         (
             say("user", VideoBlock(media("url", "https://x"), cache="5m")),
-            [("content", "a block of type 'video'"), ("hint", "cache mark")],
+            [("content", "video block"), ("hint", "cache mark")],
         ),
         (
             say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
-            [("content", "a block of type 'document'")],
+            [("content", "document block")],
         ),
         (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
         (
@@ -698,60 +698,60 @@ def test_output_name() -> None:
             say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
             [("hint", "key 'y'"), ("hint", "key 'x'")],
         ),
-        (say("user", UnknownBlock({})), [("content", "a block of type 'unknown'")]),
+        (say("user", UnknownBlock({})), [("content", "unknown block")]),
         (
             say("user", VideoBlock(media("url", "https://x"))),
-            [("content", "a block of type 'video'")],
+            [("content", "video block")],
         ),
         (
             say("assistant", ImageBlock(media("url", "https://x"))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
         (
             say("system", ImageBlock(media("url", "https://x"))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
         (
             answer("a", ImageBlock(media("url", "https://x"))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
         (
             say("user", ImageBlock(media("file_id", "x"))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
         (
             say("user", ImageBlock(media("base64", PNG))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
         (
             say("user", ImageBlock(media("url", "data:image/bmp;base64,Qk0="))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
         (
             say("user", AudioBlock(media("base64", WAV, "audio/ogg"))),
-            [("content", "a block of type 'audio'")],
+            [("content", "audio block")],
         ),
         (
             say("user", AudioBlock(media("url", "https://x", "audio/wav"))),
-            [("content", "a block of type 'audio'")],
+            [("content", "audio block")],
         ),
         (
             say("user", DocumentBlock(media("url", "https://x"))),
-            [("content", "a block of type 'document'")],
+            [("content", "document block")],
         ),
         (
             say("user", DocumentBlock(media("s3", "s3://b/x"))),
-            [("content", "a block of type 'document'")],
+            [("content", "document block")],
         ),
         (
             say("user", ImageBlock(media("gcs", "gs://b/x"))),
-            [("content", "a block of type 'image'")],
+            [("content", "image block")],
         ),
-        (say("user", call("a")), [("content", "a block of type 'tool_use'")]),
-        (say("assistant", ToolResultBlock("a")), [("content", "a block of type 'tool_result'")]),
+        (say("user", call("a")), [("content", "tool_use block")]),
+        (say("assistant", ToolResultBlock("a")), [("content", "tool_result block")]),
         (
             say("tool", ToolResultBlock("a", (ToolResultBlock("b"),))),
-            [("content", "a block of type 'tool_result'")],
+            [("content", "tool_result block")],
         ),
         (
             say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
@@ -798,7 +798,7 @@ def test_loss_names_its_place() -> None:
     found = write(whole([message]), OPENAI)[1][0]
     assert found == Loss(
         "content",
-        "a block of type 'hologram'",
+        "hologram block",
         "only gemini knows it",
         "timeline.content[0]",
         place,
@@ -1171,7 +1171,7 @@ def test_reasoning_of_other_servers(key: str) -> None:
     [message] = read([recorded]).messages
     assert (
         say("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a", kind="recorded"),
-        [("hint", "a block of type 'reasoning'")],
+        [("hint", "reasoning block")],
     ) == (message, lost(message, facts=COMPATIBLE))
 
 

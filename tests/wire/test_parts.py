@@ -216,15 +216,13 @@ def test_an_error_with_a_picture() -> None:
     ] == outputs
 
 
-@pytest.mark.parametrize(
-    ("target", "service"), [("openai", "Chat"), ("openai_responses", "Responses")]
-)
-def test_further_keys(target: str, service: str) -> None:
+@pytest.mark.parametrize("target", ["openai", "openai_responses"])
+def test_further_keys(target: str) -> None:
     """A further key of a block is a hint, unless it says nothing or holds recorded ids."""
     extra = {"k": 1, "empty": "", "item": {"id": "i"}, "refusal": True, "j": [2]}
     assert [
-        ("hint", "key 'k'", f"{service} has none on a text block"),
-        ("hint", "key 'j'", f"{service} has none on a text block"),
+        ("hint", "key 'k'", "there is none on a text block here"),
+        ("hint", "key 'j'", "there is none on a text block here"),
     ] == lost(target, say("user", TextBlock("x", extra=extra)))
 
 

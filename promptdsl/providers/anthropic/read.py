@@ -1,4 +1,4 @@
-"""Reading: a recorded conversation or a response becomes messages."""
+"""Read a recorded Anthropic conversation, or a response, as messages."""
 
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -13,18 +13,18 @@ from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.media import BASE64, read_source
-from promptdsl.providers.anthropic.tools import read_mark, read_settings
+from promptdsl.providers.anthropic.tools import read_settings
 from promptdsl.providers.shared.checks import (
     entry,
     is_list,
-    located,
     located_items,
     mapping,
+    read_mark,
     total,
     usage,
 )
 from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
-from promptdsl.providers.shared.read_turns import payload_of, read_turn
+from promptdsl.providers.shared.read_turns import payload_of, read_turns
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -64,7 +64,7 @@ def read_content(
 def _read_within(data: object) -> b.Block:
     """Return a block of a result, which may not contain another result."""
     if mapping(data).get("type") == "tool_result":
-        raise DataError("a 'tool_result' block holds no 'tool_result' block")
+        raise DataError("a 'tool_result' block contains no 'tool_result' block")
     return _read_flat(data)
 
 
@@ -94,15 +94,8 @@ def read(data: object) -> Prompt:
     Raises :class:`DataError` with the index and the key that cannot be read.
     """
     payload = payload_of(data)
-    system = located("system", read_content, payload.get("system"))
-    messages = [message("system", system, kind="recorded")] if system else []
-    for turn in located_items("messages", _read_turn, entry(payload, "messages")):
-        messages += turn
+    messages = read_turns(payload, read_content)
     return attrs.evolve(read_settings(payload), messages=tuple(messages))
-
-
-def _read_turn(data: object) -> list[Message]:
-    return read_turn(data, read_content)
 
 
 def read_response(data: object) -> Message:

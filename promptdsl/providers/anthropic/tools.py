@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.anthropic.output_schema import supported
-from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
@@ -33,12 +33,12 @@ def settings_of(request: Request) -> Param:
         named = {} if name is None else {"name": name}
         settings["tool_choice"] = {"type": _CHOICES[choice], **named}
     known = request.facts.known
-    why = "this model takes none" if known else "name a model that takes one"
-    if output := sendable_output(request, why):
+    reason = "this model takes none" if known else "name a model that takes one"
+    if output := sendable_output(request, reason):
         schema, moved = supported(nameless_schema(request, output))
         for key in moved:
-            why = "structured outputs refuse it: the description has it, or the object is closed"
-            request.lose(output, "hint", f"{key!r} in the output schema", why)
+            reason = "structured outputs refuse it: the description has it, or the object is closed"
+            request.lose(output, "hint", f"{key!r} in the output schema", reason)
         settings["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return settings
 
@@ -69,11 +69,3 @@ def _read_tool(data: object) -> ToolDefinition:
     description = optional(known["description"], "description")
     schema = entry(known, "input_schema", Mapping)
     return ToolDefinition(name, description, schema, cache, entries, origin="anthropic")
-
-
-def read_mark(control: object) -> Cache | None:
-    """Return the mark of a ``cache_control``; :class:`DataError` for an unknown ``ttl``."""
-    ttl = None if control is None else mapping(control).get("ttl", "default")
-    if ttl not in (None, "default", "5m", "1h"):
-        raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
-    return ttl

@@ -1,8 +1,7 @@
-"""Writing: a prompt becomes the arguments of a request."""
+"""Write a prompt as the arguments of ``client.messages.create``."""
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict, cast
+from functools import partial
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
@@ -12,21 +11,22 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.media import source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
-from promptdsl.providers.anthropic.tools import LONGEST_NAME, read_mark, settings_of, tool_param
-from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
-from promptdsl.providers.shared.cache_marks import places_of, settle_marks
+from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
+from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
+from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Mark, Param, Place
+from promptdsl.providers.shared.request import Carrier, Param, Place
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
     Turns,
-    add,
-    finish,
+    longest_mark,
+    message_params,
     stale_before,
-    unwritten,
+    write_marks,
+    write_turns,
 )
 
 if TYPE_CHECKING:
@@ -39,62 +39,24 @@ if TYPE_CHECKING:
     )
 
 
-def _params(request: Turns, place: Place) -> list[Param]:
-    """Return the blocks of a message as they are sent."""
-    message = place.message
-    name, text = message.details.name, message.plain
-    if name is not None and message.role != "tool":
-        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
-    if text and not text.isspace():
-        return [{"type": "text", "text": text}]
-    return _block_params(request, place, message.content)
-
-
-def _block_params(request: Turns, place: Place, content: Iterable[b.Block]) -> list[Param]:
-    params: list[Param] = []
-    writers = _WRITERS[place.role]
-    for written in content:
-        block: b.Block | None = written
-        if written.type == "unknown" or written.type not in writers:
-            block = block_to_write(
-                request,
-                place,
-                written,
-                kinds=writers,
-                origin="anthropic",
-                read=lambda unknown: read_block(unknown.data),
-            )
-        param = writers[block.type](request, place, block) if block else None
-        if param:
-            params.append(param)
-        elif block:
-            lose_mark(request, place, block)
-    return params
-
-
-def _finished(
-    request: Turns, place: Place, param: Param, *, extra: Mapping[str, object], cache: str | None
+def _with_extra(
+    request: Turns, place: Place, param: Param, block: Carrier, *, cache: str | None = None
 ) -> Param:
-    """Return a block with the further keys that its type has here, and note its mark."""
+    """Return a param with the further keys that its type may have, and note its cache mark."""
     kind = param["type"]
-    for key, value in extra.items():
-        cited = kind == "text" and place.message.role != "assistant"
-        if value is not None and key in EXTRA[kind] and not cited:
-            param[key] = json_copy(value)
-        elif value is not None and key != ITEM:
-            request.lose(place, "hint", f"key {key!r}", f"{kind} blocks have none here")
-    if cache:
-        request.mark(place, param, cache)
+    cited = kind == "text" and place.message.role != "assistant"
+    param |= further_keys(request, place, block, () if cited else EXTRA[kind])
+    if mark := cache or block.cache:
+        request.mark(place, param, mark)
     return param
 
 
 def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
     if block.text and not block.text.isspace():
-        param = {"type": "text", "text": block.text}
-        return _finished(request, place, param, extra=block.extra, cache=block.cache)
+        return _with_extra(request, place, {"type": "text", "text": block.text}, block)
     if block.text or block.cache:
-        why = "only white space, or empty under a cache mark"
-        request.lose(place, "hint", "text block", why)
+        reason = "only white space, or empty under a cache mark"
+        request.lose(place, "hint", "text block", reason)
     return None
 
 
@@ -107,11 +69,11 @@ def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> P
         return {"type": "redacted_thinking", "data": block.encrypted}
     if own and place.number >= request.stale and block.signature:
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
-    why = "not signed by this provider"
+    reason = "not signed by this provider"
     if own and (block.encrypted or block.signature):
         cause = "a budget" if request.prompt.trimmed else "request-only content"
-        why = f"{cause} changed the bytes it is bound to"
-    request.lose(place, "hint", "reasoning", why)
+        reason = f"{cause} changed the bytes it is bound to"
+    request.lose(place, "hint", "reasoning", reason)
     return None
 
 
@@ -124,8 +86,7 @@ def _media_param(
     request.clean(place, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
-        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose(place, "content", what, "not a source or a media type that is taken")
+        lose_source(request, place, block, "not a source or a media type that is taken")
         return None
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
@@ -133,7 +94,7 @@ def _media_param(
             param["title"] = request.clean(place, value, "a title")
         elif value:
             request.lose(place, "hint", key, f"{block.type} blocks have none")
-    return _finished(request, place, param, extra=block.extra, cache=block.cache)
+    return _with_extra(request, place, param, block)
 
 
 def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
@@ -145,7 +106,7 @@ def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
     param: Param = {"type": "tool_use", "id": id, "name": name, "input": input}
     if block.cache is None and block.extra is EMPTY:
         return param
-    return _finished(request, place, param, extra=block.extra, cache=block.cache)
+    return _with_extra(request, place, param, block)
 
 
 def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
@@ -161,17 +122,14 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
     before = len(request.marks)
     # An error contains texts only, and at least one.
     inside = place.inside("error result" if block.is_error else "result")
-    params = _block_params(request, inside, content)
+    params = block_params(request, inside, content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
     param |= {"content": params} if params else {}
     param |= {"is_error": True} if block.is_error else {}
-    # A nested mark counts as one of four, and gateways refuse it: it goes on the result.
-    marks = [block.cache, *(mark.cache for mark in request.marks[before:])]
-    del request.marks[before:]
-    cache = "1h" if "1h" in marks else next(filter(None, marks), None)
-    return _finished(request, place, param, extra=block.extra, cache=cache)
+    cache = longest_mark(request, before, block.cache)
+    return _with_extra(request, place, param, block, cache=cache)
 
 
 def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
@@ -180,30 +138,40 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
     # The service refuses types in an answer that only a user gives.
     from_user = kind in ("image", "document", "search_result", "container_upload")
     if (place.message.role == "assistant") != answers and (answers or from_user):
-        why = f"there is none in {place.message.role} content"
-        request.lose(place, "content", f"{kind} block", why)
+        reason = f"there is none in {place.message.role} content"
+        request.lose(place, "content", f"{kind} block", reason)
         return None
     param = json_copy(dict(block.data))
-    cache = read_mark(param.pop("cache_control", None))
-    return _finished(request, place, param, extra=EMPTY, cache=cache)
+    if cache := read_mark(param.pop("cache_control", None)):
+        request.mark(place, param, cache)
+    return param
 
 
-Writers: TypeAlias = Mapping[str, Callable[[Turns, Place, Any], Param | None]]  # Any: its block
-"""The functions that write blocks, by type of block."""
-
-_TEXT: Writers = {"text": _text_param, "reasoning": _reasoning_param}
-_MEDIA: Writers = {"image": _media_param, "document": _media_param, "unknown": _unknown_param}
-_USER: Writers = {**_TEXT, **_MEDIA, "tool_result": _result_param}
-_WRITERS: Mapping[str, Writers] = {
-    "system": _TEXT,
-    "developer": _TEXT,
-    "user": _USER,
-    "tool": _USER,
-    "assistant": {**_TEXT, "tool_use": _call_param, "unknown": _unknown_param},
-    "result": {**_TEXT, **_MEDIA},
-    "error result": _TEXT,
-}
-"""The types of blocks that a content may have, by the role of its place."""
+_TEXT = frozenset({"text", "reasoning"})
+_MEDIA = frozenset({"image", "document", "unknown"})
+_USER = _TEXT | _MEDIA | {"tool_result"}
+_RULES = BlockRules(
+    "anthropic",
+    read=lambda block: read_block(block.data),
+    types={
+        "system": _TEXT,
+        "developer": _TEXT,
+        "user": _USER,
+        "tool": _USER,
+        "assistant": _TEXT | {"tool_use", "unknown"},
+        "result": _TEXT | _MEDIA,
+        "error result": _TEXT,
+    },
+    writers={
+        "text": _text_param,
+        "reasoning": _reasoning_param,
+        "image": _media_param,
+        "document": _media_param,
+        "tool_use": _call_param,
+        "tool_result": _result_param,
+        "unknown": _unknown_param,
+    },
+)
 
 
 class AnthropicPayload(TypedDict):
@@ -230,38 +198,18 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
-    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
-        # Messages of one text are written by unwritten() itself: it yields only the others.
-        for place in unwritten(request, start, stop):
-            add(request, place, _params(request, place))
-    finish(request)
+    write_turns(request, recall, partial(message_params, rules=_RULES))
     if request.called and not tools:
-        why = "calls in the conversation need tools beside them: write them with Tool(...)"
-        request.losses.append(Loss("hint", "there are no tools", why))
+        reason = "calls in the conversation need tools beside them: write them with Tool(...)"
+        request.losses.append(Loss("hint", "there are no tools", reason))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
-        _write_marks(request, tools)
+        write_marks(request, tools, _with_mark)
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
     payload = {**system, "messages": request.entries, **offered, **settings}
     return cast("AnthropicPayload", payload), request.final_losses()
 
 
-def _write_marks(request: Turns, tools: list[Param]) -> None:
-    """Put the marks on the blocks and tools before them: at most four, an hour before minutes."""
-    params = chain(tools, request.system, *(turn["content"] for turn in request.entries))
-    kept = {id(mark.param): mark for mark in settle_marks(request, params, ordered=True)}
-    tools[:] = _with_marks(tools, kept)
-    request.system = _with_marks(request.system, kept)
-    for index in places_of(request.entries, kept):
-        turn = request.entries[index]
-        request.entries[index] = {**turn, "content": _with_marks(turn["content"], kept)}
-
-
-def _with_marks(params: list[Param], kept: Mapping[int, Mark]) -> list[Param]:
-    sent = [*params]
-    for index, param in enumerate(params):
-        if mark := kept.get(id(param)):
-            ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
-            sent[index] = {**param, "cache_control": {"type": "ephemeral", **ttl}}
-    return sent
+def _with_mark(param: Param, ttl: Param) -> list[Param]:
+    return [{**param, "cache_control": {"type": "ephemeral", **ttl}}]

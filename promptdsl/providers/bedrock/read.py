@@ -1,7 +1,7 @@
 """Read a recorded Converse conversation, or a response, as messages."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import attrs
 
@@ -16,8 +16,8 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
 from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
-from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
-from promptdsl.providers.shared.read_turns import read_turn
+from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
+from promptdsl.providers.shared.read_turns import payload_of, read_turns
 from promptdsl.providers.shared.request import Carrier
 
 BlockReader: TypeAlias = Callable[[object], b.Block]
@@ -39,16 +39,9 @@ def read(data: object) -> Prompt:
     Bytes may be base64 text, as in the body of a request. Raises :class:`DataError` that names the
     index and the key of a value that cannot be read.
     """
-    payload = cast("JsonObject", data if isinstance(data, Mapping) else {"messages": data})
-    leading = located("system", read_content, payload.get("system") or ())
-    messages = [message("system", leading, kind="recorded")] if leading else []
-    for turn in located_items("messages", _turn_messages, entry(payload, "messages")):
-        messages += turn
+    payload = payload_of(data)
+    messages = read_turns(payload, read_content)
     return attrs.evolve(read_settings(payload), messages=tuple(messages))
-
-
-def _turn_messages(data: object) -> list[Message]:
-    return read_turn(data, read_content)
 
 
 def read_response(data: object) -> Message:
@@ -135,7 +128,7 @@ def _read_block_in_result(data: object) -> b.Block:
     """Return a block of a result, which contains no other result."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult":
-        raise DataError("a 'toolResult' block holds no 'toolResult' block")
+        raise DataError("a 'toolResult' block contains no 'toolResult' block")
     if kind == "json":
         # As text other providers take it, too.
         return b.TextBlock(write_json(value), extra={"json": True})

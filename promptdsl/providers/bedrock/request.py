@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import Cache
-from promptdsl.providers.shared.cache_marks import places_of, settle_marks
-from promptdsl.providers.shared.checks import items, mapping
+from promptdsl.providers.shared.checks import items, mapping, read_mark
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.two_sided import Turns
+from promptdsl.providers.shared.two_sided import Turns, write_marks
 
 
 @attrs.define(eq=False)
@@ -67,7 +65,7 @@ def document_name(request: Converse, place: Place, title: str | None) -> str:
 POINT = "cachePoint"
 
 
-def write_marks(request: Converse, tools: list[Param]) -> None:
+def write_point_marks(request: Converse, tools: list[Param]) -> None:
     """Insert a block for each mark that the request may carry, after the param it covers."""
     # Marks after documents and videos are refused (pydantic-ai, ``BedrockModel``).
     claude = request.is_made_by("claude", "anthropic.")
@@ -77,22 +75,7 @@ def write_marks(request: Converse, tools: list[Param]) -> None:
             reason = "none may follow a video, or a document other than a PDF for Claude"
             request.lose(mark.subject, "hint", "cache mark", reason)
             request.marks.remove(mark)
-    # The blocks of the marks that are kept, by the id of the param before each.
-    points: dict[int, list[Param]] = {}
-    sent = chain(tools, request.system, *(turn["content"] for turn in request.entries))
-    for mark in settle_marks(request, sent, ordered=True):
-        ttl = {} if mark.cache == "default" else {"ttl": mark.cache}
-        points[id(mark.param)] = [{POINT: {"type": "default", **ttl}}]
-    # Turns may be remembered, so each that gets a block is replaced and not changed.
-    tools[:] = _with_points(tools, points)
-    request.system = _with_points(request.system, points)
-    for index in places_of(request.entries, points):
-        turn = request.entries[index]
-        request.entries[index] = {**turn, "content": _with_points(turn["content"], points)}
-
-
-def _with_points(params: list[Param], points: Mapping[int, list[Param]]) -> list[Param]:
-    return [sent for param in params for sent in (param, *points.get(id(param), ()))]
+    write_marks(request, tools, lambda param, ttl: [param, {POINT: {"type": "default", **ttl}}])
 
 
 def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | None]]:
@@ -111,15 +94,3 @@ def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | 
             raise DataError(
                 f"{path}: a {POINT!r} with nothing before it", fix="put it after a block"
             )
-
-
-def read_mark(point: object) -> Cache:
-    """Return the time to live of a mark; :class:`DataError` for an unknown ``ttl``."""
-    ttl = mapping(point).get("ttl", "default")
-    for known in _TTLS:
-        if known == ttl:
-            return known
-    raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
-
-
-_TTLS: tuple[Cache, ...] = ("default", "5m", "1h")

@@ -97,7 +97,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     return settings
 
 
-def read_settings(payload: JsonObject) -> Prompt:
+def read_settings(payload: Mapping[str, object]) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
     config = mapping(payload.get("toolConfig") or {})
     listed = config.get("tools") or ()

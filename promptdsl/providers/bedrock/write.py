@@ -1,7 +1,7 @@
 """Write a prompt as the arguments of ``client.converse``."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 import attrs
@@ -17,11 +17,11 @@ from promptdsl.providers.bedrock.request import (
     POINT,
     Converse,
     document_name,
-    read_mark,
-    write_marks,
+    write_point_marks,
 )
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
+from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -29,10 +29,10 @@ from promptdsl.providers.shared.request import Carrier, Param, Place
 from promptdsl.providers.shared.two_sided import (
     OPENING,
     Dialect,
-    add,
-    finish,
+    longest_mark,
+    message_params,
     stale_before,
-    unwritten,
+    write_turns,
 )
 
 if TYPE_CHECKING:
@@ -49,21 +49,6 @@ class BedrockPayload(TypedDict):
 
 
 _DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
-
-_TEXT = frozenset({"text", "reasoning"})
-_MEDIA = frozenset({"image", "document", "video"})
-_USER = _TEXT | _MEDIA | {"audio", "tool_result", "unknown"}
-_TYPES: Mapping[str, frozenset[str]] = {
-    "leading": _TEXT | {"unknown"},
-    "system": _TEXT,
-    "developer": _TEXT,
-    "user": _USER,
-    "tool": _USER,
-    "assistant": _TEXT | {"tool_use", "unknown"},
-    "result": _TEXT | _MEDIA | {"unknown"},
-    "error result": _TEXT,
-}
-"""By place, the types of blocks that are sent there."""
 
 _USER_KINDS = frozenset(
     {
@@ -103,17 +88,11 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
-    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
-        for place in unwritten(request, start, stop):
-            add(request, place, _message_params(request, place))
-        _settle_turns(request, request.lasting())
-    finish(request)
-    _settle_turns(request, len(request.entries))
-    request.losses += request.late
+    write_turns(request, recall, _message_params, _settle_turns)
     needed = tools or request.calls_tools or prompt.tool_choice or prompt.output
     settings = settings_of(request, tools) if needed else {}
     if request.marks:
-        write_marks(request, tools)
+        write_point_marks(request, tools)
     system = {"system": request.system} if request.system else {}
     payload = {**system, "messages": request.entries, **settings}
     return cast("BedrockPayload", payload), request.final_losses()
@@ -137,16 +116,8 @@ def _settle_turns(request: Converse, stop: int) -> None:
 
 def _message_params(request: Converse, place: Place) -> list[Param]:
     """Return the blocks of a message as Converse takes them."""
-    message = place.message
-    name, text = message.details.name, message.plain
-    if name is not None and message.role != "tool":
-        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
-    if text is not None:
-        if text and text.isspace():
-            _lose_blank(request, place)
-        return [{"text": text}] if text and not text.isspace() else []
     inside = place.inside("leading") if place.number < 0 else place
-    params = _block_params(request, inside, message.content)
+    params = message_params(request, inside, _RULES)
     # Documents need a text beside them (``Message`` of AWS).
     beside = [*params, *(request.content if request.role == "user" else [])]
     if any("document" in param for param in params) and not any("text" in p for p in beside):
@@ -154,49 +125,6 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
         reason = f"a text is needed beside it: {OPENING!r} is sent"
         request.lose(place, "hint", "a document without a text", reason)
     return params
-
-
-def _lose_blank(request: Converse, place: Place) -> None:
-    request.lose(place, "hint", "text block", "only white space")
-
-
-def _block_params(request: Converse, place: Place, blocks: Iterable[b.Block]) -> list[Param]:
-    """Return the blocks that may be sent in a place; each other one is a loss."""
-    params: list[Param] = []
-    kinds = _TYPES[place.role]
-    for written in blocks:
-        block: b.Block | None = written
-        if written.type == "unknown" or written.type not in kinds:
-            block = block_to_write(
-                request, place, written, kinds=kinds, origin="bedrock", read=_read_unknown
-            )
-        param: Param | None = None
-        match block:
-            case None:
-                continue
-            case b.TextBlock():
-                param = _text_param(request, place, block)
-            case b.ToolUseBlock():
-                param = _tool_call_param(request, place, block)
-            case b.ToolResultBlock():
-                param = _tool_result_param(request, place, block)
-            case b.ReasoningBlock():
-                param = _reasoning_param(request, place, block)
-            case b.UnknownBlock():
-                param = _unknown_param(request, place, block)
-            case b.ImageBlock() | b.AudioBlock() | b.DocumentBlock() | b.VideoBlock():
-                param = _attachment_param(request, place, block)
-            case _:
-                pass
-        if param:
-            params.append(param)
-        else:
-            lose_mark(request, place, block)
-    return params
-
-
-def _read_unknown(block: b.UnknownBlock) -> b.Block:
-    return read_block(block.data) if len(block.data) == 1 else block
 
 
 def _with_extra(
@@ -213,11 +141,8 @@ def _with_extra(
     ``used`` are the further keys that are part of the param already.
     """
     ((kind, value),) = param.items()
-    for key, extra in block.extra.items():
-        if key in _EXTRA_KEYS.get(kind, ()) and extra is not None:
-            value[key] = json_copy(extra)
-        elif key not in (*used, ITEM) and extra is not None:
-            request.lose(place, "hint", f"key {key!r}", f"a {kind} block has none here")
+    if keys := further_keys(request, place, block, _EXTRA_KEYS.get(kind, ()), used=used):
+        value |= keys
     if mark := cache or block.cache:
         request.mark(place, param, mark)
     return param
@@ -231,7 +156,7 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
             return _with_extra(request, place, {"json": json_copy(value)}, block, used=("json",))
     texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
     if block.text and not texts:
-        _lose_blank(request, place)
+        request.lose(place, "hint", "text block", "only white space")
     # An answer is sent with its citations, which Nova's searches have without a text.
     answer = place.message.role == "assistant"
     citations = block.extra.get("citationsContent") if answer else None
@@ -245,8 +170,7 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
 def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
     value = media_param(request, block)
     if isinstance(value, str):
-        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose(place, "content", what, value)
+        lose_source(request, place, block, value)
         return None
     if block.is_document:
         value = {"name": document_name(request, place, block.title), **value}
@@ -290,17 +214,14 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
     id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
     inside = place.inside("error result" if block.is_error else "result")
-    params = _block_params(request, inside, block.content)
+    params = block_params(request, inside, block.content, _RULES)
     if not params and block.is_error:
         params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
     elif not params:
         params = [json_copy(dict(EMPTY_RESULT))]
     status = {"status": "error"} if block.is_error else {}
     param = {"toolResult": {"toolUseId": id, "content": params, **status}}
-    # A result contains no marks: the longest of those in it follows it.
-    inner = [mark.cache for mark in request.marks[marks_before:]]
-    del request.marks[marks_before:]
-    cache: str | None = "1h" if "1h" in inner else block.cache or next(iter(inner), None)
+    cache = longest_mark(request, marks_before, block.cache)
     return _with_extra(request, place, param, block, cache=cache)
 
 
@@ -315,8 +236,8 @@ def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Pa
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
     _put_bytes(param)
-    if point:
-        request.mark(place, param, read_mark(point))
+    if cache := read_mark(point):
+        request.mark(place, param, cache)
     return param
 
 
@@ -336,3 +257,30 @@ def _put_bytes(param: Param) -> None:
             waiting += [inner for key, inner in value.items() if key not in _ANY_JSON]
         elif isinstance(value, list):
             waiting += value
+
+
+_TEXT = frozenset({"text", "reasoning"})
+_MEDIA = frozenset({"image", "document", "video"})
+_USER = _TEXT | _MEDIA | {"audio", "tool_result", "unknown"}
+_RULES = BlockRules(
+    "bedrock",
+    read=lambda block: read_block(block.data) if len(block.data) == 1 else block,
+    types={
+        "leading": _TEXT | {"unknown"},
+        "system": _TEXT,
+        "developer": _TEXT,
+        "user": _USER,
+        "tool": _USER,
+        "assistant": _TEXT | {"tool_use", "unknown"},
+        "result": _TEXT | _MEDIA | {"unknown"},
+        "error result": _TEXT,
+    },
+    writers={
+        "text": _text_param,
+        "reasoning": _reasoning_param,
+        "tool_use": _tool_call_param,
+        "tool_result": _tool_result_param,
+        "unknown": _unknown_param,
+        **dict.fromkeys(("image", "audio", "document", "video"), _attachment_param),
+    },
+)

@@ -23,7 +23,7 @@ from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.two_sided import Dialect, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, write_turns
 
 
 class ChatTemplatePayload(TypedDict):
@@ -64,9 +64,7 @@ def write(
         tokens=control_tokens(template),
     )
     tools = tools_of(request)
-    for place in unwritten(request, 0, len(prompt.messages)):
-        add(request, place, _message_params(request, place))
-    finish(request)
+    write_turns(request, None, _message_params)
     messages = folded(request)
     lose_settings(request)
     break_tokens(request, messages, tools)
@@ -147,7 +145,7 @@ def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
 
 def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
     _lose_mark(request, place, block)
-    lose_keys(request, place, block, service="a template")
+    lose_keys(request, place, block)
 
 
 def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param | None:
@@ -161,7 +159,7 @@ def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param
         reason = "its address has a token of the template"
         request.lose(place, "content", f"{block.type} block", reason)
         return None
-    lose_keys(request, place, block, service="a template", known=set(part) - OWN)
+    lose_keys(request, place, block, known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
             request.lose(place, "hint", f"{key} {value!r}", "a part has none")

@@ -1,6 +1,7 @@
 """Write a prompt as the arguments of ``client.models.generate_content``."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from promptdsl import messages as b
@@ -21,12 +22,12 @@ from promptdsl.providers.gemini.read_parts import (
 )
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
-from promptdsl.providers.shared.blocks import ITEM, block_to_write, lose_mark
+from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place, loss_about
-from promptdsl.providers.shared.two_sided import Dialect, Turns, add, finish, unwritten
+from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
     from google.genai.types import ContentDict, GenerateContentConfigDict
@@ -87,13 +88,7 @@ def write(
     """
     request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
-    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
-        for place in unwritten(request, start, stop):
-            add(request, place, _message_parts(request, place))
-        _settle_turns(request, request.lasting())
-    finish(request)
-    _settle_turns(request, len(request.entries))
-    request.losses += request.late
+    write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
     settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
@@ -145,68 +140,20 @@ def _signed(request: Turns, parts: list[Param]) -> list[Param]:
     return sent
 
 
-def _message_parts(request: Turns, place: Place) -> list[Param]:
-    message = place.message
-    name = message.details.name
-    if name is not None and message.role != "tool":
-        request.lose(place, "hint", f"name {name!r}", "a content has no speaker's name")
-    if message.plain is not None:
-        return [{"text": message.plain}] if message.plain else []
-    return _block_parts(request, place, message.content)
-
-
-def _block_parts(request: Turns, place: Place, blocks: Iterable[b.Block]) -> list[Param]:
-    """Return the blocks that may be sent in a place as parts; each other one is a loss."""
-    params: list[Param] = []
-    keys = _KEYS[place.role]
-    for written in blocks:
-        block: b.Block | None = written
-        if written.type == "unknown" or written.type not in keys:
-            block = block_to_write(
-                request,
-                place,
-                written,
-                kinds=keys,
-                origin="gemini",
-                read=lambda it: read_part(it.data),
-            )
-        param: Param | None = None
-        match block:
-            case None:
-                continue
-            case b.TextBlock():
-                # An empty text is taken only to carry a signature.
-                signed = SIGNATURE in keys["text"] and _kept_signature(block.extra.get(SIGNATURE))
-                if block.text or signed:
-                    param = _with_extra(request, place, {"text": block.text}, block)
-            case b.ToolUseBlock():
-                param = _tool_call_part(request, place, block)
-            case b.ToolResultBlock():
-                param = _tool_result_part(request, place, block)
-            case b.ReasoningBlock():
-                param = _thought_part(request, place, block)
-            case b.UnknownBlock():
-                param = _unknown_part(request, place, block)
-            case b.ImageBlock() | b.AudioBlock() | b.VideoBlock() | b.DocumentBlock():
-                param = _attachment_part(request, place, block)
-            case _:
-                pass
-        if param:
-            params.append(param)
-        else:
-            lose_mark(request, place, block)
-    return params
+def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None:
+    """Return a text; an empty one is taken only to carry a signature."""
+    may_sign = SIGNATURE in _KEYS[place.role]["text"]
+    if not block.text and not (may_sign and _kept_signature(block.extra.get(SIGNATURE))):
+        return None
+    return _with_extra(request, place, {"text": block.text}, block)
 
 
 def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
     """Return a part with the further keys of its block that it may have; a mark is lost."""
     known = _KEYS[place.role][block.type]
-    for key, extra in block.extra.items():
-        value = _kept_signature(extra) if key == SIGNATURE else extra
-        if value is not None and key in known:
-            param[key] = json_copy(value)
-        elif extra is not None and key != ITEM:
-            request.lose(place, "hint", f"key {key!r}", f"there is none in {block.type} parts here")
+    if SIGNATURE in block.extra and not _kept_signature(block.extra[SIGNATURE]):
+        known = tuple(key for key in known if key != SIGNATURE)
+    param |= further_keys(request, place, block, known)
     if block.cache:
         request.lose(place, "hint", "cache mark", NO_MARKS)
     return param
@@ -243,8 +190,7 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
     if param and in_result and location.get("mime_type") not in RESULT_TYPES:
         refused, reason = True, "not a media type that a result may hold"
     if param is None or refused:
-        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose(place, "content", what, reason)
+        lose_source(request, place, block, reason)
         return None
     if block.title and in_result:
         location["display_name"] = utf8(block.title)
@@ -272,7 +218,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
     id = result_id(request, block.tool_use_id)
     name = request.called.get(id) or sent_name(request, place, block.name or "_")
     role = "media result" if request.facts.result_media else "result"
-    parts = _block_parts(request, place.inside(role), block.content)
+    parts = block_params(request, place.inside(role), block.content, _RULES)
     texts = [part for part in parts if "text" in part]
     media = [part for part in parts if "text" not in part]
     # A response that was recorded is sent again, unless it would name other attachments.
@@ -328,3 +274,18 @@ def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param 
         return json_copy(dict(block.data))
     request.lose(place, "content", "unknown block", "not a part that is known here")
     return None
+
+
+_RULES = BlockRules(
+    "gemini",
+    read=lambda block: read_part(block.data),
+    types=_KEYS,
+    writers={
+        "text": _text_part,
+        "reasoning": _thought_part,
+        "tool_use": _tool_call_part,
+        "tool_result": _tool_result_part,
+        "unknown": _unknown_part,
+        **dict.fromkeys(_MEDIA, _attachment_part),
+    },
+)

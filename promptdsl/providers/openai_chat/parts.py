@@ -1,14 +1,18 @@
 """Parts of messages: attachments both ways, and the parts that other providers have."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
-from promptdsl.providers.shared.blocks import lose_keys as lose_foreign_keys
 from promptdsl.providers.shared.checks import entry
-from promptdsl.providers.shared.clean import file_name, with_bytes
+from promptdsl.providers.shared.clean import with_bytes
+from promptdsl.providers.shared.openai_parts import (
+    IMAGE_DETAILS,
+    file_data,
+    picture_url,
+    read_picture,
+)
 from promptdsl.providers.shared.other_providers import ANTHROPIC, RESPONSES, Owners, owner_of
 from promptdsl.providers.shared.request import Param
 
@@ -20,8 +24,6 @@ _KNOWN = frozenset(
     {"text", "refusal", "image_url", "input_audio", "file", "function", "custom", AUDIO}
 )
 
-_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
-_IMAGE_DETAILS = ("auto", "low", "high", "original")
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
@@ -34,34 +36,24 @@ _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 def media_part(block: b.MediaBlock) -> Param | None:
     """Return an attachment as a part, ``None`` when its source or its media type is refused."""
     source = with_bytes(block.source)
-    kind, value = plain_type(source.media_type), source.value
     if block.type == "image":
-        if source.kind == "base64" and kind in _IMAGE_TYPES:
-            value = f"data:{kind};base64,{value}"
-        elif source.kind != "url" or not value[:8].lower().startswith(("http://", "https://")):
-            return None
-        detail = {"detail": block.detail} if block.detail in _IMAGE_DETAILS else {}
-        return {"type": "image_url", "image_url": {"url": value, **detail}}
+        url = picture_url(source)
+        detail = {"detail": block.detail} if block.detail in IMAGE_DETAILS else {}
+        return {"type": "image_url", "image_url": {"url": url, **detail}} if url else None
     if block.type == "audio":
-        format = _AUDIO_FORMATS.get(kind or "")
+        format = _AUDIO_FORMATS.get(plain_type(source.media_type) or "")
         if source.kind != "base64" or format is None:
             return None
-        return {"type": "input_audio", "input_audio": {"data": value, "format": format}}
+        return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
     if block.type == "document":
-        if source.kind == "file_id":
-            return {"type": "file", "file": {"file_id": value}}
-        kind = kind or "application/pdf"
-        if source.kind != "base64" or "," in kind:
-            return None
-        data, name = f"data:{kind};base64,{value}", file_name(block.title, kind)
-        return {"type": "file", "file": {"file_data": data, "filename": name}}
+        own = source.kind == "file_id"
+        file = {"file_id": source.value} if own else file_data(source, block.title)
+        return {"type": "file", "file": file} if file else None
     return None
 
 
 def _read_image(image: Mapping[str, object], cache: Cache | None) -> b.ImageBlock:
-    source = _read_source(url := entry(image, "url", str))
-    if plain_type(source.media_type) not in _IMAGE_TYPES:
-        source = MediaSource("url", url, from_data=True)
+    source = read_picture(entry(image, "url", str))
     return b.ImageBlock(source, detail=optional(image.get("detail"), "detail"), cache=cache)
 
 
@@ -76,14 +68,11 @@ def _read_file(file: Mapping[str, object], cache: Cache | None) -> b.DocumentBlo
     if "file_id" in file:
         source = MediaSource("file_id", entry(file, "file_id", str), from_data=True)
     else:
-        source = _read_source(entry(file, "file_data", str))
+        # A text other than a data URL is taken for bare base64.
+        data = entry(file, "file_data", str)
+        source = data_url(data) or MediaSource("base64", data, from_data=True)
     title = optional(file.get("filename"), "filename")
     return b.DocumentBlock(source, title=title, cache=cache)
-
-
-def _read_source(url: str) -> MediaSource:
-    """Return the source of a data URL; any other text is taken for bare base64."""
-    return data_url(url) or MediaSource("base64", url, from_data=True)
 
 
 MEDIA_READERS: Mapping[str, Callable[[Mapping[str, object], Cache | None], b.Block]] = {
@@ -98,6 +87,3 @@ def is_own_part(data: Mapping[str, object]) -> bool:
     """Return whether a part of an unknown type may be sent as it is, and would be read again."""
     kind = data.get("type")
     return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, FOREIGN) is None
-
-
-lose_keys = partial(lose_foreign_keys, service="Chat")

@@ -1,4 +1,4 @@
-"""Reading: a recorded conversation or a response becomes messages."""
+"""Read recorded Chat messages, a payload or a response, as messages."""
 
 from functools import partial
 from typing import cast

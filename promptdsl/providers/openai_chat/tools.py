@@ -11,9 +11,11 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
+    checked_choice,
     chosen,
     form_param,
     lose_tool_marks,
+    read_form_param,
     sendable_output,
     write_tools,
 )
@@ -24,9 +26,9 @@ LONGEST_NAME = 64
 def tools_of(request: Request) -> list[Param]:
     """Return the tools of a request; there are no cache marks after tools here."""
     if not request.facts.chat_tools:
-        why = "this model takes tools in Responses only: render for openai_responses"
+        reason = "this model takes tools in Responses only: render for openai_responses"
         for tool in request.prompt.tools:
-            request.lose(tool, "content", f"tool {tool.name!r}", why)
+            request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, ORIGIN, _tool_param, inside="function", closes=True)
     lose_tool_marks(request)
@@ -87,10 +89,7 @@ def _read_choice(choice: object) -> str | None:
     kind = entries.get("type")
     if kind not in ("function", "custom"):
         raise DataError(f"unknown 'tool_choice' {kind!r}", fix="name a function")
-    name = entry(mapping(entry(entries, kind)), "name", str)
-    if name in CHOICES:
-        raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
-    return name
+    return checked_choice(entry(mapping(entry(entries, kind)), "name", str))
 
 
 def _read_output(form: Mapping[str, object]) -> OutputSchema | None:
@@ -100,9 +99,4 @@ def _read_output(form: Mapping[str, object]) -> OutputSchema | None:
     if kind != "json_schema":
         raise DataError(f"unknown 'response_format' {kind!r}", fix="a 'json_schema' is read")
     output = mapping(entry(form, "json_schema"))
-    return OutputSchema(
-        mapping(output.get("schema") or {}),
-        entry(output, "name", str),
-        optional(output.get("description"), "description"),
-        strict=output.get("strict") is True,
-    )
+    return read_form_param({**output, "schema": mapping(output.get("schema") or {})})

@@ -1,8 +1,7 @@
-"""Writing: a prompt becomes the arguments of a request."""
+"""Write a prompt as the arguments of ``client.chat.completions.create``."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import attrs
@@ -10,31 +9,30 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.json import is_mapping
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.loss import Loss, LossKind
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.parts import (
     AUDIO,
     ORIGIN,
     is_own_part,
-    lose_keys,
     media_part,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import lose_mark
-from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.checks import is_mapping
+from promptdsl.providers.shared.blocks import lose_block, lose_keys
 from promptdsl.providers.shared.clean import json_copy
-from promptdsl.providers.shared.ids import digested, tool_name
+from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
     is_marked,
     joined,
     marked,
-    settled,
+    sent_role,
+    settle_parts,
     tell_error,
 )
 from promptdsl.providers.shared.request import Param, Place, Request
@@ -64,16 +62,12 @@ class ChatRequest(Request):
 
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    parts = [_WRITERS.get(block.type, _lose_block)(request, place, block) for block in blocks]
+    parts = [_WRITERS.get(block.type, _lose_type)(request, place, block) for block in blocks]
     return [part for part in parts if part is not None]
 
 
-def _lose_block(request: ChatRequest, place: Place, block: Block, why: str = "") -> None:
-    loss: LossKind = "hint" if block.type == "reasoning" else "content"
-    kind = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    why = why or f"a Chat {place.role} message has no word for it"
-    request.lose(place, loss, f"a block of type {kind!r}", why)
-    lose_mark(request, place, block)
+def _lose_type(request: ChatRequest, place: Place, block: Block) -> None:
+    lose_block(request, place, block, f"there is none in {place.role} content")
 
 
 def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | None:
@@ -102,39 +96,34 @@ def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param 
 
 def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
     if block.origin not in (None, ORIGIN):
-        _lose_block(request, place, block, f"only {block.origin} knows it")
+        lose_block(request, place, block, f"only {block.origin} knows it")
         return None
     if block.data.get("type") == AUDIO:
         part = _recording_part(request, place, block.data.get("audio"))
     else:
         part = json_copy(dict(block.data)) if is_own_part(block.data) else None
     if part is None:
-        _lose_block(request, place, block)
+        _lose_type(request, place, block)
         return None
     return marked(request, place, "default" if part.pop(MARK, None) else None, part)
 
 
 def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param | None:
     if place.role != "assistant":
-        _lose_block(request, place, block)
+        _lose_type(request, place, block)
         return None
     name = tool_name(request, place, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: request.clean(place, block.arguments, key)}
     lose_keys(request, place, block, known=("custom",))
-    call = {"id": _fitting_id(block.id), "type": kind, kind: function}
+    call = {"id": fitting_id(block.id, _LONGEST_ID), "type": kind, kind: function}
     return marked(request, place, block.cache, call)
-
-
-def _fitting_id(id: str) -> str:
-    """Return an id of at most 40 characters; a longer one ends in a digest, so it stays unique."""
-    return id if len(id) <= _LONGEST_ID and is_whole(id) else digested(id, _LONGEST_ID)
 
 
 def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) -> None:
     if place.role not in ("tool", "user"):
-        _lose_block(request, place, block)
+        _lose_type(request, place, block)
         return
     parts = _parts(request, place.inside("result"), block.content)
     if block.is_error:
@@ -142,7 +131,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    id = _fitting_id(block.tool_use_id)
+    id = fitting_id(block.tool_use_id, _LONGEST_ID)
     request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 
@@ -150,19 +139,20 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     able = block.type in request.facts.media
     part = media_part(block) if able and place.role == "user" else None
     if part is None:
-        why = "" if able or place.role != "user" else "this model takes none"
-        _lose_block(request, place, block, why)
+        refused = place.role == "user" and not able
+        reason = "this model takes none" if refused else f"there is none in {place.role} content"
+        lose_block(request, place, block, reason)
         return None
     lose_keys(request, place, block)
     kind = part["type"]
     fields: dict[str, str] = part[kind]
     for key, value in fields.items():
         fields[key] = request.clean(place, value, key)
-    why = f"Chat has no word for it on a part of type {kind!r}"
+    reason = f"Chat has no word for it on a part of type {kind!r}"
     if block.title is not None and "filename" not in fields:
-        request.lose(place, "hint", f"the title {block.title!r}", why)
+        request.lose(place, "hint", f"the title {block.title!r}", reason)
     if block.detail is not None and "detail" not in fields:
-        request.lose(place, "hint", f"the detail {block.detail!r}", why)
+        request.lose(place, "hint", f"the detail {block.detail!r}", reason)
     return marked(request, place, block.cache, part)
 
 
@@ -209,13 +199,8 @@ def write(
     if not entries:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     if request.marks:
-        places = [index for index, entry in enumerate(entries) if is_marked(entry["content"])]
-        parts = chain.from_iterable(entries[index]["content"] for index in places)
-        kept = settle_marks(request, parts, ordered=False)
-        for index in places:
-            # The entry may be shared with another request, so it is replaced.
-            entry = entries[index]
-            entries[index] = {**entry, "content": settled(entry["content"], kept)}
+        marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
+        settle_parts(request, [(index, "content") for index in marked_at])
     payload = {"messages": entries, **({"tools": tools} if tools else {})}
     if prompt.tool_choice or prompt.output:
         payload |= settings_of(request)
@@ -260,15 +245,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         parts = [{"type": "text", "text": message.plain}] if message.plain else []
     if not parts:
         return
-    role = message.role
-    if role not in ("user", "assistant"):
-        # A recorded system message is a system message again, at its place.
-        system = role == "system" or message.kind == "recorded_system"
-        role = "system" if system or not request.facts.developer else "developer"
-        if not request.facts.system:
-            why = "this model takes neither system nor developer messages: sent as a user's"
-            request.lose(place, "role", f"{message.role} message", why)
-            role = "user"
+    role = "assistant" if message.role == "assistant" else sent_role(request, place)
     texts = [part for part in parts if part["type"] not in _BESIDE]
     entry: Param = {"role": role, "content": joined(texts) if texts else None}
     if calls := [part for part in parts if part["type"] in _CALLS]:
@@ -280,6 +257,6 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
-        why = "the target takes no such speaker's name"
-        request.lose(place, "hint", f"the name {name!r}", why)
+        reason = "the target takes no such speaker's name"
+        request.lose(place, "hint", f"the name {name!r}", reason)
     request.entries.append(entry)

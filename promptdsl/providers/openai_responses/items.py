@@ -8,10 +8,8 @@ import attrs
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
-from promptdsl.providers.shared.ids import digested
 from promptdsl.providers.shared.other_providers import (
     ANTHROPIC,
     OPENAI,
@@ -85,11 +83,6 @@ _ITEM_ID = {
     **{"function_call": re.compile(r"fc_[!-~]+"), "custom_tool_call": re.compile(r"ctc_[!-~]+")},
 }
 """By type of item, the form of its ids: the service refuses others."""
-
-
-def fitting_id(id: str) -> str:
-    """Return a call's id of 1 to 64 characters; a longer one ends in a digest, to stay unique."""
-    return id if 0 < len(id) <= LONGEST_ID and is_whole(id) else digested(id, LONGEST_ID)
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:

@@ -1,7 +1,5 @@
 """The tools, the choice of a tool and the output schema of a request, both ways."""
 
-from collections.abc import Mapping
-
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional
@@ -12,9 +10,11 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
+    checked_choice,
     chosen,
     form_param,
     lose_tool_marks,
+    read_form_param,
     sendable_output,
     write_tools,
 )
@@ -94,10 +94,7 @@ def _read_choice(choice: object) -> str | None:
         raise DataError(f"{kind!r} names several tools", fix="name one, or give fewer tools")
     if kind == "mcp" and entries.get("name") is not None:
         raise DataError("a choice of one tool of a server", fix="leave 'name' out")
-    name = entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind
-    if name in CHOICES:
-        raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
-    return name
+    return checked_choice(entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind)
 
 
 def _read_format(form: JsonObject) -> OutputSchema | None:
@@ -106,9 +103,4 @@ def _read_format(form: JsonObject) -> OutputSchema | None:
         return None
     if kind != "json_schema":
         raise DataError(f"unknown 'type' {kind!r}", fix="a 'json_schema' is read")
-    return OutputSchema(
-        entry(form, "schema", Mapping),
-        entry(form, "name", str),
-        optional(form.get("description"), "description"),
-        strict=form.get("strict") is True,
-    )
+    return read_form_param(form)

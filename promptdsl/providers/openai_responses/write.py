@@ -8,15 +8,15 @@ from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.loss import Loss, LossKind
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.items import (
     KNOWN_ITEMS,
+    LONGEST_ID,
     ORIGIN,
     REASONING_KEYS,
     ContentDraft,
     Items,
-    fitting_id,
     identity,
     is_new_id,
     is_own,
@@ -24,17 +24,17 @@ from promptdsl.providers.openai_responses.items import (
 )
 from promptdsl.providers.openai_responses.media import media_part
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import lose_keys, lose_mark
-from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.blocks import lose_block, lose_keys, lose_mark, lose_source
 from promptdsl.providers.shared.clean import is_sendable, json_copy
-from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
     is_marked,
     joined,
     marked,
-    settled,
+    sent_role,
+    settle_parts,
     tell_error,
 )
 from promptdsl.providers.shared.request import Param, Place
@@ -107,11 +107,7 @@ def _settle_marks(request: Items) -> None:
         key = _MARKED_KEYS.get(item.get("type"))
         if key and is_marked(item.get(key)):
             places.append((index, key))
-    parts = [part for index, key in places for part in entries[index][key]]
-    kept = settle_marks(request, parts, ordered=False)
-    for index, key in places:
-        item = entries[index]
-        entries[index] = {**item, key: settled(item[key], kept)}
+    settle_parts(request, places)
 
 
 # Messages.
@@ -135,7 +131,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
     place = draft.place
     for block in blocks:
         if block.type not in _TYPES[place.role]:
-            _lose_block(request, draft, block, f"there is none in {place.role} content")
+            lose_block(request, place, block, f"there is none in {place.role} content")
             continue
         match block:
             case b.TextBlock():
@@ -154,21 +150,13 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
                 pass
 
 
-def _lose_block(request: Items, draft: ContentDraft, block: b.Block, reason: str) -> None:
-    kind: LossKind = "hint" if block.type == "reasoning" else "content"
-    name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    request.lose(draft.place, kind, f"{name} block", reason)
-    lose_mark(request, draft.place, block)
-
-
 def _send_parts(request: Items, draft: ContentDraft) -> None:
     """Send the parts that wait as one message."""
     place, parts = draft.place, draft.parts
     if not parts:
         return
     draft.parts = []
-    message, facts = place.message, request.facts
-    if message.role == "assistant":
+    if place.message.role == "assistant":
         _send_reasoning(request, draft)
         own = identity(request, "message", draft.origin)
         if "id" in own:
@@ -182,17 +170,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
                 part["annotations"] = []
         request.entries.append({"role": "assistant", "content": joined(parts), **own})
         return
-    role = "developer"
-    if message.role == "user":
-        role = "user"
-    elif not facts.system:
-        role = "user"
-        reason = "this model takes neither system nor developer messages: sent as a user's"
-        request.lose(place, "role", f"{message.role} message", reason)
-    # A recorded system message is one again, in its place.
-    elif message.role == "system" or message.kind == "recorded_system" or not facts.developer:
-        role = "system"
-    request.entries.append({"role": role, "content": joined(parts)})
+    request.entries.append({"role": sent_role(request, place), "content": joined(parts)})
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
@@ -208,12 +186,12 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
 def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     place = draft.place
     if place.role != "assistant":
-        lose_keys(request, place, block, service="Responses", known=("refusal",))
+        lose_keys(request, place, block, known=("refusal",))
         text = {"type": "input_text", "text": block.text} if block.text else None
         part = marked(request, place, block.cache, text)
         draft.parts += [part] if part else []
         return
-    lose_keys(request, place, block, service="Responses", known=("refusal", "annotations"))
+    lose_keys(request, place, block, known=("refusal", "annotations"))
     if marked(request, place, block.cache, {} if block.text else None) is None:
         return
     # A text of the model is sent in the message it came in.
@@ -233,18 +211,17 @@ def _add_attachment(
 ) -> None:
     place = draft.place
     if place.role == "result" and not request.facts.result_media:
-        _lose_block(request, draft, block, "the result of a tool holds none for this model")
+        lose_block(request, place, block, "the result of a tool holds none for this model")
         return
     if block.type not in request.facts.media:
-        _lose_block(request, draft, block, "this model takes none")
+        lose_block(request, place, block, "this model takes none")
         return
     part = media_part(block)
     if part is None:
-        what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-        request.lose(place, "content", what, "not a source or a media type that is taken")
+        lose_source(request, place, block, "not a source or a media type that is taken")
         lose_mark(request, place, block)
         return
-    lose_keys(request, place, block, service="Responses")
+    lose_keys(request, place, block)
     if block.title and "filename" not in part:
         request.lose(place, "hint", "title", f"a part of type {part['type']} has none here")
     if block.detail not in (None, "auto", part.get("detail")):
@@ -270,12 +247,14 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     else:
         request.customs.discard(block.id)
     marked(request, place, block.cache, {})
-    lose_keys(request, place, block, service="Responses", known=("custom",))
+    lose_keys(request, place, block, known=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     call = {"name": name, key: request.clean(place, block.arguments, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    request.entries.append({"type": kind, "call_id": fitting_id(block.id), **call, **own})
+    request.entries.append(
+        {"type": kind, "call_id": fitting_id(block.id, LONGEST_ID, shortest=1), **call, **own}
+    )
 
 
 def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
@@ -295,9 +274,9 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
             request.lose(inside.place, "hint", "error flag", "there is none: the text says it")
             tell_error(parts, block.error_type or "unknown", kind="input_text")
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
-        lose_keys(request, draft.place, block, service="Responses")
+        lose_keys(request, draft.place, block)
         output = joined(parts)
-    call_id = fitting_id(block.tool_use_id)
+    call_id = fitting_id(block.tool_use_id, LONGEST_ID, shortest=1)
     request.entries.append({"type": kind, "call_id": call_id, "output": output, **own})
 
 
@@ -313,7 +292,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
     kept = {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
     item = {"type": "reasoning", "id": id, "summary": summary, **encrypted, **kept}
-    lose_keys(request, place, block, service="Responses", known=REASONING_KEYS)
+    lose_keys(request, place, block, known=REASONING_KEYS)
     if is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
         _send_parts(request, draft)
         draft.thoughts.append(json_copy(item))
@@ -325,10 +304,10 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
     if block.origin not in (None, ORIGIN):
-        _lose_block(request, draft, block, f"only {block.origin} knows it")
+        lose_block(request, place, block, f"only {block.origin} knows it")
         return
     if not is_own(data, as_item=as_item):
-        _lose_block(request, draft, block, f"there is none in {place.message.role} content")
+        lose_block(request, place, block, f"there is none in {place.message.role} content")
         return
     param: Param = json_copy(dict(data))
     if not as_item:

@@ -1,45 +1,71 @@
 """The blocks and their keys that a provider can express; any other one is a loss."""
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from typing import NamedTuple
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages import Block, UnknownBlock
-from promptdsl.providers.shared.request import Place, Request
+from promptdsl.messages import Block, MediaBlock, UnknownBlock
+from promptdsl.messages.loss import LossKind
+from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.request import Carrier, Param, Place, Request
 
 ITEM = "item"
 """The key of a block's extra with the ids it was recorded with, which are no loss."""
 
 
-def block_to_write(
-    request: Request,
-    place: Place,
-    block: Block,
-    *,
-    kinds: Container[str],
-    origin: str,
-    read: Callable[[UnknownBlock], Block],
-) -> Block | None:
-    """Return a block whose type is one of ``kinds``, ``None`` for any other: a ``content`` loss.
+class BlockRules(NamedTuple):
+    """The rules by which a provider takes blocks.
 
-    ``read`` returns the block of the provider ``origin`` that an unknown block describes. An
-    unknown block that was read from another provider is a loss, too.
+    ``origin`` is the provider. ``read`` returns the block of this provider that an unknown block
+    describes. ``types`` are the types of blocks that a content may have, by the role of its place.
+    ``writers`` are the functions that write a block, by its type.
     """
-    why = ""
-    if isinstance(block, UnknownBlock):
-        if block.origin not in (None, origin):
-            why = f"only {block.origin} knows it"
+
+    origin: str
+    read: Callable[[UnknownBlock], Block]
+    types: Mapping[str, Container[str]]
+    writers: Mapping[str, Callable[..., Param | None]]
+
+
+def block_params(
+    request: Request, place: Place, blocks: Iterable[Block], rules: BlockRules
+) -> list[Param]:
+    """Return the blocks that may be sent in a place as params; each other one is a loss.
+
+    An unknown block that was read from another provider is a loss, too.
+    """
+    params: list[Param] = []
+    types = rules.types[place.role]
+    for written in blocks:
+        block = written
+        reason = ""
+        if isinstance(block, UnknownBlock):
+            if block.origin not in (None, rules.origin):
+                reason = f"only {block.origin} knows it"
+            else:
+                try:
+                    block = rules.read(block)
+                except DataError as error:
+                    reason = error.what
+        if not reason and block.type not in types:
+            reason = f"there is none in {place.role} content"
+        if reason:
+            lose_block(request, place, block, reason)
+            continue
+        param = rules.writers[block.type](request, place, block)
+        if param:
+            params.append(param)
         else:
-            try:
-                block = read(block)
-            except DataError as error:
-                why = error.what
-    if not why and block.type not in kinds:
-        why = f"there is none in {place.role} content"
-    if not why:
-        return block
-    request.lose(place, "content", f"{block.type} block", why)
+            lose_mark(request, place, block)
+    return params
+
+
+def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
+    """Lose a block with its cache mark; reasoning is a hint, any other content is a loss of it."""
+    kind: LossKind = "hint" if block.type == "reasoning" else "content"
+    name = block.data.get("type", "unknown") if isinstance(block, UnknownBlock) else block.type
+    request.lose(place, kind, f"{name} block", reason)
     lose_mark(request, place, block)
-    return None
 
 
 def lose_mark(request: Request, place: Place, block: Block) -> None:
@@ -48,11 +74,37 @@ def lose_mark(request: Request, place: Place, block: Block) -> None:
         request.lose(place, "hint", "cache mark", "the block before it is not sent")
 
 
-def lose_keys(
-    request: Request, place: Place, block: Block, *, service: str, known: Iterable[str] = ()
-) -> None:
-    """Lose the further keys of a block that are not sent; the ids it was read with are no loss."""
+def lose_source(request: Request, place: Place, block: MediaBlock, reason: str) -> None:
+    """Lose an attachment because of its source or its media type."""
+    what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+    request.lose(place, "content", what, reason)
+
+
+def lose_keys(request: Request, place: Place, block: Block, known: Container[str] = ()) -> None:
+    """Lose the further keys of a block that are not sent; an empty value is no loss."""
     for key, value in getattr(block, "extra", {}).items():
         if value and key != ITEM and key not in known:
-            why = f"{service} has none on a {block.type} block"
-            request.lose(place, "hint", f"key {key!r}", why)
+            reason = f"there is none on a {block.type} block here"
+            request.lose(place, "hint", f"key {key!r}", reason)
+
+
+def further_keys(
+    request: Request,
+    place: Place,
+    block: Carrier,
+    known: Collection[str],
+    *,
+    used: Collection[str] = (),
+) -> Param:
+    """Return the further keys of a block that its param may have, without those ``used`` already.
+
+    Each other one is a hint.
+    """
+    keys: Param = {}
+    for key, value in block.extra.items():
+        if value is not None and key in known:
+            keys[key] = json_copy(value)
+        elif value is not None and key not in (*used, ITEM):
+            reason = f"there is none on a {block.type} block here"
+            request.lose(place, "hint", f"key {key!r}", reason)
+    return keys

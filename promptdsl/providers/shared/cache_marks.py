@@ -1,6 +1,6 @@
 """Cache marks: where they are placed for an author, and which of them a request may carry."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
@@ -115,15 +115,6 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
         if id(mark) in lost:
             request.lose(mark.subject, "hint", "cache mark", lost[id(mark)])
     return [mark for mark in marks if id(mark) not in lost]
-
-
-def places_of(turns: Sequence[Param], marked: Container[int]) -> list[int]:
-    """Return the indices of the turns with marked params, which ``marked`` has the ids of."""
-    return [
-        index
-        for index, turn in enumerate(turns)
-        if any(map(marked.__contains__, map(id, turn["content"])))
-    ]
 
 
 def _first_fleeting(messages: Sequence[Message]) -> int:

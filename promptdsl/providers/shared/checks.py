@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, TypeVar, overload
 
 from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.json import is_mapping
+from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.providers.shared.request import Param
 
 D = TypeVar("D")
 R = TypeVar("R")
-
-
-def is_mapping(data: object) -> TypeGuard[Mapping[str, object]]:
-    """Return whether data is a mapping: of JSON, so its keys are strings."""
-    return isinstance(data, Mapping)
 
 
 def is_list(data: object) -> TypeGuard[Sequence[Any]]:  # Any: items that the caller checks
@@ -83,6 +80,17 @@ def entry(entries: Mapping[str, object], key: str, kind: type = object) -> objec
 _NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dictionary"}
 
 
+def read_mark(control: object) -> Cache | None:
+    """Return the time to live of a cache mark, ``None`` where there is no mark.
+
+    Raises :class:`DataError` for an unknown ``ttl``.
+    """
+    ttl = None if control is None else mapping(control).get("ttl", "default")
+    if ttl not in (None, *CACHES):
+        raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
+    return ttl
+
+
 def usage(**counts: object) -> Mapping[str, int] | None:
     """Return the token counts of a response, ``None`` when it has none.
 
@@ -95,6 +103,6 @@ def usage(**counts: object) -> Mapping[str, int] | None:
 
 
 def total(*counts: object) -> int | None:
-    """Return the sum of the counts that are known, ``None`` when none is."""
+    """Return the sum of the counts that are known, ``None`` when no count is known."""
     known = [count for count in counts if type(count) is int]
     return sum(known) if known else None

@@ -3,6 +3,7 @@
 import re
 from collections import deque
 
+from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.shared.clean import MISFIT, mended, utf8
 from promptdsl.providers.shared.request import Place, Request
@@ -55,8 +56,13 @@ def _numbered(stem: str, count: int, longest: int) -> str:
     return stem[: longest - len(suffix)] + suffix
 
 
-def digested(id: str, longest: int) -> str:
-    """Return the beginning of an id with a digest of all of it, which keeps it unique."""
+def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
+    """Return an id of ``shortest`` to ``longest`` characters.
+
+    One that cannot be sent becomes its beginning and a digest of all of it, which keeps it unique.
+    """
+    if shortest <= len(id) <= longest and is_whole(id):
+        return id
     from hashlib import sha256
 
     digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -88,6 +94,6 @@ def tool_name(
         if sent == name:
             request.legal_names.add(name)
     if sent != name:
-        why = f"it has other letters, or is too long or taken: sent as {sent}"
-        request.lose(subject, "hint", f"tool name {name!r}", why)
+        reason = f"it has other letters, or is too long or taken: sent as {sent}"
+        request.lose(subject, "hint", f"tool name {name!r}", reason)
     return sent

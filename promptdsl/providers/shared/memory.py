@@ -150,25 +150,25 @@ def _is_equal(known: Message, message: Message) -> bool:
 def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
     """Return whether blocks are surely sent as the same bytes.
 
-    Equal blocks are, when they are made of strings alone. An equal message with another block costs
-    the memory: all from that message on is written anew.
+    Equal blocks of strings alone are sent so. After an equal message with any other block, all is
+    written anew.
     """
     if len(known) != len(blocks):
         return False
-    for one, other in zip(known, blocks, strict=True):
-        if one is other:
+    for before, block in zip(known, blocks, strict=True):
+        if before is block:
             continue
-        if not (isinstance(one, Carrier) and isinstance(other, Carrier)):
+        if not (isinstance(before, Carrier) and isinstance(block, Carrier)):
             return False
         # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-        if type(one) is not type(other) or one.extra is not other.extra:
+        if type(before) is not type(block) or before.extra is not block.extra:
             return False
-        if isinstance(one, ToolResultBlock) and isinstance(other, ToolResultBlock):
+        if isinstance(before, ToolResultBlock) and isinstance(block, ToolResultBlock):
             keys = ("tool_use_id", "name", "is_error", "error_type", "cache")
-            same = all(getattr(one, key) == getattr(other, key) for key in keys)
-            same = same and _are_same(one.content, other.content)
+            same = all(getattr(before, key) == getattr(block, key) for key in keys)
+            same = same and _are_same(before.content, block.content)
         else:
-            same = one == other
+            same = before == block
         if not same:
             return False
     return True

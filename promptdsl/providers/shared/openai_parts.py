@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeGuard
 
+from promptdsl.foundation.json import is_mapping
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
-from promptdsl.providers.shared.checks import is_list, is_mapping
-from promptdsl.providers.shared.request import Mark, Param, Place, Request
+from promptdsl.messages.media.source import MediaSource, data_url, plain_type
+from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.checks import is_list
+from promptdsl.providers.shared.clean import file_name
+from promptdsl.providers.shared.request import Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
 JOINT = "\n\n"
@@ -104,11 +108,65 @@ def is_marked(parts: object) -> bool:
     return is_list(parts) and any(is_mapping(part) and MARK in part for part in parts)
 
 
-def settled(parts: list[Param], kept: list[Mark]) -> str | list[Param]:
-    """Return parts as they are sent, with the marks that are kept."""
-    marked_ids = {id(mark.param) for mark in kept}
-    sent: list[Param] = []
-    for part in parts:
-        lost = MARK in part and id(part) not in marked_ids
-        sent.append({k: v for k, v in part.items() if k != MARK} if lost else part)
-    return finished(sent)
+def settle_parts(request: Request, places: list[tuple[int, str]]) -> None:
+    """Keep the cache marks that a request may carry, and join the texts beside the others.
+
+    ``places`` are the indices of the entries with marks, each with the key of its parts.
+    """
+    entries = request.entries
+    parts = [part for index, key in places for part in entries[index][key]]
+    kept = {id(mark.param) for mark in settle_marks(request, parts, ordered=False)}
+    for index, key in places:
+        sent: list[Param] = []
+        for part in entries[index][key]:
+            is_lost = MARK in part and id(part) not in kept
+            sent.append({k: v for k, v in part.items() if k != MARK} if is_lost else part)
+        # The entry may be shared with another request, so it is replaced.
+        entries[index] = {**entries[index], key: finished(sent)}
+
+
+def sent_role(request: Request, place: Place) -> str:
+    """Return the role a message of a user, a system or a developer is sent in."""
+    message, facts = place.message, request.facts
+    if message.role == "user":
+        return "user"
+    if not facts.system:
+        reason = "this model takes neither system nor developer messages: sent as a user's"
+        request.lose(place, "role", f"{message.role} message", reason)
+        return "user"
+    # A recorded system message is a system message again, at its place.
+    system = message.role == "system" or message.kind == "recorded_system"
+    return "system" if system or not facts.developer else "developer"
+
+
+# Attachments.
+
+_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+
+IMAGE_DETAILS = ("auto", "low", "high", "original")
+
+
+def picture_url(source: MediaSource) -> str | None:
+    """Return the address of a picture, ``None`` for a source or a media type that is not taken."""
+    media_type = plain_type(source.media_type)
+    if source.kind == "base64" and media_type in _IMAGE_TYPES:
+        return f"data:{media_type};base64,{source.value}"
+    is_web = source.value[:8].lower().startswith(("http://", "https://"))
+    return source.value if source.kind == "url" and is_web else None
+
+
+def file_data(source: MediaSource, title: str | None) -> Param | None:
+    """Return the bytes and the name of a document, ``None`` for a source that has no bytes."""
+    media_type = plain_type(source.media_type) or "application/pdf"
+    if source.kind != "base64" or "," in media_type:
+        return None
+    data = f"data:{media_type};base64,{source.value}"
+    return {"file_data": data, "filename": file_name(title, media_type)}
+
+
+def read_picture(url: str) -> MediaSource:
+    """Return the source of a picture: its bytes where a data URL has them, else its address."""
+    source = data_url(url)
+    if source and plain_type(source.media_type) in _IMAGE_TYPES:
+        return source
+    return MediaSource("url", url, from_data=True)

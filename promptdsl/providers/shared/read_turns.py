@@ -1,38 +1,49 @@
-"""Reading payloads and their turns: results that begin a user's turn become messages."""
+"""Read payloads and their turns: each result at the beginning of a user's turn is a message."""
 
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import is_mapping
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
-from promptdsl.providers.shared.checks import entry, is_mapping, mapping
+from promptdsl.providers.shared.checks import entry, located, located_items, mapping
 from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
 
 
-def payload_of(data: object, key: str = "messages") -> Mapping[str, object]:
+def payload_of(data: object) -> Mapping[str, object]:
     """Return a payload as it is, and a list of messages as a payload."""
-    return data if is_mapping(data) else {key: data}
+    return data if is_mapping(data) else {"messages": data}
 
 
-def read_turn(data: object, read_content: Callable[[object], tuple[Block, ...]]) -> list[Message]:
-    """Return the messages of a turn; ``read_content`` reads its content.
+def read_turns(
+    payload: Mapping[str, object], read_content: Callable[[object], tuple[Block, ...]]
+) -> list[Message]:
+    """Return the messages of a payload with system text apart; ``read_content`` reads a content.
 
     Raises :class:`DataError` for an unknown role, and for a key that another provider would read.
     """
-    entries = mapping(data)
-    for key, owner in MESSAGE_KEYS.items():
-        if entries.get(key):
-            raise DataError(f"a message has no key {key!r} here", fix=looks_like(owner))
-    role = entry(entries, "role", str)
-    content = read_content(entry(entries, "content"))
-    if role == "system":
-        return [message("developer", content, kind="recorded_system")]
-    if role == "assistant":
-        return [message("assistant", content, kind="recorded")]
-    if role != "user":
-        raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
-    return user_messages(content)
+    system = located("system", read_content, payload.get("system") or ())
+    messages = [message("system", system, kind="recorded")] if system else []
+
+    def read_turn(data: object) -> list[Message]:
+        entries = mapping(data)
+        for key, owner in MESSAGE_KEYS.items():
+            if entries.get(key):
+                raise DataError(f"a message has no key {key!r} here", fix=looks_like(owner))
+        role = entry(entries, "role", str)
+        content = read_content(entry(entries, "content"))
+        if role == "system":
+            return [message("developer", content, kind="recorded_system")]
+        if role == "assistant":
+            return [message("assistant", content, kind="recorded")]
+        if role != "user":
+            raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
+        return user_messages(content)
+
+    for turn in located_items("messages", read_turn, entry(payload, "messages")):
+        messages += turn
+    return messages
 
 
 def user_messages(content: tuple[Block, ...]) -> list[Message]:

@@ -1,14 +1,17 @@
 """The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import is_closed
+from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.clean import json_copy, mended, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
 
@@ -37,8 +40,8 @@ def write_tools(
     request.taken_names |= {tool.name for tool in request.prompt.tools}
     for tool in request.prompt.tools:
         if tool.raw is not None and tool.origin != origin:
-            why = f"a tool of {tool.origin}, which no other provider has"
-            request.lose(tool, "content", f"tool {tool.name!r}", why)
+            reason = f"a tool of {tool.origin}, which no other provider has"
+            request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
             param = write(request, tool)
@@ -64,10 +67,10 @@ def write_tools(
     return params
 
 
-def lose_tool_marks(request: Request, why: str = "there is none after a tool") -> None:
+def lose_tool_marks(request: Request, reason: str = "there is none after a tool") -> None:
     """Lose the marks after tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
-        request.lose(mark.subject, "hint", "cache mark", why)
+        request.lose(mark.subject, "hint", "cache mark", reason)
     request.marks.clear()
 
 
@@ -88,25 +91,25 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     if choice is None:
         return None, None
     if choice not in CHOICES and choice not in request.offered:
-        why = "no tool of this name is sent"
+        reason = "no tool of this name is sent"
     elif not request.offered:
-        why = "no tool is sent to choose from"
+        reason = "no tool is sent to choose from"
     elif choice not in ("auto", "none") and not request.facts.forced_tools:
-        why = "this model refuses to be forced to call"
+        reason = "this model refuses to be forced to call"
     elif choice in CHOICES:
         return choice, None
     else:
         return "tool", request.tool_names.get(choice, choice)
-    request.losses.append(Loss("hint", f"tool_choice {choice!r}", why))
+    request.losses.append(Loss("hint", f"tool_choice {choice!r}", reason))
     return None, None
 
 
-def sendable_output(request: Request, why: str = "this model takes none") -> OutputSchema | None:
+def sendable_output(request: Request, reason: str = "this model takes none") -> OutputSchema | None:
     """Return the form of the answer, ``None`` where there is none or the model takes none."""
     output = request.prompt.output
     if output is None or request.facts.schema_output:
         return output
-    request.lose(output, "content", "output schema", why)
+    request.lose(output, "content", "output schema", reason)
     return None
 
 
@@ -139,11 +142,28 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     """
     name = mended(output.name, 64)
     if name != output.name:
-        why = f"it has other letters, or is too long: sent as {name}"
-        request.lose(output, "hint", f"output name {output.name!r}", why)
+        reason = f"it has other letters, or is too long: sent as {name}"
+        request.lose(output, "hint", f"output name {output.name!r}", reason)
     strict = output.strict and is_closed(thawed(output.schema))
     if strict != output.strict:
         request.lose(output, "hint", "strict", _OPEN)
     form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
     form |= {} if output.description is None else {"description": utf8(output.description)}
     return {**form, "strict": True} if strict else form
+
+
+def read_form_param(form: Mapping[str, object]) -> OutputSchema:
+    """Return the form of the answer that :func:`form_param` describes."""
+    return OutputSchema(
+        entry(form, "schema", Mapping),
+        entry(form, "name", str),
+        optional(form.get("description"), "description"),
+        strict=form.get("strict") is True,
+    )
+
+
+def checked_choice(name: str) -> str:
+    """Return the name of a chosen tool; :class:`DataError` for the name of another choice."""
+    if name in CHOICES:
+        raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
+    return name

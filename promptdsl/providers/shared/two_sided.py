@@ -1,22 +1,28 @@
 """Requests of two sides, the user's and the model's: neighbours on one side become one turn.
 
 Anthropic, Gemini, Bedrock and chat templates take these: system text apart, turns of the user and
-the model in alternation with results first, later instructions at their place. An adapter loops
-over the messages of ``unwritten``, gives the params of each to ``add``, and then calls ``finish``.
+the model in alternation with results first, later instructions at their place. An adapter writes
+the params of a message; ``write_turns`` puts them into turns.
 """
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from operator import attrgetter
+from typing import TypeVar
 
 import attrs
 
 from promptdsl.messages.details import NO_DETAILS
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES
+from promptdsl.providers.shared.blocks import BlockRules, block_params
+from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import MISFIT
+from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
 SIDES: Mapping[str, str | None] = {
@@ -57,6 +63,9 @@ class Dialect:
     def is_result(self, param: Param) -> bool:
         """Return whether a param is a result."""
         return bool(param["type"] == self.result) if self.text else self.result in param
+
+
+T = TypeVar("T", bound="Turns")
 
 
 @attrs.define(eq=False)
@@ -121,11 +130,42 @@ class Turns(Request):
             self.entries[index] = {**turn, "content": self.content}
 
 
-def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
+def write_turns(
+    request: T,
+    recall: Recall | None,
+    write_message: Callable[[T, Place], list[Param]],
+    settle: Callable[[T, int], None] | None = None,
+) -> None:
+    """Write all messages as turns; ``write_message`` returns the params of a message.
+
+    ``settle`` finishes the turns before an index, to which nothing more is added.
+    """
+    for start, stop in recall.spans(request) if recall else [(0, len(request.messages))]:
+        for place in _unwritten(request, start, stop):
+            _add_message(request, place, write_message(request, place))
+        if settle:
+            settle(request, request.lasting())
+    _finish(request)
+    if settle:
+        settle(request, len(request.entries))
+        request.losses += request.late
+
+
+def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Param]:
+    """Return the blocks of a message as params; the name of its speaker is a hint."""
+    message = place.message
+    name, text = message.details.name, message.plain
+    if name is not None and message.role != "tool":
+        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
+    if text and not text.isspace():
+        return [{**request.dialect.text, "text": text}]
+    return block_params(request, place, message.content, rules)
+
+
+def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     """Write the plain messages from ``start`` to ``stop``; yield the places of the others.
 
-    Most messages are one text: these are added to the request here. For each place that is yielded
-    the adapter writes the params of the message, and adds them with ``add``.
+    Most messages are one text: these are added to the request here.
     """
     text_keys = request.dialect.text
     for index, message in enumerate(request.messages[start:stop], start):
@@ -153,7 +193,7 @@ def unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
                 request.calls, request.again = forgotten
 
 
-def add(request: Turns, place: Place, params: list[Param]) -> None:
+def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
     """Add the params of a message to the system text, or to the turns.
 
     Instructions within the conversation wait for the message after them.
@@ -185,8 +225,8 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
     elif role != request.role or apart:
         if not request.entries and role != "user" and dialect.opens:
             request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
-            why = f"a user has to speak first: {OPENING!r} is sent before it"
-            request.losses.append(Loss("hint", "the model speaks first", why))
+            reason = f"a user has to speak first: {OPENING!r} is sent before it"
+            request.losses.append(Loss("hint", "the model speaks first", reason))
         content = [param]
         request.entries.append({"role": role, "content": content})
         request.role, request.content = role, content
@@ -198,7 +238,7 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
         request.content.append(param)
 
 
-def finish(request: Turns) -> None:
+def _finish(request: Turns) -> None:
     """Place the last instructions, and prepare a last turn of the model to be continued."""
     if request.pending:
         _settle_instructions(request, "")
@@ -209,13 +249,13 @@ def finish(request: Turns) -> None:
         message = next(m for m in reversed(request.messages) if m.role == "assistant")
         text = str(param.get("text", ""))
         if not request.facts.prefill:
-            why = "this model refuses to continue one"
-            request.lose(message, "hint", "trailing assistant turn", why)
+            reason = "this model refuses to continue one"
+            request.lose(message, "hint", "trailing assistant turn", reason)
         elif request.dialect.trims and text != text.rstrip():
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
             _move_marks(request, 0, param, trimmed)
-            why = "refused at the end of an assistant turn"
-            request.lose(message, "hint", "trailing white space", why)
+            reason = "refused at the end of an assistant turn"
+            request.lose(message, "hint", "trailing white space", reason)
 
 
 def stale_before(prompt: Prompt) -> int:
@@ -277,12 +317,12 @@ _MISPLACED = (
 def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
     """Return an instruction as text of a user turn, inside a fence where it has none yet."""
     message = place.message
-    why = _MISPLACED if request.facts.instructions else "this model takes none here"
-    why = f"{why}: sent in the user turn"
+    reason = _MISPLACED if request.facts.instructions else "this model takes none here"
+    reason = f"{reason}: sent in the user turn"
     if message.kind not in SPOKEN_KINDS:
-        request.lose(message, "hint", f"{message.kind} turn as an instruction", why)
+        request.lose(message, "hint", f"{message.kind} turn as an instruction", reason)
         return params
-    request.lose(message, "role", f"{message.role} message", why)
+    request.lose(message, "role", f"{message.role} message", reason)
     fenced: list[Param] = []
     for param in params:
         text = _CLOSING.sub("&lt;", param["text"])
@@ -299,3 +339,42 @@ def _move_marks(request: Turns, first: int, param: Param, changed: Param) -> Non
             break
         if mark.param is param:
             request.marks[number] = mark._replace(param=changed)
+
+
+# Cache marks.
+
+
+def longest_mark(request: Turns, before: int, cache: Cache | None) -> str | None:
+    """Return the longest-lived of a result's mark and the marks in it, which are forgotten.
+
+    ``before`` is the number of marks before the result. A mark inside counts as one of four, and
+    gateways refuse it: it goes after the result.
+    """
+    caches = [cache, *(mark.cache for mark in request.marks[before:])]
+    del request.marks[before:]
+    return "1h" if "1h" in caches else next(filter(None, caches), None)
+
+
+def write_marks(
+    request: Turns, tools: list[Param], with_mark: Callable[[Param, Param], list[Param]]
+) -> None:
+    """Write the marks that the request may carry: at most four, an hour before five minutes.
+
+    ``with_mark`` returns the params that are sent for a marked one; it also gets the time to live,
+    as a key and a value or nothing.
+    """
+    sent = chain(tools, request.system, *(turn["content"] for turn in request.entries))
+    marked: dict[int, list[Param]] = {}
+    for mark in settle_marks(request, sent, ordered=True):
+        ttl: Param = {} if mark.cache == "default" else {"ttl": mark.cache}
+        marked[id(mark.param)] = with_mark(mark.param, ttl)
+
+    def with_marks(params: list[Param]) -> list[Param]:
+        return [it for param in params for it in marked.get(id(param), (param,))]
+
+    tools[:] = with_marks(tools)
+    request.system = with_marks(request.system)
+    for index, turn in enumerate(request.entries):
+        # A turn may be shared with another request, so it is replaced.
+        if not marked.keys().isdisjoint(map(id, turn["content"])):
+            request.entries[index] = {**turn, "content": with_marks(turn["content"])}
