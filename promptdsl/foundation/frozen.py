@@ -68,6 +68,17 @@ def _restored(content: dict[object, object]) -> object:
 
 # Copying.
 
+
+def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a value is a mapping; its reader checks the keys."""
+    return type(value) is dict or isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    """Whether a value is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
 Around: TypeAlias = dict[int, object]
 """The containers around a value by their ``id()``, from the outermost, each with its own key."""
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_whole
@@ -44,11 +44,6 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 """The mark of a value that is not there, where ``None`` is a value."""
-
-
-def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value is a mapping; its keys are checked by those who read it."""
-    return isinstance(value, Mapping)
 
 
 def too_deep(path: str = "") -> DataError:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import EMPTY, plain, thawed
+from promptdsl.foundation.frozen import EMPTY, is_list, plain, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
@@ -183,11 +183,10 @@ def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
 
 def _result_content(value: object, key: str) -> tuple[object, ...]:
     """Return the blocks of a result; a result among them has none inside, as in dictionaries."""
-    blocks: tuple[object, ...] = (value,)
-    if isinstance(value, list | tuple):
-        blocks = tuple(cast("Sequence[object]", value))
+    blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
-        if isinstance(block, ToolResultBlock) and any(map(_is_result, block.content)):
+        inner = block.content if isinstance(block, ToolResultBlock) else ()
+        if any(isinstance(part, ToolResultBlock) for part in inner):
             raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
         if not isinstance(block, AnyBlock):
             raise DataError(
@@ -195,10 +194,6 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
                 fix="block_from_dict() takes strings and dictionaries",
             )
     return blocks
-
-
-def _is_result(block: object) -> bool:
-    return isinstance(block, ToolResultBlock)
 
 
 @attrs.frozen

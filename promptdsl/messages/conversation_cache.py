@@ -6,8 +6,9 @@ conversation has grown, the cache moves to the new last message.
 
 from collections.abc import Sequence
 from operator import is_
-from typing import Any, cast
+from typing import Any
 
+from promptdsl.foundation.frozen import is_list
 from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 64
@@ -51,9 +52,7 @@ class Recording:
 
 def recording_of(given: object) -> Recording | None:
     """Return the recording of a conversation that was read before, as the same tuple."""
-    if not isinstance(given, tuple) or not given:
-        return None
-    last = cast("tuple[object, ...]", given)[-1]
+    last = given[-1] if is_list(given) and given else None
     recording = recalled(last) if type(last) is Message else None
     return recording if isinstance(recording, Recording) and recording.given is given else None
 

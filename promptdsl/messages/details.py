@@ -6,7 +6,7 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.source import Position, Source
+from promptdsl.foundation.source import Position, Source, looked_up
 
 
 @attrs.frozen
@@ -22,7 +22,6 @@ class Details:
 
 
 NO_DETAILS = Details()
-
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
 RawOrigin: TypeAlias = tuple[
@@ -49,3 +48,10 @@ class Origin:
     id: str | None = None
     metadata: Mapping[str, object] = EMPTY
     components: tuple[str, ...] = ()
+
+
+def origin_of(raw: RawOrigin) -> Origin:
+    """Return an origin with its address and its line."""
+    head, number, at, id, metadata, components = raw
+    address = head if number < 0 else f"{head}[{number}]"
+    return Origin(address, looked_up(at), id, metadata, components)

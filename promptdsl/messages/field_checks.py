@@ -1,11 +1,11 @@
 """Checks of the fields of blocks and messages; every error names the key."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, TypeVar, cast, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
-from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
+from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
@@ -54,9 +54,9 @@ def optional(value: object, key: str) -> str | None:
 
 def mapping(value: object, key: str) -> Mapping[str, object]:
     """Return a mapping; :class:`DataError` names the key of any other value."""
-    if type(value) is not dict and not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
-    return cast("Mapping[str, object]", value)
+    return value
 
 
 def word(value: object, key: str) -> object:
@@ -77,7 +77,7 @@ def one_of(known: tuple[S, ...], value: object, key: str) -> S:
     """Return one of the known strings; :class:`DataError` names the key of any other value."""
     text = string(value, key)
     if text not in known:
-        raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
+        raise DataError(f"unknown {key} {text[:60]!r}", fix=nearest(text[:60], known))
     return known[known.index(text)]
 
 

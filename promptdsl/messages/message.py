@@ -8,14 +8,22 @@ import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import plain, thawed
+from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.source import source_of
+from promptdsl.foundation.source import looked_up
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import DETAIL_KEYS, NO_DETAILS, Details, Origin, RawOrigin
+from promptdsl.messages.details import (
+    DETAIL_KEYS,
+    NO_DETAILS,
+    Details,
+    Origin,
+    RawOrigin,
+    origin_of,
+)
 from promptdsl.messages.fast_path import draft_of, text_block
 from promptdsl.messages.field_checks import error_type as checked_error_type
+from promptdsl.messages.field_checks import one_of
 from promptdsl.messages.message_checks import (
     KEYS,
     checked_details,
@@ -23,7 +31,7 @@ from promptdsl.messages.message_checks import (
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import contents
-from promptdsl.messages.roles import ROLES, Kind, Role, checked_kind, checked_role
+from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 
 _set = object.__setattr__
 _new = object.__new__
@@ -80,8 +88,8 @@ class Message:
         origins: tuple[RawOrigin, ...] = (),
         **details: object,
     ) -> None:
-        _set(self, "role", checked_role(role))
-        _set(self, "kind", checked_kind(kind))
+        _set(self, "role", one_of(ROLES, role, "role"))
+        _set(self, "kind", one_of(KINDS, kind, "kind"))
         refuse_unknown_keys(details, DETAIL_KEYS)
         blocks = contents(content, "content")
         # A tuple of finished blocks is taken as it is: adapters judge it.
@@ -168,16 +176,7 @@ class Message:
     @property
     def sources(self) -> tuple[Origin, ...]:
         """The address, file and line of every turn that this message was made of."""
-        return tuple(
-            Origin(
-                head if number < 0 else f"{head}[{number}]",
-                source_of(at) if isinstance(at, tuple) else at,
-                id,
-                metadata,
-                within,
-            )
-            for head, number, at, id, metadata, within in self.origins
-        )
+        return tuple(map(origin_of, self.origins))
 
     def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
@@ -209,18 +208,17 @@ class Message:
         Raises :class:`DataError` for any other type, a missing or unknown role, an unknown key, and
         values that JSON cannot express.
         """
-        if not isinstance(data, Mapping):
+        if not is_mapping(data):
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
-        entries = cast("Mapping[str, object]", data)
-        role, text = entries.get("role"), entries.get("content")
+        role, text = data.get("role"), data.get("content")
         # Most recorded messages are a role and a text.
-        is_speaker = len(entries) == 2 and type(role) is str and role in _SPEAKERS
+        is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS
         if is_speaker and type(text) is str and text:
             return spoken(cast("Role", role), text)
-        if "role" not in entries:
-            fix = foreign_form(entries) or f"one of {', '.join(ROLES)}"
+        if "role" not in data:
+            fix = foreign_form(data) or f"one of {', '.join(ROLES)}"
             raise DataError("a message needs a 'role'", fix=fix)
-        fields: JsonDict = {exact(key): value for key, value in entries.items()}
+        fields: JsonDict = {exact(key): value for key, value in data.items()}
         refuse_unknown_keys(fields, KEYS)
         for key in _JSON_KEYS:
             if key in fields:
@@ -276,10 +274,7 @@ class Message:
 
     def __reduce__(self) -> tuple[object, ...]:
         # A position refers to a code object, which cannot be saved: its file and line can.
-        origins = tuple(
-            (head, number, source_of(at) if isinstance(at, tuple) else at, id, metadata, within)
-            for head, number, at, id, metadata, within in self.origins
-        )
+        origins = tuple((*raw[:2], looked_up(raw[2]), *raw[3:]) for raw in self.origins)
         return partial(Message, **self._fields(), origins=origins), ()
 
 

@@ -11,13 +11,12 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
+from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import (
     ABSENT,
     LEVELS,
     JsonValue,
     canonical,
-    is_mapping,
     read_json,
     write_json,
 )
@@ -25,9 +24,6 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import (
     ALIASES,
     KEYS,
-    MEDIA_KINDS,
-    SHORT,
-    SOURCE,
     fields_of,
     has_origin,
     is_ambiguous,
@@ -35,7 +31,13 @@ from promptdsl.messages.block_keys import (
 from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import error_type, kind_of, string
-from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, SourceKind
+from promptdsl.messages.media.source import (
+    MEDIA_KINDS,
+    SHORTHANDS,
+    SOURCE_KEYS,
+    MediaSource,
+    SourceKind,
+)
 
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
@@ -64,16 +66,15 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
     if isinstance(value, str):
         text = exact(value)
         return (text_block(text),) if text else ()
-    if not isinstance(value, list | tuple):
+    if not is_list(value):
         subject = repr(key) if key else "a content"
         raise DataError(
             f"{subject} is a string or a list of blocks, not {kind_of(value)}",
             fix="write [block]; data is [JsonBlock(value)]",
         )
-    items = cast("list[object] | tuple[object, ...]", value)
-    if type(items) is tuple and all(isinstance(item, AnyBlock) for item in items):
-        return cast("tuple[Block, ...]", items)
-    return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(items))
+    if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
+        return cast("tuple[Block, ...]", value)
+    return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
 
 
 def _block(data: object, where: str) -> Block:
@@ -198,7 +199,7 @@ def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
 
 def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Entries]:
     """Take the source of an attachment out of its entries; return it and its unknown keys."""
-    short = {key: entries.pop(key) for key in SHORT if key in entries}
+    short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
     if "source" not in entries and not short:
         raise _error(
             where, f"a {kind!r} block needs 'source'", "or one of 'path', 'url', 'data', 'file_id'"
@@ -237,4 +238,4 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
     if not (media_type is None or isinstance(media_type, str)):
         raise _error(where, f"'media_type' is a string, not {kind_of(media_type)}")
     source = MediaSource(kind, value, media_type, from_data=True)
-    return source, {key: value for key, value in data.items() if key not in SOURCE}
+    return source, {key: value for key, value in data.items() if key not in SHORTHANDS}

@@ -45,7 +45,7 @@ def test_every_field_is_checked(cls: Any) -> None:
     ("write", "what"),
     [
         (lambda: TextBlock(5), "'text' is a string, not int"),
-        (lambda: TextBlock("x", "1d"), "unknown 'cache' '1d'"),
+        (lambda: TextBlock("x", "1d"), "unknown cache '1d'"),
         (lambda: TextBlock("x", extra=[1]), "'extra' is a mapping, not list"),
         (lambda: TextBlock("x", extra={"a": {1}}), "'extra.a' is not a JSON value: set"),
         (lambda: ImageBlock("u"), "'source' is a MediaSource, not str"),

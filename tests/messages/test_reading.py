@@ -137,7 +137,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
     ("data", "what"),
     [
         ({"type": "text", "text": 1}, "'text' is a string, not int"),
-        ({"type": "text", "text": "x", "cache": "zz"}, "unknown 'cache' 'zz'"),
+        ({"type": "text", "text": "x", "cache": "zz"}, "unknown cache 'zz'"),
         ({"type": "text", "text": "x", "cache": []}, "'cache' is a string, not list"),
         ({"type": "image", "source": {"type": [1]}}, "source: unknown source list"),
         ({"type": "image", "url": "https://x", "title": 1}, "'title' is a string, not int"),
@@ -155,7 +155,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
         ),
         (
             {"type": "tool_result", "tool_use_id": "1", "error_type": "timeout"},
-            "unknown 'error_type' 'timeout'",
+            "unknown error_type 'timeout'",
         ),
         ({"type": "user_action", "action": None}, "'action' is a string, not None"),
         (

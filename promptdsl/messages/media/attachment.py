@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import MediaError
 from promptdsl.foundation.files import SMALLER, read_file
-from promptdsl.messages.media.media_type import MediaKind, check_kind, media_type_of, spelled
-from promptdsl.messages.media.source import MediaSource, SourceKind, data_url
+from promptdsl.messages.media.media_type import check_kind, media_type_of, spelled
+from promptdsl.messages.media.source import MediaKind, MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
 """The largest attachment, in bytes: the largest request that a provider takes (Anthropic)."""

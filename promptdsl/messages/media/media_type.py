@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
 
 from promptdsl.foundation.errors import MediaError, OptionError
 from promptdsl.foundation.unicode import exact
-
-MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
-"""The kind of an attachment, which is also the type of its block."""
+from promptdsl.messages.media.source import MediaKind
 
 EXAMPLES: Mapping[MediaKind, str] = {
     "image": "image/png",
