@@ -232,11 +232,11 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
         ),
         (
             {"role": "tool", "content": "x"},
-            "a tool message holds tool results, not a 'text' block",
+            "a tool message contains tool results, not a 'text' block",
         ),
         (
             {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "1"}, "x"]},
-            "a tool message holds tool results, not a 'text' block",
+            "a tool message contains tool results, not a 'text' block",
         ),
         ({"role": "user", "id": True}, "'id' is a string, not bool"),
         ({"role": "user", "metadata": {1: 2}}, "a key of 'metadata' is a string, not int"),

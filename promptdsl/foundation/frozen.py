@@ -59,7 +59,7 @@ for _class, _names in _CHANGES:
         setattr(_class, _name, _refuse_change)
 
 EMPTY: Mapping[str, Never] = FrozenDict()
-"""The one empty mapping, shared by all who have none."""
+"""The empty mapping; there is only this object."""
 
 
 def _restored(content: dict[object, object]) -> object:

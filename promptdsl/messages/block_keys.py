@@ -18,7 +18,7 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tool_result": {"tool_use_id": ("toolUseId", "tool_call_id")},
     "state_change": {"from": ("old",), "to": ("new",)},
 }
-"""By type of block, the other names of a key; one is written, all are read."""
+"""By type of block, the other names of a key: they are read, never written."""
 
 
 def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
@@ -47,7 +47,7 @@ def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
 
 
 def has_origin(entries: Mapping[str, object]) -> bool:
-    """Whether a dictionary is that of an unknown block whose origin is known."""
+    """Whether a dictionary is one of an unknown block with an origin."""
     return (
         set(entries) == {"type", "data", "origin"}
         and entries["type"] == "unknown"

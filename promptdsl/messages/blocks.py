@@ -1,7 +1,7 @@
-"""The types of content blocks: frozen values that know nothing of trees or providers.
+"""The types of content blocks: frozen values, independent of trees and providers.
 
 The fields of a block are checked, and copied so that nobody can change them. A new type is a class
-here and a member of ``Block``; ``docs/design.md`` lists the other places.
+here and a member of ``Block``; ``docs/design.md`` lists the other files to change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class AnyBlock:
             _PLANS[cls] = plan
         for name, check, default in plan:
             value = getattr(self, name)
-            # Most optional fields have their default, and most others a string.
+            # Most optional fields have their default, most other fields are strings.
             if value is default or (check is f.string and type(value) is str):
                 continue
             kept = check(value, name)
@@ -53,14 +53,13 @@ class AnyBlock:
         return dict(written(self))
 
 
-_Plan: TypeAlias = tuple[tuple[str, Check, object], ...]
-_PLANS: dict[type[AnyBlock], _Plan] = {}
+_PLANS: dict[type[AnyBlock], tuple[tuple[str, Check, object], ...]] = {}
 """The fields of each type of block: name, check, and the default that needs no check."""
 
 
 @attrs.frozen
 class TextBlock(AnyBlock):
-    """Text, sent unchanged. ``cache`` marks the end of a part that providers keep.
+    """Text, sent unchanged. ``cache`` marks the end of a part that providers cache.
 
     >>> from promptdsl import TextBlock
     >>> TextBlock("Be brief.", cache="1h").to_dict()
@@ -100,7 +99,7 @@ class _MediaBlock(AnyBlock):
 
 
 class ImageBlock(_MediaBlock):
-    """A picture; ``detail`` is the resolution that the model sees, in the provider's words.
+    """A picture; ``detail`` is the provider's name for the resolution that the model sees.
 
     >>> from promptdsl import ImageBlock, MediaSource
     >>> ImageBlock(MediaSource("url", "https://example.com/a.png")).is_url
@@ -175,19 +174,19 @@ class ToolUseBlock(AnyBlock):
 
 
 def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
-    """Return a string as a tuple of its block, anything else unchanged, to be checked."""
+    """Return a string as a tuple of its block, any other value unchanged: its check follows."""
     if not isinstance(value, str):
         return cast("tuple[Block, ...]", value)
     return (TextBlock(value),) if value else ()
 
 
 def _result_content(value: object, key: str) -> tuple[object, ...]:
-    """Return the blocks of a result; a result among them has none inside, as in dictionaries."""
+    """Return the blocks of a result; a result among them must not contain another result."""
     blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
         inner = block.content if isinstance(block, ToolResultBlock) else ()
         if any(isinstance(part, ToolResultBlock) for part in inner):
-            raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
+            raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
         if not isinstance(block, AnyBlock):
             raise DataError(
                 f"{key}[{number}] is a block, not {f.kind_of(block)}",
@@ -235,12 +234,7 @@ class ReasoningBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
-    _checks = checks(
-        text=f.string,
-        signature=f.optional,
-        encrypted=f.optional,
-        origin=f.optional,
-    )
+    _checks = checks(text=f.string, signature=f.optional, encrypted=f.optional, origin=f.optional)
     text: str
     signature: str | None = None
     encrypted: str | None = None
@@ -259,10 +253,7 @@ class UserActionBlock(AnyBlock):
 
     type: ClassVar[Literal["user_action"]] = "user_action"
     _checks = checks(
-        action=f.word,
-        target=f.event_value,
-        actor=f.event_value,
-        details=f.event_mapping,
+        action=f.word, target=f.event_value, actor=f.event_value, details=f.event_mapping
     )
     action: str
     target: object = attrs.field(default=None, hash=False)
@@ -348,7 +339,7 @@ class CodeBlock(AnyBlock):
 class UnknownBlock(AnyBlock):
     """A block of a type or shape that this version does not know, kept unchanged.
 
-    ``origin`` is the provider it was read from: it is sent only there, unchanged.
+    ``origin`` is the provider it was read from; it is sent only to that provider, unchanged.
 
     >>> from promptdsl import block_from_dict
     >>> block_from_dict({"type": "hologram", "size": 3}).to_dict()
@@ -363,8 +354,8 @@ class UnknownBlock(AnyBlock):
     def to_dict(self) -> JsonDict:
         """Return the dictionary it was read from.
 
-        Where this would not be read as an unknown block, or has an origin, it is the ``data`` of a
-        dictionary of type ``unknown``.
+        If the block has an origin, or its dictionary would be read as a known block, the dictionary
+        is the ``data`` of one of type ``unknown``.
         """
         data: JsonDict = thawed(self.data)
         if self.origin is not None:

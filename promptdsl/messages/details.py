@@ -1,4 +1,4 @@
-"""The details of a message besides role and content, and the turns it was made of."""
+"""The details of a message (id, name, notes), and its origins: the turns it was made of."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -27,8 +27,8 @@ DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 RawOrigin: TypeAlias = tuple[
     str, int, Position | Source | None, str | None, Mapping[str, object], tuple[str, ...]
 ]
-"""An :class:`Origin` before its line is looked up: the head of its address and the number in
-brackets (-1 for none), line, id, metadata, components."""
+"""An :class:`Origin` before its line is looked up. Its address has two parts: a name, and a
+number in brackets (-1 for none)."""
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Messages: the only data that all rooms share; a tree becomes messages, providers write them."""
+"""Messages: a tree of components becomes messages, and providers write them as payloads."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -38,20 +38,17 @@ _new = object.__new__
 
 _SPEAKERS = tuple(role for role in ROLES if role != "tool")
 """Roles whose messages may be one text."""
-_JSON_KEYS = ("metadata", "token_usage", "structured_output")
-"""Keys of a message whose values are JSON data."""
 
 
 class Message:
     """One message to or from a model: a role and content blocks, a frozen value.
 
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
-    ``kind`` tells where the message came from, before roles were mapped. ``sources`` lists the
-    turns it was made of; they take no part in equality. ``plain`` is the text when the content is
-    one text and nothing else, else ``None``: most messages are, so their block is made only when
-    it is asked for. Further keywords are ``id``, ``name``, ``metadata``, ``token_usage`` (in
-    tokens), ``structured_output`` and ``finish_reason``. Raises :class:`DataError` for an unknown
-    role or key, and for a wrong value.
+    ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
+    equality ignores. ``plain`` is the text if the content is one text and nothing else, otherwise
+    ``None``; the block of such a message is made when ``content`` is read. Other keywords are
+    ``id``, ``name``, ``metadata``, ``token_usage``, ``structured_output`` and ``finish_reason``.
+    Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
     >>> message = Message("user", "Where is the tea?", name="Ada")
@@ -92,12 +89,12 @@ class Message:
         _set(self, "kind", one_of(KINDS, kind, "kind"))
         refuse_unknown_keys(details, DETAIL_KEYS)
         blocks = contents(content, "content")
-        # A tuple of finished blocks is taken as it is: adapters judge it.
+        # A tuple of finished blocks is not checked: adapters do that.
         if self.role == "tool" and blocks is not content:
             for block in blocks:
                 if not isinstance(block, ToolResultBlock):
                     raise DataError(
-                        f"a tool message holds tool results, not a {block.type!r} block",
+                        f"a tool message contains tool results, not a {block.type!r} block",
                         fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
                         "or Message.tool_result(tool_use_id, content)",
                     )
@@ -118,10 +115,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The texts of the message, joined with nothing between them, as SDKs join them.
-
-        Texts in tool results are not part of it.
-        """
+        """The texts of the message without those in tool results, joined as SDKs join them."""
         if self.plain is not None:
             return self.plain
         return "".join(block.text for block in self.content if isinstance(block, TextBlock))
@@ -135,7 +129,7 @@ class Message:
 
     @property
     def id(self) -> str | None:
-        """The id its author gave the turn."""
+        """The id that the author gave the turn."""
         return self.details.id
 
     @property
@@ -155,7 +149,7 @@ class Message:
 
     @property
     def structured_output(self) -> Any:  # Any: its author knows the type
-        """The value that the text of an assistant message was parsed to."""
+        """The value that was parsed from the text of an assistant message."""
         return self.details.structured_output
 
     @property
@@ -165,7 +159,7 @@ class Message:
 
     @property
     def origins(self) -> tuple[RawOrigin, ...]:
-        """The sources, before their lines are looked up."""
+        """The origins of the message, before their lines are looked up."""
         if self._number < 0:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
@@ -220,7 +214,7 @@ class Message:
             raise DataError("a message needs a 'role'", fix=fix)
         fields: JsonDict = {exact(key): value for key, value in data.items()}
         refuse_unknown_keys(fields, KEYS)
-        for key in _JSON_KEYS:
+        for key in ("metadata", "token_usage", "structured_output"):
             if key in fields:
                 fields[key] = plain(fields[key], key)
         return cls(**fields)
@@ -295,11 +289,10 @@ _Draft = draft_of(Message)
 def spoken(
     role: Role, text: str, at: object = (), number: int = -1, *, kind: Kind = "written"
 ) -> Message:
-    """Return a message of one text, as most are.
+    """Return a message of one text.
 
-    ``at`` is the turn it was made of, which has its line and the head of its address (``at``,
-    ``head``); ``number`` is the number in that address. Without a number, ``at`` is the tuple of
-    its origins.
+    ``at`` is the turn it was made of, ``number`` the number in the address of this turn. Without a
+    number, ``at`` is the tuple of origins.
     """
     draft = _new(_Draft)
     draft.role = role
@@ -338,17 +331,17 @@ def message(
 
 
 def place(message: Message, at: object, number: int) -> None:
-    """Note the turn that a new message was made of, unless it has origins."""
+    """Set the turn that a new message was made of, unless it has origins."""
     if not message._at:  # pyright: ignore[reportPrivateUsage]
         _set(message, "_at", at)
         _set(message, "_number", number)
 
 
-def remember(message: Message, memory: object) -> None:
-    """Keep a memory of the conversation that ends with a message, as long as the message lives."""
-    _set(message, "_known", memory)
+def remember(message: Message, cache: object) -> None:
+    """Set the cache of the conversation that ends with a message; it is freed with the message."""
+    _set(message, "_known", cache)
 
 
 def recalled(message: Message) -> object:
-    """Return the memory of the conversation that ends with a message, or ``None``."""
+    """Return the cache of the conversation that ends with a message, or ``None``."""
     return getattr(message, "_known", None)

@@ -1,4 +1,4 @@
-"""A whole prompt as values: an adapter writes it as a payload, and reads it from one."""
+"""A whole prompt as values; adapters write payloads from it and read payloads into it."""
 
 from typing import TypeAlias
 
@@ -86,4 +86,4 @@ class Prompt:
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
     trimmed: bool = False
-    """Whether a budget left parts out, so that the beginning of the payload may have changed."""
+    """Whether a budget removed parts, so that the beginning of the payload may have changed."""

@@ -1,8 +1,7 @@
 """Reading blocks from dictionaries.
 
-Every block becomes a dictionary with ``to_dict()`` and a block again with ``block_from_dict()``,
-exactly: keys and types that this version does not know are kept, in their order. Where a key has
-several names, one is written; a field with its default is left out.
+``block_from_dict(block.to_dict())`` is equal to the block: keys and types that this version does
+not know are kept, in their order. All names of a key are read, one is written.
 """
 
 from collections.abc import Mapping
@@ -88,7 +87,7 @@ def _block(data: object, where: str) -> Block:
     kind, text = data.get("type"), data.get("text")
     if len(data) == 2 and type(kind) is str and kind == "text" and type(text) is str:
         return text_block(text)
-    # A field at the limit is three levels deeper in the dictionary of a result.
+    # Data at the limit is three levels deeper in the dictionary of a tool result.
     entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
     kind = entries.get("type")
     if not isinstance(kind, str):
@@ -103,14 +102,14 @@ def _block(data: object, where: str) -> Block:
 
 
 def _block_leaf(item: object, around: Around, key: object) -> object:
-    # Only a content, which is a list in the dictionary of a block, may have finished blocks.
+    # Finished blocks may be only in the list ``content`` of a dictionary.
     if isinstance(item, AnyBlock) and [*around.values()][1:] == ["content"]:
         return item
     return json_leaf(item, around, key)
 
 
 def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a class of blocks
-    # Fields whose keys have several names, or more than one key.
+    # Keys with several names.
     for key, names in ALIASES.get(cls.type, {}).items():
         given = [name for name in (key, *names) if name in entries]
         if key == "arguments" or not given:
@@ -120,6 +119,7 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
             if canonical(value) != canonical(values[0]):
                 raise _contradiction(given[0], name, where)
         entries[key] = values[0]
+    # Fields with more than one key, or with blocks inside.
     fields: dict[str, object] = {}
     if cls.type == "tool_use":
         fields["arguments"] = _arguments(entries, where)
@@ -156,14 +156,14 @@ def _error(where: str, what: str, fix: str = "") -> DataError:
 
 
 def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
-    # Only a few short keys are compared: a long one is no slip of the pen.
+    # Only a few short keys are compared: a long one is no misspelling.
     close = nearest(key, [name for name in entries if len(name) <= 40][:20])
     fix = close if close.startswith("did") else f'write {{"type": "{kind}", "{key}": ...}}'
     return _error(where, f"a {kind!r} block needs {key!r}", fix)
 
 
 def _contradiction(first: str, second: str, where: str) -> DataError:
-    return _error(where, f"{first!r} and {second!r} say different things", "give one of them")
+    return _error(where, f"{first!r} and {second!r} contradict each other", "give one of them")
 
 
 def _arguments(entries: _Entries, where: str) -> str:
@@ -193,7 +193,7 @@ def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
     """Return the blocks of a result, which has no other result inside."""
     for item in value if isinstance(value, list) else ():
         if isinstance(item, Mapping) and item.get("type") == "tool_result":
-            raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
+            raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
     return contents(value, key)
 
 
@@ -221,7 +221,7 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
     keys = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
     if len(keys) > 1:
         raise _contradiction(keys[0], keys[1], where)
-    # Without a type the only key shows the kind; a uri shows it by its scheme.
+    # Without a type, the kind follows from the key, that of a uri from its scheme.
     given, uri = data.get("type"), data.get("uri")
     if "type" not in data and keys:
         given = next(name for name, key in SOURCE_KEYS.items() if key == keys[0])

@@ -212,7 +212,7 @@ def test_results_in_results(depth: int) -> None:
             block = ToolResultBlock("1", (block,))
         return block
 
-    assert "holds no 'tool_result' block" in raised(DataError, nest).what
+    assert "contains a 'tool_result' block" in raised(DataError, nest).what
 
 
 def test_what_kind_of_attachment() -> None:
