@@ -184,8 +184,9 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
     """Return the blocks of a result; a result among them must not contain another result."""
     blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
-        inner = block.content if isinstance(block, ToolResultBlock) else ()
-        if any(isinstance(part, ToolResultBlock) for part in inner):
+        if isinstance(block, ToolResultBlock) and any(
+            isinstance(inner, ToolResultBlock) for inner in block.content
+        ):
             raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
         if not isinstance(block, AnyBlock):
             raise DataError(

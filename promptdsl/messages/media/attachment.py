@@ -95,6 +95,9 @@ def of_url(
     Raises :class:`MediaError` for an address of another scheme, for bytes that are refused, and
     for a media type that is not of ``kind``.
     """
+    # Most addresses are of the web, without a declared type.
+    if media_type is None and url.startswith("http") and _URL.match(url):
+        return MediaSource("url", url)
     scheme = check_url(url)[:5].lower()
     if scheme != "data:":
         return _source(STORES.get(scheme, "url"), url, media_type, kind)
