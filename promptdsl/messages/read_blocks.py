@@ -190,7 +190,7 @@ def _arguments(entries: _Entries, where: str) -> str:
 
 
 def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
-    """Return the blocks of a result, which has no other result inside."""
+    """Return the blocks of a result, which must not contain another result."""
     for item in value if isinstance(value, list) else ():
         if isinstance(item, Mapping) and item.get("type") == "tool_result":
             raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
@@ -198,7 +198,7 @@ def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
 
 
 def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Entries]:
-    """Take the source of an attachment out of its entries; return it and its unknown keys."""
+    """Remove the source of an attachment from its entries; return it and its unknown keys."""
     short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
     if "source" not in entries and not short:
         raise _error(
