@@ -56,7 +56,7 @@ class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
     ("key", "value", "what"),
     [
         ("kind", [], "'kind' is a string, not list"),
-        ("kind", "writen", "unknown 'kind' 'writen'"),
+        ("kind", "writen", "unknown kind 'writen'"),
         ("id", [1], "'id' is a string, not list"),
         ("name", 5, "'name' is a string, not int"),
         ("metadata", 5, "'metadata' is a mapping, not int"),
@@ -202,7 +202,7 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
         ({"content": "x"}, "a message needs a 'role'"),
         ({"role": None, "content": "x"}, "'role' is a string, not None"),
         ({"role": Liar("wizard"), "content": "x"}, "unknown role 'wizard'"),
-        ({"role": "user", "kind": Liar("x")}, "unknown 'kind' 'x'"),
+        ({"role": "user", "kind": Liar("x")}, "unknown kind 'x'"),
         ({"role": "user", "contents": "x"}, "unknown key 'contents' in a message"),
         ({"role": "user", Liar("x"): 1}, "unknown key 'x' in a message"),
         ({"role": "user", "__class__": 1}, "unknown key '__class__' in a message"),
@@ -232,11 +232,11 @@ def test_what_json_cannot_say(key: str, value: object) -> None:
         ),
         (
             {"role": "tool", "content": "x"},
-            "a tool message holds tool results, not a 'text' block",
+            "a tool message contains tool results, not a 'text' block",
         ),
         (
             {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "1"}, "x"]},
-            "a tool message holds tool results, not a 'text' block",
+            "a tool message contains tool results, not a 'text' block",
         ),
         ({"role": "user", "id": True}, "'id' is a string, not bool"),
         ({"role": "user", "metadata": {1: 2}}, "a key of 'metadata' is a string, not int"),
@@ -340,7 +340,7 @@ def test_a_result_has_a_name_and_a_fault() -> None:
         ),
         (
             lambda: Message.tool_result("1", "x", error_type="timeout"),
-            "unknown 'error_type' 'timeout'",
+            "unknown error_type 'timeout'",
         ),
     ],
 )

@@ -141,7 +141,7 @@ def _priority(node: Node) -> float | None:
     return node.options.priority
 
 
-def has_content(alternative: Node) -> bool:
+def sends_anything(alternative: Node) -> bool:
     """Return whether an alternative sends anything: an empty one is never chosen."""
     if has_content((alternative,)):
         return True

@@ -11,8 +11,7 @@ from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
-from promptdsl.messages.media.media_type import MediaKind
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.media.source import MediaKind, MediaSource
 from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import DEFAULTS, named_label
 from promptdsl.tree.part_nodes import MediaNode

@@ -22,12 +22,12 @@ def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
         for index in range(0 if number == 0 else 1, len(lines))
         if lines[index].strip() or (index == len(lines) - 1 and number != last)
     ]
-    # Their common indentation goes.
+    # Remove their common indentation.
     indented = (lines[index] for lines, index in starts)
     margin = len(commonprefix([line[: len(line) - len(line.lstrip())] for line in indented]))
     for lines, index in starts:
         lines[index] = lines[index][margin:]
-    # So do blank lines at both ends of the text; a blank text keeps one empty line.
+    # Remove blank lines at both ends of the text; a blank text keeps one empty line.
     for edge in (0, -1):
         outer = split[edge] if split else None
         while outer and len(outer) > 1 and not outer[edge].strip():

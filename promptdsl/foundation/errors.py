@@ -1,25 +1,4 @@
-"""The errors of promptdsl: one family, each with the problem, the line and the advice.
-
-```
-PromptError (ValueError)
-├── OptionError (TypeError)  an unknown keyword, or a wrong value for a keyword
-├── ContentError (TypeError) something that is not content: True, a list, a component in an f-string
-├── PlacementError           a component where it is not allowed
-├── ScopeError               a block entered twice, left out of order, written to from another task
-├── DataError                data, such as a message in dictionary form, that cannot be read
-├── ConfigError              an unknown key or value in a configuration
-├── MediaError               an attachment that cannot be read, or has another type than declared
-├── TemplateError            a template that is missing, or lacks a variable
-├── TokenizerError           an encoding that is not installed, so nothing can be counted with it
-├── PairingError             a tool call without its result, or a result without its call
-│   └── PendingToolCalls     the last calls have no results yet: the payload cannot be sent
-├── BudgetError              the required parts of a prompt are larger than its budget
-├── TargetError              a payload for another target than the rendered one
-└── LossError                ``strict=True`` and content that the target cannot express
-```
-
-Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
-"""
+"""The errors of promptdsl: each message has the problem, the author's line, and advice."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -28,7 +7,7 @@ from typing import Any, Self
 class PromptError(ValueError):
     """The root of every error that promptdsl raises on purpose.
 
-    ``what`` is the problem, ``fix`` the advice, ``at`` the places it concerns, each printed as
+    ``what`` is the problem, ``fix`` the advice, ``at`` the lines that it concerns, each as
     ``file:line``, the most important first.
 
     >>> from promptdsl import PromptError, Text
@@ -88,7 +67,7 @@ class ContentError(PromptError, TypeError):
 
 
 class PlacementError(PromptError):
-    """A component in a place where it is not allowed.
+    """A component inside another one that does not allow it.
 
     >>> from promptdsl import PlacementError, System, User
     >>> try:
@@ -100,7 +79,9 @@ class PlacementError(PromptError):
 
 
 class ScopeError(PromptError):
-    """A block that was entered twice, changed after it closed, left out of order, or is not ours.
+    """A block that is entered twice, left out of order, or changed after it closed.
+
+    Also raised when a task writes into the block of another task.
 
     >>> from promptdsl import ScopeError, System
     >>> with System("Be brief.") as system:
@@ -203,9 +184,9 @@ class PendingToolCalls(PairingError):
 class BudgetError(PromptError):
     """The required parts of a prompt are larger than its budget.
 
-    ``limit`` is the room for the prompt and ``required`` the least it needs, both in tokens;
+    ``limit`` is the number of tokens for the prompt and ``required`` the least that it needs.
     ``largest`` lists the required parts, the largest first, each with ``what``, ``tokens`` and its
-    place.
+    line.
 
     >>> from promptdsl import BudgetError, User, render
     >>> try:
@@ -236,7 +217,7 @@ class BudgetError(PromptError):
 
 
 class TargetError(PromptError):
-    """A payload was asked for another target than the messages were rendered for.
+    """A payload for another target than the rendered one.
 
     >>> from promptdsl import TargetError, User, render
     >>> try:
@@ -248,7 +229,7 @@ class TargetError(PromptError):
 
 
 class LossError(PromptError):
-    """The target cannot express content of the prompt, and ``strict=True`` forbids to lose it.
+    """Content that the target cannot express, with ``strict=True``, which forbids such a loss.
 
     >>> from promptdsl import Loss, LossError
     >>> losses = [Loss("content", "a video", "the provider takes none")]

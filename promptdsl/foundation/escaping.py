@@ -12,8 +12,7 @@ cannot open or close a tag, start a heading or forge a fence; ``decode`` returns
 ``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
 =============  ===================================================================
 
-Author text is sent as written; ``title`` and the guards change only marks that would leave its
-place.
+Author text is sent as written; ``title`` and the guards change only marks that would end its place.
 Encoding is the last step for a text and happens once.
 """
 
@@ -55,14 +54,13 @@ def body(value: str) -> str:
     return _BODY.sub(reference, str.__str__(value))
 
 
-def attribute(value: str) -> str:
-    """Return a value for an attribute: one line, and no quote of either kind in it."""
-    return _ONE_LINE.sub(reference, str.__str__(value))
-
-
 def field(value: str) -> str:
-    """Return a value for one line of an event: newlines and tabs are references, quotes too."""
+    """Return a value for one line of an event: line ends, tabs and quotes are references."""
     return _ONE_LINE.sub(reference, str.__str__(value))
+
+
+attribute = field
+"""The same for an attribute, in quotes of either kind."""
 
 
 def cell(value: str) -> str:
@@ -92,10 +90,8 @@ def json_text(value: object) -> str:
     """
     try:
         text = json.dumps(plain(value, "value"), ensure_ascii=False)
-    except RecursionError:
-        error = stack_is_full()
-        raise ContentError(error.what, fix=error.fix) from None
-    except DataError as error:
+    except (DataError, RecursionError) as failure:
+        error = failure if isinstance(failure, DataError) else stack_is_full()
         raise ContentError(error.what, fix=error.fix) from None
     return _JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -221,7 +217,7 @@ _COMMON: tuple[_Writer, ...] = (
 
 @cache
 def _rare() -> tuple[_Writer, ...]:
-    # Imported with the first value of another type.
+    # These modules are imported with the first value of another type.
     from datetime import date, datetime, time
     from decimal import Decimal
     from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Reading files: only regular ones, and no link leads out of the declared folders."""
+"""Reading regular files, optionally only those in declared folders, whatever links say."""
 
 import errno
 import os
@@ -26,9 +26,9 @@ _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"
 def read_file(
     name: str, *, limit: int, roots: Iterable[str | os.PathLike[str]] | None = None
 ) -> bytes:
-    """Return the bytes of a regular file; of a file that grows at most ``limit`` + 1 bytes.
+    """Return the bytes of a regular file; of a file that is growing, at most ``limit`` + 1 bytes.
 
-    With ``roots`` it is read only where it lies under one of these folders, links resolved. Raises
+    With ``roots`` the file must be in one of these folders after links are resolved. Raises
     :class:`MediaError` for a path that is refused or cannot be read, and for more than ``limit``
     bytes.
     """
@@ -66,7 +66,7 @@ def _unreadable(name: str, error: Exception) -> MediaError:
 def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
     """Return the root that a path lies under, and its real path.
 
-    Nothing outside of the roots is even looked at, so that data cannot find out what is there.
+    No file outside of the roots is accessed, so that data cannot find out whether one exists.
     """
     from pathlib import PurePath
 
@@ -90,8 +90,8 @@ def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str
 def _opened(root: str, path: str) -> int:
     """Return the descriptor of a resolved path under a root, without following a link.
 
-    Between resolving and opening somebody may have put a link where a folder was. So each folder is
-    opened relative to the one before, where the system can do that.
+    After the path was resolved, somebody may replace a folder by a link. So each folder is opened
+    relative to the folder above it, where the system supports that.
     """
     from pathlib import PurePath
 
@@ -112,7 +112,7 @@ def _opened(root: str, path: str) -> int:
 def _opened_and_compared(path: str) -> int:
     """Return the descriptor of a resolved path if the path still leads to the same file.
 
-    This shortens the time in which somebody may put a link there; it cannot close the gap.
+    This shortens the time in which somebody may put a link there, but cannot rule it out.
     """
     descriptor = os.open(path, _LINKLESS)
     try:

@@ -59,7 +59,7 @@ for _class, _names in _CHANGES:
         setattr(_class, _name, _refuse_change)
 
 EMPTY: Mapping[str, Never] = FrozenDict()
-"""The one empty mapping, shared by all who have none."""
+"""The empty mapping; there is only this object."""
 
 
 def _restored(content: dict[object, object]) -> object:
@@ -67,6 +67,17 @@ def _restored(content: dict[object, object]) -> object:
 
 
 # Copying.
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a value is a mapping; its reader checks the keys."""
+    return type(value) is dict or isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    """Whether a value is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
 
 Around: TypeAlias = dict[int, object]
 """The containers around a value by their ``id()``, from the outermost, each with its own key."""
@@ -77,7 +88,7 @@ and its key; raises :class:`DataError` when it cannot be kept."""
 
 
 class _Rule(NamedTuple):
-    """The containers of a copy, and the rule for its other values."""
+    """The types of the containers in a copy, and the function for its other values."""
 
     mapping: Callable[[dict[object, object]], object]
     sequence: Callable[[list[object]], object]
@@ -154,7 +165,7 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
 
 
 def _flat_copy(value: Any) -> object:  # Any: data of authors
-    """Return the frozen copy of a dictionary without containers, in a fifth of the time."""
+    """Return the frozen copy of a dictionary without containers, five times as fast."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is not dict:
         return None

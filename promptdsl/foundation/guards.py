@@ -10,7 +10,7 @@ from promptdsl.foundation.unicode import is_whole
 
 _TAG = re.compile(r"<(?=\s*+(/?+)\s*+([A-Za-z_\u0130\u0131\u017f\u212a][\w.\-]*+))")
 _ASCII_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
-"""The letters a reader that ignores case takes for ASCII ones."""
+"""Letters that are equal to ASCII letters for a reader that ignores case."""
 
 
 def guard(text: str, names: Collection[str], *, openings: Collection[str] = ()) -> str:
@@ -91,7 +91,7 @@ def _occurrences(delimiters: frozenset[str]) -> re.Pattern[str] | None:
 
 
 def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
-    """Raise :class:`ConfigError` for a delimiter that the text inside it could not be kept from."""
+    """Raise :class:`ConfigError` for a delimiter that no guard can keep out of a text."""
     bare = delimiter.strip()
     if not bare or not is_whole(delimiter):
         raise ConfigError(
@@ -109,7 +109,7 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
 
 
 def guard_end(text: str) -> str:
-    """Return a text whose end does not begin a delimiter that the next text could complete."""
+    """Return a text without an open delimiter at its end, which the next text could complete."""
     body = text.rstrip()
     body = body[:-1].rstrip() if body.endswith("/") else body
     if not body.endswith("<"):

@@ -1,13 +1,13 @@
 """Strict JSON: its types, and reading and writing its text.
 
-Data is nested at most ``LEVELS`` deep, so that every part of Python that recurses can work on it.
+Data is nested at most ``LEVELS`` deep, so that recursive functions can process it.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.unicode import is_whole
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
     )
     """JSON data: the values that :func:`json.loads` returns, and frozen forms of them."""
-else:  # a recursive type cannot be looked up by those who read annotations
+else:  # tools that evaluate annotations cannot resolve a recursive type
     JsonValue: TypeAlias = object
 
 JsonObject: TypeAlias = Mapping[str, JsonValue]
@@ -34,7 +34,7 @@ PLAIN = "give plain data: dict, list, str, int, float"
 
 
 class Absent(Enum):
-    """The type of :data:`ABSENT`; as an enumeration it is one object, also when copied or saved."""
+    """The type of :data:`ABSENT`: an enumeration, so that a copy or a pickle is the same object."""
 
     ABSENT = "ABSENT"
 
@@ -43,12 +43,7 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-"""The mark of a value that is not there, where ``None`` is a value."""
-
-
-def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value is a mapping; its keys are checked by those who read it."""
-    return isinstance(value, Mapping)
+"""The mark of a missing value, where ``None`` is a value."""
 
 
 def too_deep(path: str = "") -> DataError:
@@ -106,19 +101,19 @@ def canonical(value: JsonValue) -> str:
 
 
 def _may_be_deep(text: str) -> bool:
-    # Almost every text has too few brackets to be deep, so its value is not looked at.
+    # Almost every text has too few brackets to be deep, so its value need not be searched.
     return text.count("[") + text.count("{") > LEVELS
 
 
 def _is_deep(value: object) -> bool:
-    """Whether data is nested deeper than 200 levels, found level by level."""
+    """Whether data is nested deeper than 200 levels; without recursion."""
     level: list[_Container] = [value] if isinstance(value, (dict, list, tuple)) else []
     for _ in range(LEVELS):
         level = [
             inner
             for container in level
             for inner in (container.values() if isinstance(container, dict) else container)
-            if type(inner) not in _LEAVES and isinstance(inner, (dict, list, tuple))
+            if isinstance(inner, (dict, list, tuple))
         ]
         if not level:
             return False
@@ -126,7 +121,6 @@ def _is_deep(value: object) -> bool:
 
 
 _Container: TypeAlias = "dict[object, object] | list[object] | tuple[object, ...]"
-_LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 def _refuse(constant: str) -> Never:

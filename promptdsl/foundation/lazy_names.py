@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for (PEP 562).
+"""Lazy imports: names of a package that are imported with their first use (PEP 562).
 
 This module imports nothing: its cost is part of every ``import promptdsl``.
 """

@@ -1,4 +1,4 @@
-"""The lines that authors wrote, remembered as a code object and an offset, looked up when asked."""
+"""The lines that authors wrote: kept as a code object and an offset, looked up when needed."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from typing import TypeAlias
 import attrs
 
 Position: TypeAlias = tuple[CodeType, int]
-"""A line, remembered cheaply (128 ns): a code object and the offset of an instruction in it."""
+"""A line in a form that costs 128 ns: a code object and the offset of an instruction in it."""
 
 
 @attrs.frozen
@@ -33,14 +33,16 @@ class Source:
 def source_of(position: Position) -> Source:
     """Return the file and line of an instruction."""
     code, offset = position
-    line = next(
-        (line for start, end, line in code.co_lines() if start <= offset < end and line), None
-    )
-    return Source(code.co_filename, line or code.co_firstlineno)
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
+    return Source(code.co_filename, next(lines, code.co_firstlineno))
 
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
-_OURS = (_PACKAGE + os.sep, contextlib.__file__)
+def looked_up(at: Position | Source | None) -> Source | None:
+    """Return the file and line of an instruction, unless they are known already."""
+    return source_of(at) if isinstance(at, tuple) else at
+
+
+_OURS = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__)
 
 
 def author() -> Source:

@@ -1,7 +1,7 @@
 """Tables as text: Markdown, CSV, JSON, XML, HTML.
 
-Cells are plain data, each encoded for its place. A cell that an author marked as trusted stays as
-written, but cannot leave its place.
+Each cell is plain data and is encoded for its format. A cell that an author marked as trusted stays
+as written, but cannot end its cell.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -43,7 +43,7 @@ def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> 
 
 def _markdown(columns: Columns, rows: Rows) -> str:
     lines = [_cells(row, cell, authored_cell) for row in rows]
-    # A Markdown table has a head. Without columns it is blank.
+    # A Markdown table has a head; without columns, a blank one.
     width = len(columns) if columns is not None else max(map(len, lines), default=0)
     head = _cells(columns or [""] * width, cell, cell)
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * width, *lines))
@@ -52,7 +52,7 @@ def _markdown(columns: Columns, rows: Rows) -> str:
 def _csv(columns: Columns, rows: Rows) -> str:
     lines = [_csv_cells(row) for row in rows]
     head = [] if columns is None else [_csv_cells(columns)]
-    # An empty line would be no row.
+    # A row of one empty cell is written as two quotes: an empty line would be no row.
     return "\n".join(",".join(map(_quoted, line)) or '""' for line in (*head, *lines))
 
 

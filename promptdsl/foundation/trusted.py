@@ -1,4 +1,4 @@
-"""Marking a string as author text in a place where a string would be a value."""
+"""The mark of a string as author text, in a place where a string would be a value."""
 
 from promptdsl.foundation.errors import ContentError
 

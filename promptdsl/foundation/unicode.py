@@ -8,13 +8,13 @@ T = TypeVar("T")
 
 
 class _LatePattern:
-    """A regular expression that is compiled when one of its methods is first asked for."""
+    """A regular expression that is compiled with the first call of one of its methods."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def __getattr__(self, name: str) -> object:
-        # Kept, so that the next call costs no more than that of a compiled one.
+        # As an attribute of its own, the method is found without this call the next time.
         method: object = getattr(re.compile(self._text), name)
         self.__dict__[name] = method
         return method
@@ -44,7 +44,7 @@ def exact(value: T) -> T:
 
     Other values are returned unchanged.
     """
-    # The type is asked: an object may pose as a string.
+    # Not isinstance(): an object may claim to be a string by its ``__class__``.
     if type(value) is str or not issubclass(type(value), str):
         return value
     return cast("T", str.__str__(cast("str", value)))
@@ -106,7 +106,7 @@ def whole(text: str) -> tuple[str, bool]:
 
 
 def controls(text: str) -> tuple[str, ...]:
-    """Return the characters that every encoded place writes by number, as names like ``U+0007``.
+    """Return the characters that every encoding writes by number, as names like ``U+0007``.
 
     Control characters (a lone CR too), lone surrogates, U+FFFE and U+FFFF; each once, in order.
     """
@@ -114,11 +114,10 @@ def controls(text: str) -> tuple[str, ...]:
 
 
 def invisible(text: str) -> tuple[str, ...]:
-    """Return the invisible, bidirectional and tag characters, which are kept, as ``U+200B``.
+    """Return the invisible, bidirectional and tag characters, as names like ``U+200B``.
 
-    Each once, in order. Those that are part of a spelling are not reported: joiners and selectors
-    in emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need
-    them.
+    Each once, in order. Those that are part of a spelling are left out: joiners and selectors in
+    emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need them.
     """
     if text.isascii() or not _ANY_UNSEEN.search(text):
         return ()

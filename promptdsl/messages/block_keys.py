@@ -8,10 +8,7 @@ import attrs
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
-from promptdsl.messages.media.source import SHORTHANDS, SOURCE_KEYS, MediaSource
-
-MEDIA_KINDS = ("image", "audio", "document", "video")
-"""The types of blocks that are attachments."""
+from promptdsl.messages.media.source import MEDIA_KINDS, SHORTHANDS, MediaSource
 
 KEYS: Mapping[str, Mapping[str, str]] = {"state_change": {"old": "from", "new": "to"}}
 """By type of block, the fields that have another name in dictionaries."""
@@ -21,13 +18,7 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tool_result": {"tool_use_id": ("toolUseId", "tool_call_id")},
     "state_change": {"from": ("old",), "to": ("new",)},
 }
-"""By type of block, the other names of a key; one is written, all are read."""
-
-SHORT = tuple(key for key in SHORTHANDS if key != "type")
-"""Keys that a media block may have itself instead of in a ``source``."""
-
-SOURCE = frozenset({"type", "media_type", *SOURCE_KEYS.values()})
-"""The known keys of a source; ``extra`` may have a ``source`` with others."""
+"""By type of block, the other names of a key: they are read, never written."""
 
 
 def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
@@ -42,9 +33,10 @@ def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
     known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
     known = known.union(*ALIASES.get(kind, {}).values())
     if kind in MEDIA_KINDS:
-        known = known.union(SHORT)
+        known = known.union(SHORTHANDS)
+        # The extra may have a ``source`` with keys that no source has.
         source = extra.get("source")
-        if isinstance(source, Mapping) and source and SOURCE.isdisjoint(source):
+        if isinstance(source, Mapping) and source and source.keys().isdisjoint(SHORTHANDS):
             known.discard("source")
     for key in extra:
         if key in known:
@@ -55,7 +47,7 @@ def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
 
 
 def has_origin(entries: Mapping[str, object]) -> bool:
-    """Whether a dictionary is that of an unknown block whose origin is known."""
+    """Whether a dictionary is one of an unknown block with an origin."""
     return (
         set(entries) == {"type", "data", "origin"}
         and entries["type"] == "unknown"

@@ -1,7 +1,7 @@
-"""The types of content blocks: frozen values that know nothing of trees or providers.
+"""The types of content blocks: frozen values, independent of trees and providers.
 
 The fields of a block are checked, and copied so that nobody can change them. A new type is a class
-here and a member of ``Block``; ``docs/design.md`` lists the other places.
+here and a member of ``Block``; ``docs/design.md`` lists the other files to change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import EMPTY, plain, thawed
+from promptdsl.foundation.frozen import EMPTY, is_list, plain, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
@@ -36,7 +36,7 @@ class AnyBlock:
             _PLANS[cls] = plan
         for name, check, default in plan:
             value = getattr(self, name)
-            # Most optional fields have their default, and most others a string.
+            # Most optional fields have their default, most other fields are strings.
             if value is default or (check is f.string and type(value) is str):
                 continue
             kept = check(value, name)
@@ -53,14 +53,13 @@ class AnyBlock:
         return dict(written(self))
 
 
-_Plan: TypeAlias = tuple[tuple[str, Check, object], ...]
-_PLANS: dict[type[AnyBlock], _Plan] = {}
+_PLANS: dict[type[AnyBlock], tuple[tuple[str, Check, object], ...]] = {}
 """The fields of each type of block: name, check, and the default that needs no check."""
 
 
 @attrs.frozen
 class TextBlock(AnyBlock):
-    """Text, sent unchanged. ``cache`` marks the end of a part that providers keep.
+    """Text, sent unchanged. ``cache`` marks the end of a part that providers cache.
 
     >>> from promptdsl import TextBlock
     >>> TextBlock("Be brief.", cache="1h").to_dict()
@@ -100,7 +99,7 @@ class _MediaBlock(AnyBlock):
 
 
 class ImageBlock(_MediaBlock):
-    """A picture; ``detail`` is the resolution that the model sees, in the provider's words.
+    """A picture; ``detail`` is the provider's name for the resolution that the model sees.
 
     >>> from promptdsl import ImageBlock, MediaSource
     >>> ImageBlock(MediaSource("url", "https://example.com/a.png")).is_url
@@ -175,30 +174,26 @@ class ToolUseBlock(AnyBlock):
 
 
 def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
-    """Return a string as a tuple of its block, anything else unchanged, to be checked."""
+    """Return a string as a tuple of its block, any other value unchanged: its check follows."""
     if not isinstance(value, str):
         return cast("tuple[Block, ...]", value)
     return (TextBlock(value),) if value else ()
 
 
 def _result_content(value: object, key: str) -> tuple[object, ...]:
-    """Return the blocks of a result; a result among them has none inside, as in dictionaries."""
-    blocks: tuple[object, ...] = (value,)
-    if isinstance(value, list | tuple):
-        blocks = tuple(cast("Sequence[object]", value))
+    """Return the blocks of a result; a result among them must not contain another result."""
+    blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
-        if isinstance(block, ToolResultBlock) and any(map(_is_result, block.content)):
-            raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
+        if isinstance(block, ToolResultBlock) and any(
+            isinstance(inner, ToolResultBlock) for inner in block.content
+        ):
+            raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
         if not isinstance(block, AnyBlock):
             raise DataError(
                 f"{key}[{number}] is a block, not {f.kind_of(block)}",
                 fix="block_from_dict() takes strings and dictionaries",
             )
     return blocks
-
-
-def _is_result(block: object) -> bool:
-    return isinstance(block, ToolResultBlock)
 
 
 @attrs.frozen
@@ -240,12 +235,7 @@ class ReasoningBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
-    _checks = checks(
-        text=f.string,
-        signature=f.optional,
-        encrypted=f.optional,
-        origin=f.optional,
-    )
+    _checks = checks(text=f.string, signature=f.optional, encrypted=f.optional, origin=f.optional)
     text: str
     signature: str | None = None
     encrypted: str | None = None
@@ -264,10 +254,7 @@ class UserActionBlock(AnyBlock):
 
     type: ClassVar[Literal["user_action"]] = "user_action"
     _checks = checks(
-        action=f.word,
-        target=f.event_value,
-        actor=f.event_value,
-        details=f.event_mapping,
+        action=f.word, target=f.event_value, actor=f.event_value, details=f.event_mapping
     )
     action: str
     target: object = attrs.field(default=None, hash=False)
@@ -353,7 +340,7 @@ class CodeBlock(AnyBlock):
 class UnknownBlock(AnyBlock):
     """A block of a type or shape that this version does not know, kept unchanged.
 
-    ``origin`` is the provider it was read from: it is sent only there, unchanged.
+    ``origin`` is the provider it was read from; it is sent only to that provider, unchanged.
 
     >>> from promptdsl import block_from_dict
     >>> block_from_dict({"type": "hologram", "size": 3}).to_dict()
@@ -368,8 +355,8 @@ class UnknownBlock(AnyBlock):
     def to_dict(self) -> JsonDict:
         """Return the dictionary it was read from.
 
-        Where this would not be read as an unknown block, or has an origin, it is the ``data`` of a
-        dictionary of type ``unknown``.
+        If the block has an origin, or its dictionary would be read as a known block, the dictionary
+        is the ``data`` of one of type ``unknown``.
         """
         data: JsonDict = thawed(self.data)
         if self.origin is not None:

@@ -1,47 +1,47 @@
-"""The cache of reading a long conversation, kept for its next turn.
+"""The cache of reading a long conversation, for its next turn.
 
-It is attached to the last message that it covers, so it is freed with the conversation. When the
-conversation has grown, the cache moves to the new last message.
+It is an attribute of the last message that it covers, so it is freed with the conversation. When
+the conversation grows, the cache moves to the new last message.
 """
 
 from collections.abc import Sequence
 from operator import is_
-from typing import Any, cast
+from typing import Any
 
+import attrs
+
+from promptdsl.foundation.frozen import is_list
 from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 64
-"""The number of messages from which on a recording is cached."""
+"""The least number of messages of a recording that is cached."""
 NEWEST = 64
-"""The largest number of messages added since, for a cache to be found."""
+"""The largest number of messages after the recording: in front of more, it is not searched."""
 
 
+@attrs.define(eq=False)
 class Recording:
     """The cache of reading a long history: its messages, and the findings of passes.
 
     A ``Recorded`` node refers to it; the cache of writing is a ``Passage`` in ``providers/shared``.
-    ``found`` are the findings by key: a value is replaced and never changed, so that two threads
-    may work on one conversation.
     """
 
-    __slots__ = ("__weakref__", "found", "given", "hollow", "items", "leading", "mask", "start")
-
-    def __init__(
-        self, given: tuple[Message, ...], items: tuple[Message, ...], mask: int, start: int = 0
-    ) -> None:
-        self.given = given
-        self.start = start
-        """The number of the first item in its history."""
-        self.items = items
-        self.mask = mask
-        self.leading = False
-        """Whether all messages may belong to the system text."""
-        self.hollow = False
-        """Whether some block has yet to become text."""
-        self.found: dict[object, Any] = {}  # Any: each pass knows its own finding
+    given: tuple[Message, ...]
+    items: tuple[Message, ...]
+    mask: int
+    start: int = 0
+    """The number of the first item in its history."""
+    leading: bool = False
+    """Whether all messages may belong to the system text."""
+    hollow: bool = False
+    """Whether some block has yet to become text."""
+    found: dict[object, Any] = attrs.field(
+        factory=dict[object, Any]
+    )  # Any: each pass knows its own finding
+    """The findings of passes. A value is replaced, never changed: two threads may share it."""
 
     def kept(self, before: "Recording | None") -> "Recording":
-        """Return this recording, cached when it is long enough, in place of the one ``before``."""
+        """Return this recording, cached if it is long enough, in place of the one ``before``."""
         if len(self.given) >= SHORTEST:
             remember(self.given[-1], self)
             if before is not None and before.given[-1] is not self.given[-1]:
@@ -50,10 +50,8 @@ class Recording:
 
 
 def recording_of(given: object) -> Recording | None:
-    """Return the recording of a conversation that was read before, as the same tuple."""
-    if not isinstance(given, tuple) or not given:
-        return None
-    last = cast("tuple[object, ...]", given)[-1]
+    """Return the recording of a conversation that was read before, if it is the same tuple."""
+    last = given[-1] if is_list(given) and given else None
     recording = recalled(last) if type(last) is Message else None
     return recording if isinstance(recording, Recording) and recording.given is given else None
 

@@ -1,4 +1,4 @@
-"""The details of a message besides role and content, and the turns it was made of."""
+"""The details of a message (id, name, notes), and its origins: the turns it was made of."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -6,7 +6,7 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.source import Position, Source
+from promptdsl.foundation.source import Position, Source, looked_up
 
 
 @attrs.frozen
@@ -22,14 +22,13 @@ class Details:
 
 
 NO_DETAILS = Details()
-
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
 RawOrigin: TypeAlias = tuple[
     str, int, Position | Source | None, str | None, Mapping[str, object], tuple[str, ...]
 ]
-"""An :class:`Origin` before its line is looked up: the head of its address and the number in
-brackets (-1 for none), line, id, metadata, components."""
+"""An :class:`Origin` before its line is looked up. Its address has two parts: a name, and a
+number in brackets (-1 for none)."""
 
 
 @attrs.frozen
@@ -49,3 +48,10 @@ class Origin:
     id: str | None = None
     metadata: Mapping[str, object] = EMPTY
     components: tuple[str, ...] = ()
+
+
+def origin_of(raw: RawOrigin) -> Origin:
+    """Return an origin with its address and its line."""
+    head, number, at, id, metadata, components = raw
+    address = head if number < 0 else f"{head}[{number}]"
+    return Origin(address, looked_up(at), id, metadata, components)

@@ -1,11 +1,14 @@
-"""Checks of the fields of blocks and messages; every error names the key."""
+"""Checks of the fields of blocks and messages.
+
+Each check returns the value that is kept, or raises :class:`DataError` with the key.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, TypeVar, cast, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
-from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, json_leaf, plain
+from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
@@ -13,7 +16,6 @@ from promptdsl.messages.media.source import MediaSource
 S = TypeVar("S", bound=str)
 
 Check: TypeAlias = Callable[[object, str], object]
-"""Returns the value that a field keeps, or raises :class:`DataError` with the key."""
 
 Cache: TypeAlias = Literal["default", "5m", "1h"]
 """A cache mark after a block: the provider's default time to live, five minutes or an hour."""
@@ -41,32 +43,32 @@ def kind_of(value: object) -> str:
 
 
 def string(value: object, key: str) -> str:
-    """Return a string; :class:`DataError` names the key of any other value."""
+    """Return a string."""
     if not isinstance(value, str):
         raise DataError(f"{key!r} is a string, not {kind_of(value)}")
     return value if type(value) is str else exact(value)
 
 
 def optional(value: object, key: str) -> str | None:
-    """Return a string or ``None``; :class:`DataError` names the key of any other value."""
+    """Return a string or ``None``."""
     return None if value is None else string(value, key)
 
 
 def mapping(value: object, key: str) -> Mapping[str, object]:
-    """Return a mapping; :class:`DataError` names the key of any other value."""
-    if type(value) is not dict and not isinstance(value, Mapping):
+    """Return a mapping."""
+    if not is_mapping(value):
         raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
-    return cast("Mapping[str, object]", value)
+    return value
 
 
 def word(value: object, key: str) -> object:
-    """Return a string or a number; :class:`DataError` names the key of any other value."""
+    """Return a string or a number."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return plain(value, key, _event_leaf) if number else string(value, key)
 
 
 def flag(value: object, key: str) -> bool:
-    """Return a boolean; :class:`DataError` names the key of any other value."""
+    """Return a boolean."""
     if not isinstance(value, bool):
         shown = repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
         raise DataError(f"{key!r} is true or false, not {shown}")
@@ -74,25 +76,25 @@ def flag(value: object, key: str) -> bool:
 
 
 def one_of(known: tuple[S, ...], value: object, key: str) -> S:
-    """Return one of the known strings; :class:`DataError` names the key of any other value."""
+    """Return one of the known strings."""
     text = string(value, key)
     if text not in known:
-        raise DataError(f"unknown {key!r} {text[:60]!r}", fix=nearest(text[:60], known))
+        raise DataError(f"unknown {key} {text[:60]!r}", fix=nearest(text[:60], known))
     return known[known.index(text)]
 
 
 def cache(value: object, key: str) -> str | None:
-    """Return a cache mark or ``None``; :class:`DataError` names the key of any other value."""
+    """Return a cache mark or ``None``."""
     return None if value is None else one_of(CACHES, value, key)
 
 
 def error_type(value: object, key: str) -> str | None:
-    """Return a type of error or ``None``; :class:`DataError` names the key of any other value."""
+    """Return a type of error or ``None``."""
     return None if value is None else one_of(ERROR_TYPES, value, key)
 
 
 def media(value: object, key: str) -> MediaSource:
-    """Return the source of an attachment; :class:`DataError` names the key of any other value."""
+    """Return the source of an attachment."""
     if not isinstance(value, MediaSource):
         raise DataError(
             f"{key!r} is a MediaSource, not {kind_of(value)}",
@@ -102,14 +104,14 @@ def media(value: object, key: str) -> MediaSource:
 
 
 def json_mapping(value: object, key: str) -> JsonObject:
-    """Return a frozen copy of a JSON object; :class:`DataError` names the key of another value."""
+    """Return a frozen copy of a JSON object."""
     return plain(mapping(value, key), key)
 
 
 def event_value(value: object, key: str) -> object:
     """Return a frozen copy of an event's data: JSON, and values with a text of their own.
 
-    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``. Code may give them, data cannot.
+    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``; JSON data has none of them.
     """
     return value if value is ABSENT else plain(value, key, _event_leaf)
 
@@ -121,8 +123,7 @@ def event_mapping(value: object, key: str) -> Mapping[str, object]:
 
 
 def _event_leaf(item: object, around: Around, key: object) -> object:
-    if isinstance(item, float):
-        return item
-    if not (item is None or isinstance(item, str | int)) and is_rare(item):
+    common = item is None or isinstance(item, str | int)
+    if isinstance(item, float) or (not common and is_rare(item)):
         return item
     return json_leaf(item, around, key)

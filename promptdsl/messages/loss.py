@@ -1,4 +1,4 @@
-"""Losses: the record of content that a target cannot express and that is left out."""
+"""Losses: the content that a target cannot express, each with the reason and its line."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -6,7 +6,8 @@ from typing import Literal, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import LossError
-from promptdsl.foundation.source import Source, source_of
+from promptdsl.foundation.source import Source
+from promptdsl.messages.details import origin_of
 from promptdsl.messages.message import Message
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
@@ -53,10 +54,9 @@ class Loss:
 
 
 def loss_of(message: Message, kind: LossKind, what: str, why: str) -> Loss:
-    """Return a loss that names the turn that a message was made of."""
+    """Return a loss in a message, at the first turn that the message was made of."""
     origins = message.origins
     if not origins:
         return Loss(kind, what, why, message=message)
-    head, number, at, *_ = origins[0]
-    address = head if number < 0 else f"{head}[{number}]"
-    return Loss(kind, what, why, address, source_of(at) if isinstance(at, tuple) else at, message)
+    origin = origin_of(origins[0])
+    return Loss(kind, what, why, origin.address, origin.source, message)

@@ -1,4 +1,4 @@
-"""Messages: the only data that all rooms share; a tree becomes messages, providers write them."""
+"""Messages: a tree of components becomes messages, and providers write them as payloads."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,14 +8,22 @@ import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import plain, thawed
+from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.source import source_of
+from promptdsl.foundation.source import looked_up
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import DETAIL_KEYS, NO_DETAILS, Details, Origin, RawOrigin
+from promptdsl.messages.details import (
+    DETAIL_KEYS,
+    NO_DETAILS,
+    Details,
+    Origin,
+    RawOrigin,
+    origin_of,
+)
 from promptdsl.messages.fast_path import draft_of, text_block
 from promptdsl.messages.field_checks import error_type as checked_error_type
+from promptdsl.messages.field_checks import one_of
 from promptdsl.messages.message_checks import (
     KEYS,
     checked_details,
@@ -23,27 +31,24 @@ from promptdsl.messages.message_checks import (
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import contents
-from promptdsl.messages.roles import ROLES, Kind, Role, checked_kind, checked_role
+from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 
 _set = object.__setattr__
 _new = object.__new__
 
 _SPEAKERS = tuple(role for role in ROLES if role != "tool")
 """Roles whose messages may be one text."""
-_JSON_KEYS = ("metadata", "token_usage", "structured_output")
-"""Keys of a message whose values are JSON data."""
 
 
 class Message:
     """One message to or from a model: a role and content blocks, a frozen value.
 
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
-    ``kind`` tells where the message came from, before roles were mapped. ``sources`` lists the
-    turns it was made of; they take no part in equality. ``plain`` is the text when the content is
-    one text and nothing else, else ``None``: most messages are, so their block is made only when
-    it is asked for. Further keywords are ``id``, ``name``, ``metadata``, ``token_usage`` (in
-    tokens), ``structured_output`` and ``finish_reason``. Raises :class:`DataError` for an unknown
-    role or key, and for a wrong value.
+    ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
+    equality ignores. ``plain`` is the text if the content is one text and nothing else, otherwise
+    ``None``; the block of such a message is made when ``content`` is read. Other keywords are
+    ``id``, ``name``, ``metadata``, ``token_usage``, ``structured_output`` and ``finish_reason``.
+    Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
     >>> message = Message("user", "Where is the tea?", name="Ada")
@@ -80,16 +85,16 @@ class Message:
         origins: tuple[RawOrigin, ...] = (),
         **details: object,
     ) -> None:
-        _set(self, "role", checked_role(role))
-        _set(self, "kind", checked_kind(kind))
+        _set(self, "role", one_of(ROLES, role, "role"))
+        _set(self, "kind", one_of(KINDS, kind, "kind"))
         refuse_unknown_keys(details, DETAIL_KEYS)
         blocks = contents(content, "content")
-        # A tuple of finished blocks is taken as it is: adapters judge it.
+        # A tuple of finished blocks is not checked: adapters do that.
         if self.role == "tool" and blocks is not content:
             for block in blocks:
                 if not isinstance(block, ToolResultBlock):
                     raise DataError(
-                        f"a tool message holds tool results, not a {block.type!r} block",
+                        f"a tool message contains tool results, not a {block.type!r} block",
                         fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
                         "or Message.tool_result(tool_use_id, content)",
                     )
@@ -110,10 +115,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The texts of the message, joined with nothing between them, as SDKs join them.
-
-        Texts in tool results are not part of it.
-        """
+        """The texts of the message without those in tool results, joined as SDKs join them."""
         if self.plain is not None:
             return self.plain
         return "".join(block.text for block in self.content if isinstance(block, TextBlock))
@@ -127,7 +129,7 @@ class Message:
 
     @property
     def id(self) -> str | None:
-        """The id its author gave the turn."""
+        """The id that the author gave the turn."""
         return self.details.id
 
     @property
@@ -147,7 +149,7 @@ class Message:
 
     @property
     def structured_output(self) -> Any:  # Any: its author knows the type
-        """The value that the text of an assistant message was parsed to."""
+        """The value that was parsed from the text of an assistant message."""
         return self.details.structured_output
 
     @property
@@ -157,7 +159,7 @@ class Message:
 
     @property
     def origins(self) -> tuple[RawOrigin, ...]:
-        """The sources, before their lines are looked up."""
+        """The origins of the message, before their lines are looked up."""
         if self._number < 0:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
@@ -168,16 +170,7 @@ class Message:
     @property
     def sources(self) -> tuple[Origin, ...]:
         """The address, file and line of every turn that this message was made of."""
-        return tuple(
-            Origin(
-                head if number < 0 else f"{head}[{number}]",
-                source_of(at) if isinstance(at, tuple) else at,
-                id,
-                metadata,
-                within,
-            )
-            for head, number, at, id, metadata, within in self.origins
-        )
+        return tuple(map(origin_of, self.origins))
 
     def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
@@ -209,20 +202,19 @@ class Message:
         Raises :class:`DataError` for any other type, a missing or unknown role, an unknown key, and
         values that JSON cannot express.
         """
-        if not isinstance(data, Mapping):
+        if not is_mapping(data):
             raise DataError(f"a message is a mapping, not {type(data).__name__}")
-        entries = cast("Mapping[str, object]", data)
-        role, text = entries.get("role"), entries.get("content")
+        role, text = data.get("role"), data.get("content")
         # Most recorded messages are a role and a text.
-        is_speaker = len(entries) == 2 and type(role) is str and role in _SPEAKERS
+        is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS
         if is_speaker and type(text) is str and text:
             return spoken(cast("Role", role), text)
-        if "role" not in entries:
-            fix = foreign_form(entries) or f"one of {', '.join(ROLES)}"
+        if "role" not in data:
+            fix = foreign_form(data) or f"one of {', '.join(ROLES)}"
             raise DataError("a message needs a 'role'", fix=fix)
-        fields: JsonDict = {exact(key): value for key, value in entries.items()}
+        fields: JsonDict = {exact(key): value for key, value in data.items()}
         refuse_unknown_keys(fields, KEYS)
-        for key in _JSON_KEYS:
+        for key in ("metadata", "token_usage", "structured_output"):
             if key in fields:
                 fields[key] = plain(fields[key], key)
         return cls(**fields)
@@ -276,10 +268,7 @@ class Message:
 
     def __reduce__(self) -> tuple[object, ...]:
         # A position refers to a code object, which cannot be saved: its file and line can.
-        origins = tuple(
-            (head, number, source_of(at) if isinstance(at, tuple) else at, id, metadata, within)
-            for head, number, at, id, metadata, within in self.origins
-        )
+        origins = tuple((*raw[:2], looked_up(raw[2]), *raw[3:]) for raw in self.origins)
         return partial(Message, **self._fields(), origins=origins), ()
 
 
@@ -300,11 +289,10 @@ _Draft = draft_of(Message)
 def spoken(
     role: Role, text: str, at: object = (), number: int = -1, *, kind: Kind = "written"
 ) -> Message:
-    """Return a message of one text, as most are.
+    """Return a message of one text.
 
-    ``at`` is the turn it was made of, which has its line and the head of its address (``at``,
-    ``head``); ``number`` is the number in that address. Without a number, ``at`` is the tuple of
-    its origins.
+    ``at`` is the turn it was made of, ``number`` the number in the address of this turn. Without a
+    number, ``at`` is the tuple of origins.
     """
     draft = _new(_Draft)
     draft.role = role
@@ -343,17 +331,17 @@ def message(
 
 
 def place(message: Message, at: object, number: int) -> None:
-    """Note the turn that a new message was made of, unless it has origins."""
+    """Set the turn that a new message was made of, unless it has origins."""
     if not message._at:  # pyright: ignore[reportPrivateUsage]
         _set(message, "_at", at)
         _set(message, "_number", number)
 
 
-def remember(message: Message, memory: object) -> None:
-    """Keep a memory of the conversation that ends with a message, as long as the message lives."""
-    _set(message, "_known", memory)
+def remember(message: Message, cache: object) -> None:
+    """Set the cache of the conversation that ends with a message; it is freed with the message."""
+    _set(message, "_known", cache)
 
 
 def recalled(message: Message) -> object:
-    """Return the memory of the conversation that ends with a message, or ``None``."""
+    """Return the cache of the conversation that ends with a message, or ``None``."""
     return getattr(message, "_known", None)

@@ -11,7 +11,7 @@ KEYS = frozenset({"role", "content", "kind", *DETAIL_KEYS})
 
 
 def checked_details(details: Mapping[str, object]) -> Details:
-    """Return the details with these names; :class:`DataError` names the key of a wrong value."""
+    """Return the checked details of a message; :class:`DataError` names the wrong key."""
     metadata, token_usage = details.get("metadata"), details.get("token_usage")
     return Details(
         id=optional(details.get("id"), "id"),
@@ -34,7 +34,7 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
 
 
 def foreign_form(data: Mapping[str, object]) -> str:
-    """Return how to read a message in the form of a provider, if one of its keys shows which."""
+    """Return advice on reading a provider's message, if one of the keys shows the provider."""
     form = next((form for key, form in _FORMS.items() if key in data), None)
     return f"read a list of these with History.{form}(messages)" if form else ""
 

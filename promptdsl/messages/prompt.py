@@ -1,4 +1,4 @@
-"""A whole prompt as values: an adapter writes it as a payload, and reads it from one."""
+"""A whole prompt as values; adapters write payloads from it and read payloads into it."""
 
 from typing import TypeAlias
 
@@ -6,7 +6,7 @@ import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.json import JsonObject
-from promptdsl.foundation.source import Position, Source, source_of
+from promptdsl.foundation.source import Position, Source, looked_up
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
@@ -37,7 +37,7 @@ class ToolDefinition:
     @property
     def source(self) -> Source | None:
         """The author's file and line, ``None`` for a tool read from a payload."""
-        return source_of(self.at) if isinstance(self.at, tuple) else self.at
+        return looked_up(self.at)
 
 
 @attrs.frozen
@@ -60,7 +60,7 @@ class OutputSchema:
     @property
     def source(self) -> Source | None:
         """The author's file and line, ``None`` for a schema read from a payload."""
-        return source_of(self.at) if isinstance(self.at, tuple) else self.at
+        return looked_up(self.at)
 
 
 ToolChoice: TypeAlias = str
@@ -86,4 +86,4 @@ class Prompt:
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
     trimmed: bool = False
-    """Whether a budget left parts out, so that the beginning of the payload may have changed."""
+    """Whether a budget removed parts, so that the beginning of the payload may have changed."""

@@ -1,8 +1,7 @@
 """Reading blocks from dictionaries.
 
-Every block becomes a dictionary with ``to_dict()`` and a block again with ``block_from_dict()``,
-exactly: keys and types that this version does not know are kept, in their order. Where a key has
-several names, one is written; a field with its default is left out.
+``block_from_dict(block.to_dict())`` is equal to the block: keys and types that this version does
+not know are kept, in their order. All names of a key are read, one is written.
 """
 
 from collections.abc import Mapping
@@ -11,13 +10,12 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY, Around, json_leaf, plain
+from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import (
     ABSENT,
     LEVELS,
     JsonValue,
     canonical,
-    is_mapping,
     read_json,
     write_json,
 )
@@ -25,9 +23,6 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import (
     ALIASES,
     KEYS,
-    MEDIA_KINDS,
-    SHORT,
-    SOURCE,
     fields_of,
     has_origin,
     is_ambiguous,
@@ -35,7 +30,13 @@ from promptdsl.messages.block_keys import (
 from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import error_type, kind_of, string
-from promptdsl.messages.media.source import SOURCE_KEYS, MediaSource, SourceKind
+from promptdsl.messages.media.source import (
+    MEDIA_KINDS,
+    SHORTHANDS,
+    SOURCE_KEYS,
+    MediaSource,
+    SourceKind,
+)
 
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
@@ -64,16 +65,15 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
     if isinstance(value, str):
         text = exact(value)
         return (text_block(text),) if text else ()
-    if not isinstance(value, list | tuple):
+    if not is_list(value):
         subject = repr(key) if key else "a content"
         raise DataError(
             f"{subject} is a string or a list of blocks, not {kind_of(value)}",
             fix="write [block]; data is [JsonBlock(value)]",
         )
-    items = cast("list[object] | tuple[object, ...]", value)
-    if type(items) is tuple and all(isinstance(item, AnyBlock) for item in items):
-        return cast("tuple[Block, ...]", items)
-    return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(items))
+    if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
+        return cast("tuple[Block, ...]", value)
+    return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
 
 
 def _block(data: object, where: str) -> Block:
@@ -87,7 +87,7 @@ def _block(data: object, where: str) -> Block:
     kind, text = data.get("type"), data.get("text")
     if len(data) == 2 and type(kind) is str and kind == "text" and type(text) is str:
         return text_block(text)
-    # A field at the limit is three levels deeper in the dictionary of a result.
+    # Data at the limit is three levels deeper in the dictionary of a tool result.
     entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
     kind = entries.get("type")
     if not isinstance(kind, str):
@@ -102,14 +102,14 @@ def _block(data: object, where: str) -> Block:
 
 
 def _block_leaf(item: object, around: Around, key: object) -> object:
-    # Only a content, which is a list in the dictionary of a block, may have finished blocks.
+    # Finished blocks may be only in the list ``content`` of a dictionary.
     if isinstance(item, AnyBlock) and [*around.values()][1:] == ["content"]:
         return item
     return json_leaf(item, around, key)
 
 
 def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a class of blocks
-    # Fields whose keys have several names, or more than one key.
+    # Keys with several names.
     for key, names in ALIASES.get(cls.type, {}).items():
         given = [name for name in (key, *names) if name in entries]
         if key == "arguments" or not given:
@@ -119,6 +119,7 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
             if canonical(value) != canonical(values[0]):
                 raise _contradiction(given[0], name, where)
         entries[key] = values[0]
+    # Fields with more than one key, or with blocks inside.
     fields: dict[str, object] = {}
     if cls.type == "tool_use":
         fields["arguments"] = _arguments(entries, where)
@@ -155,14 +156,14 @@ def _error(where: str, what: str, fix: str = "") -> DataError:
 
 
 def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
-    # Only a few short keys are compared: a long one is no slip of the pen.
+    # Only a few short keys are compared: a long one is no misspelling.
     close = nearest(key, [name for name in entries if len(name) <= 40][:20])
     fix = close if close.startswith("did") else f'write {{"type": "{kind}", "{key}": ...}}'
     return _error(where, f"a {kind!r} block needs {key!r}", fix)
 
 
 def _contradiction(first: str, second: str, where: str) -> DataError:
-    return _error(where, f"{first!r} and {second!r} say different things", "give one of them")
+    return _error(where, f"{first!r} and {second!r} contradict each other", "give one of them")
 
 
 def _arguments(entries: _Entries, where: str) -> str:
@@ -189,16 +190,16 @@ def _arguments(entries: _Entries, where: str) -> str:
 
 
 def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
-    """Return the blocks of a result, which has no other result inside."""
+    """Return the blocks of a result, which must not contain another result."""
     for item in value if isinstance(value, list) else ():
         if isinstance(item, Mapping) and item.get("type") == "tool_result":
-            raise DataError(f"{key!r} of a 'tool_result' block holds no 'tool_result' block")
+            raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
     return contents(value, key)
 
 
 def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Entries]:
-    """Take the source of an attachment out of its entries; return it and its unknown keys."""
-    short = {key: entries.pop(key) for key in SHORT if key in entries}
+    """Remove the source of an attachment from its entries; return it and its unknown keys."""
+    short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
     if "source" not in entries and not short:
         raise _error(
             where, f"a {kind!r} block needs 'source'", "or one of 'path', 'url', 'data', 'file_id'"
@@ -220,7 +221,7 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
     keys = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
     if len(keys) > 1:
         raise _contradiction(keys[0], keys[1], where)
-    # Without a type the only key shows the kind; a uri shows it by its scheme.
+    # Without a type, the kind follows from the key, that of a uri from its scheme.
     given, uri = data.get("type"), data.get("uri")
     if "type" not in data and keys:
         given = next(name for name, key in SOURCE_KEYS.items() if key == keys[0])
@@ -237,4 +238,4 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
     if not (media_type is None or isinstance(media_type, str)):
         raise _error(where, f"'media_type' is a string, not {kind_of(media_type)}")
     source = MediaSource(kind, value, media_type, from_data=True)
-    return source, {key: value for key, value in data.items() if key not in SOURCE}
+    return source, {key: value for key, value in data.items() if key not in SHORTHANDS}

@@ -1,9 +1,6 @@
-"""The roles of messages, and their kinds: where a message came from before its role was mapped."""
+"""The roles of messages, and their kinds, which tell where a message comes from."""
 
 from typing import Literal, TypeAlias, get_args
-
-from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.messages.field_checks import one_of, string
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "event", "ephemeral"]
 
@@ -26,16 +23,3 @@ LEADING: tuple[Kind, ...] = ("written", "recorded")
 
 FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
 """The kinds that are not part of the next request, at least partly."""
-
-
-def checked_role(role: object) -> Role:
-    """Return a role; :class:`DataError` for any other value."""
-    name = string(role, "role")
-    if name not in ROLES:
-        raise DataError(f"unknown role {name[:60]!r}", fix=nearest(name[:60], ROLES))
-    return name
-
-
-def checked_kind(kind: object) -> Kind:
-    """Return a kind; :class:`DataError` for any other value."""
-    return one_of(KINDS, kind, "kind")

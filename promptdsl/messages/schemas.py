@@ -1,4 +1,4 @@
-"""JSON schemas: checking their shape, and closing them as strict outputs demand.
+"""JSON schemas: checking their shape, and closing them as strict outputs require.
 
 The rules of strict outputs are OpenAI's: platform.openai.com/docs/guides/structured-outputs, and
 openai.lib._pydantic in their SDK.
@@ -29,7 +29,7 @@ def closed(schema: JsonObject) -> JsonDict:
     An object that names none, such as a dictionary, stays open: see :func:`is_closed`.
     """
     whole = at_root(thawed(schema))
-    # A part is changed before the parts inside it are looked for.
+    # Each part is changed before the parts inside it follow.
     for part in _parts(whole):
         part.pop("default", None)
         if "oneOf" in part and "anyOf" not in part:
@@ -44,7 +44,7 @@ def closed(schema: JsonObject) -> JsonDict:
 
 
 def at_root(schema: JsonObject) -> JsonDict:
-    """Return a schema whose root is no reference, as the one of a recursive type is."""
+    """Return a schema whose root is not a reference, as it is for a recursive type."""
     root, definitions = dict(schema), _mapping(schema.get("$defs"))
     for _ in definitions:
         name = str(root.get("$ref", "")).removeprefix("#/$defs/")
@@ -88,10 +88,10 @@ def check_shape(schema: JsonObject, name: str) -> None:
             and all(isinstance(schema, Mapping | bool) for schema in schemas)
         ):
             fix = '{"type": "object", "properties": {"name": {"type": "string"}}}'
-            raise ContentError(f"the properties in {name} are no schemas by name", fix=fix)
+            raise ContentError(f"the properties in {name} are not schemas by name", fix=fix)
         if not (isinstance(required, list) and all(isinstance(item, str) for item in names)):
             fix = '{"type": "object", "required": ["name"]}'
-            raise ContentError(f"what is required in {name} is no list of names", fix=fix)
+            raise ContentError(f"'required' in {name} is not a list of names", fix=fix)
 
 
 def is_closed(schema: JsonObject) -> bool:

@@ -185,7 +185,7 @@ def test_a_component_in_a_list_is_in_no_block() -> None:
         ({"role": "usr", "content": "x"}, "messages[1]: unknown role 'usr'"),
         (
             {"role": "tool", "content": "x"},
-            "messages[1]: a tool message holds tool results, not a 'text' block",
+            "messages[1]: a tool message contains tool results, not a 'text' block",
         ),
     ],
 )

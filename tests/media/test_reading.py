@@ -61,8 +61,8 @@ def test_a_type_is_declared_or_told(data: bytes, declared: str | None, expected:
         (
             b"<svg></svg>",
             None,
-            "the bytes do not tell their media type",
-            'say it: media_type="image/png"',
+            "the media type of these bytes is unknown",
+            'declare it: media_type="image/png"',
         ),
         (
             PNG,
@@ -442,7 +442,7 @@ def test_base64_is_written_in_one_way() -> None:
 def test_what_is_no_base64_is_refused(text: str | bytes, fix: str) -> None:
     """Another alphabet, missing or further padding and stray signs are an error."""
     error = raised(MediaError, lambda: of_base64(text))
-    assert (True, True) == ("is no base64: " in error.what, fix in error.fix)
+    assert (True, True) == ("is not base64: " in error.what, fix in error.fix)
 
 
 @given(st.text(st.characters(codec=None)) | st.binary())

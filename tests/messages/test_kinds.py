@@ -45,7 +45,7 @@ def test_every_field_is_checked(cls: Any) -> None:
     ("write", "what"),
     [
         (lambda: TextBlock(5), "'text' is a string, not int"),
-        (lambda: TextBlock("x", "1d"), "unknown 'cache' '1d'"),
+        (lambda: TextBlock("x", "1d"), "unknown cache '1d'"),
         (lambda: TextBlock("x", extra=[1]), "'extra' is a mapping, not list"),
         (lambda: TextBlock("x", extra={"a": {1}}), "'extra.a' is not a JSON value: set"),
         (lambda: ImageBlock("u"), "'source' is a MediaSource, not str"),
@@ -212,7 +212,7 @@ def test_results_in_results(depth: int) -> None:
             block = ToolResultBlock("1", (block,))
         return block
 
-    assert "holds no 'tool_result' block" in raised(DataError, nest).what
+    assert "contains a 'tool_result' block" in raised(DataError, nest).what
 
 
 def test_what_kind_of_attachment() -> None:

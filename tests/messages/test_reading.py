@@ -137,7 +137,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
     ("data", "what"),
     [
         ({"type": "text", "text": 1}, "'text' is a string, not int"),
-        ({"type": "text", "text": "x", "cache": "zz"}, "unknown 'cache' 'zz'"),
+        ({"type": "text", "text": "x", "cache": "zz"}, "unknown cache 'zz'"),
         ({"type": "text", "text": "x", "cache": []}, "'cache' is a string, not list"),
         ({"type": "image", "source": {"type": [1]}}, "source: unknown source list"),
         ({"type": "image", "url": "https://x", "title": 1}, "'title' is a string, not int"),
@@ -155,7 +155,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
         ),
         (
             {"type": "tool_result", "tool_use_id": "1", "error_type": "timeout"},
-            "unknown 'error_type' 'timeout'",
+            "unknown error_type 'timeout'",
         ),
         ({"type": "user_action", "action": None}, "'action' is a string, not None"),
         (
@@ -178,7 +178,7 @@ def test_a_result_holds_no_result(depth: int) -> None:
     data: dict[str, Any] = {"type": "tool_result", "tool_use_id": "1"}
     for _ in range(depth):
         data = {"type": "tool_result", "tool_use_id": "1", "content": [data]}
-    assert "'content' of a 'tool_result' block contains no 'tool_result' block" == error_of(data)
+    assert "'content' of a 'tool_result' block contains a 'tool_result' block" == error_of(data)
 
 
 # Round trips.
@@ -358,29 +358,29 @@ def test_it_can_be_said_otherwise(given: object, written: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ({**TOOL_USE, "toolUseId": "2"}, "'id' and 'toolUseId' say different things"),
-        ({**TOOL_USE, "arguments": "{}"}, "'input' and 'arguments' say different things"),
-        ({**TOOL_USE, "arguments": '{"a": true}'}, "'input' and 'arguments' say different things"),
-        ({**TOOL_USE, "arguments": "{"}, "'input' and 'arguments' say different things"),
+        ({**TOOL_USE, "toolUseId": "2"}, "'id' and 'toolUseId' contradict each other"),
+        ({**TOOL_USE, "arguments": "{}"}, "'input' and 'arguments' contradict each other"),
+        ({**TOOL_USE, "arguments": '{"a": true}'}, "'input' and 'arguments' contradict each other"),
+        ({**TOOL_USE, "arguments": "{"}, "'input' and 'arguments' contradict each other"),
         (
             {**TOOL_USE, "input": "a", "arguments": "b"},
-            "'input' and 'arguments' say different things",
+            "'input' and 'arguments' contradict each other",
         ),
-        ({**RESULT, "tool_call_id": "2"}, "'tool_use_id' and 'tool_call_id' say different things"),
+        ({**RESULT, "tool_call_id": "2"}, "'tool_use_id' and 'tool_call_id' contradict each other"),
         (
             {"type": "tool_result", "toolUseId": "1", "tool_call_id": "2"},
-            "'toolUseId' and 'tool_call_id' say different things",
+            "'toolUseId' and 'tool_call_id' contradict each other",
         ),
-        ({**IMAGE, "url": "v"}, "'source' and 'url' say different things"),
-        ({**IMAGE, "path": "u"}, "'source' and 'path' say different things"),
-        ({"type": "image", "url": "u", "path": "u"}, "'url' and 'path' say different things"),
+        ({**IMAGE, "url": "v"}, "'source' and 'url' contradict each other"),
+        ({**IMAGE, "path": "u"}, "'source' and 'path' contradict each other"),
+        ({"type": "image", "url": "u", "path": "u"}, "'url' and 'path' contradict each other"),
         (
             {"type": "image", "source": {"type": "url", "url": "u", "data": ""}},
-            "source: 'data' and 'url' say different things",
+            "source: 'data' and 'url' contradict each other",
         ),
         (
             {"type": "state_change", "key": "k", "from": [1], "old": [True]},
-            "'from' and 'old' say different things",
+            "'from' and 'old' contradict each other",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Attachments given as bytes, text, address, path or file id. Nothing is fetched."""
+"""Attachments given as bytes, base64 text, URL, path or file id; URLs are never fetched."""
 
 import base64
 import os
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import MediaError
 from promptdsl.foundation.files import SMALLER, read_file
-from promptdsl.messages.media.media_type import MediaKind, check_kind, media_type_of, spelled
-from promptdsl.messages.media.source import MediaSource, SourceKind, data_url
+from promptdsl.messages.media.media_type import check_kind, media_type_of, spelled
+from promptdsl.messages.media.source import MediaKind, MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
 """The largest attachment, in bytes: the largest request that a provider takes (Anthropic)."""
@@ -16,11 +16,12 @@ MAX_BYTES = 32 * 1024 * 1024
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
 STORES: Mapping[str, SourceKind] = {"gs://": "gcs", "s3://": "s3"}
-"""The kind of a source with an address in a cloud's store, by scheme."""
+"""By scheme of an address in cloud storage, the kind of its source."""
 
 _WHITE_SPACE = b" \t\n\v\f\r"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_WEB = re.compile(r"https?://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE)
+_URL = re.compile(
+    r"data:|(?:https?|gs|s3)://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE | re.ASCII
+)
 
 
 def of_bytes(
@@ -56,7 +57,7 @@ def of_base64(
     try:
         encoded = text if isinstance(text, bytes) else text.encode("ascii")
         bare = encoded.translate(None, _WHITE_SPACE)
-        # Before anything is decoded: the limit is to prevent a large decoded copy.
+        # Before decoding: the limit prevents a large decoded copy.
         _check_size(len(bare) * 3 // 4 - bare[-2:].count(b"="))
         data = base64.b64decode(bare, validate=True)
     except MediaError:
@@ -66,25 +67,24 @@ def of_base64(
         fix = "give the text of base64.b64encode(data), or the bytes themselves to from_bytes()"
         if text[:5].lower() in ("data:", b"data:"):
             fix = "write from_url() for a data: address"
-        raise MediaError(f"{text[:60]!r} is no base64: {reason}", fix=fix) from None
+        raise MediaError(f"{text[:60]!r} is not base64: {reason}", fix=fix) from None
     return of_bytes(data, media_type, kind=kind)
 
 
 def check_url(url: str) -> str:
     """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
+    if _URL.match(url):
+        return url
     scheme = next((scheme for scheme in SCHEMES if url[:8].lower().startswith(scheme)), None)
     if scheme is None:
         raise MediaError(
             f"{url[:60]!r} is not an address a provider fetches",
             fix=f"it starts with one of {', '.join(SCHEMES)}; use from_path() for a file",
         )
-    rest = url[len(scheme) :]
-    if scheme != "data:" and (not rest or rest[0] in "/?#" or _CONTROL.search(url)):
-        raise MediaError(
-            f"{url[:60]!r} is not a whole address",
-            fix=f"write it like {scheme}example/a, without line ends",
-        )
-    return url
+    raise MediaError(
+        f"{url[:60]!r} is not a whole address",
+        fix=f"write it like {scheme}example/a, without line ends",
+    )
 
 
 def of_url(
@@ -95,7 +95,8 @@ def of_url(
     Raises :class:`MediaError` for an address of another scheme, for bytes that are refused, and
     for a media type that is not of ``kind``.
     """
-    if media_type is None and _WEB.match(url):
+    # Most addresses are of the web, without a declared type.
+    if media_type is None and url.startswith("http") and _URL.match(url):
         return MediaSource("url", url)
     scheme = check_url(url)[:5].lower()
     if scheme != "data:":
@@ -103,7 +104,8 @@ def of_url(
     source = data_url(url)
     if source is None:
         raise MediaError(
-            f"{url[:60]!r} holds no base64", fix="write data:image/png;base64,... or from_bytes()"
+            f"{url[:60]!r} has no base64 text",
+            fix="write data:image/png;base64,... or from_bytes()",
         )
     given, in_url = spelled(media_type, kind), spelled(source.media_type, kind)
     if given is not None and in_url is not None and given != in_url:

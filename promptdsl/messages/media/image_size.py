@@ -11,16 +11,16 @@ from promptdsl.messages.media.source import MediaSource
 Size: TypeAlias = tuple[int, int]
 
 HEADER = 1024 * 1024
-"""How many characters of base64 text are decoded to find a header; a whole number of quartets."""
+"""The largest number of base64 characters that is decoded for a header; divisible by four."""
 
 MOST_SEGMENTS = 1_000
-"""How many segments of a JPEG are skipped at most: profiles and thumbnails take some dozens."""
+"""The largest number of segments of a JPEG to skip; profiles and thumbnails take some dozens."""
 
 
 def image_size(data: bytes) -> Size | None:
     """Return width and height in pixels, as stored: a rotation in EXIF is not applied.
 
-    ``None`` for other formats than PNG, JPEG, GIF, WebP and BMP, and where the size is cut off.
+    ``None`` for other formats than PNG, JPEG, GIF, WebP and BMP, and for data cut off before it.
     """
     read = _READERS.get(sniff(data) or "")
     try:

@@ -1,14 +1,11 @@
-"""The media type of an attachment: sniffed from its first bytes, or declared."""
+"""The media type of an attachment: declared, or recognized by its first bytes."""
 
 import re
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
 
 from promptdsl.foundation.errors import MediaError, OptionError
 from promptdsl.foundation.unicode import exact
-
-MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
-"""The kind of an attachment, which is also the type of its block."""
+from promptdsl.messages.media.source import MediaKind
 
 EXAMPLES: Mapping[MediaKind, str] = {
     "image": "image/png",
@@ -18,11 +15,11 @@ EXAMPLES: Mapping[MediaKind, str] = {
 }
 
 HEAD = 64
-"""How many bytes are sniffed."""
+"""The number of bytes that :func:`sniff` reads."""
 
 
 def sniff(data: bytes) -> str | None:
-    """Return the media type that the first bytes show, ``None`` when they show none."""
+    """Return the media type of the first bytes, ``None`` if they are those of no known format."""
     head = bytes(data[:HEAD])
     for magic, media_type in _MAGIC.items():
         if head.startswith(magic):
@@ -34,7 +31,7 @@ def sniff(data: bytes) -> str | None:
     # Files in boxes (ISO/IEC 14496-12): the brand; an unknown one is MP4.
     if head[:1] == b"\x00" and head[4:8] == b"ftyp":
         return _BRANDS.get(head[8:11], "video/mp4")
-    # Bitmaps: the two letters alone would make one of many a text.
+    # Bitmaps: many texts begin with the same two letters, so more of the header is compared.
     is_bitmap = head[:2] == b"BM" and head[6:10] == bytes(4) and head[15:18] == bytes(3)
     if is_bitmap and head[14] in (12, 40, 52, 56, 64, 108, 124):
         return "image/bmp"
@@ -70,9 +67,12 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
         if given is None:
             raise MediaError(
                 f"the bytes are {sniffed}, which many documents are",
-                fix=f'say which: media_type="{_ARCHIVES[sniffed]}"',
+                fix=f'declare which: media_type="{_ARCHIVES[sniffed]}"',
             )
-        agrees = given.startswith("application/") and given not in _UNMISTAKABLE
+        agrees = given.startswith("application/") and given not in (
+            "application/pdf",
+            "application/rtf",
+        )
     else:
         agrees = given in (None, sniffed, *_ALSO.get(sniffed, ()))
     if not agrees:
@@ -85,19 +85,18 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
 
 
 def _declared_or_text(data: bytes, given: str | None, kind: MediaKind | None) -> str:
-    """Return the type of bytes that show none: the declared one, or that of text."""
+    """Return the type of bytes of no known format: the declared one, or that of text."""
     try:
         data.decode()
+        is_utf8 = True
     except UnicodeDecodeError:
         is_utf8 = False
-    else:
-        is_utf8 = True
     if given is None:
         if kind == "document" and is_utf8 and len(data.translate(None, _CONTROLS)) == len(data):
             return "text/plain"
         raise MediaError(
-            "the bytes do not tell their media type",
-            fix=f'say it: media_type="{EXAMPLES[kind or "image"]}"',
+            "the media type of these bytes is unknown",
+            fix=f'declare it: media_type="{EXAMPLES[kind or "image"]}"',
         )
     if given.startswith("text/") and not is_utf8:
         raise MediaError(
@@ -165,9 +164,9 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     "image/png": ("image/apng",),
     "image/heic": ("image/heif",),
     "image/heif": ("image/heic", "image/avif"),
-    # An ID3 tag in front does not tell the format after it.
+    # An ID3 tag may be before either format.
     "audio/mpeg": ("audio/aac",),
-    # These containers may have sound alone, and their first bytes do not tell.
+    # These containers may have only sound, with the same first bytes.
     "audio/ogg": ("audio/opus", "video/ogg"),
     "video/mp4": ("audio/mp4",),
     "video/3gpp": ("audio/3gpp",),
@@ -181,8 +180,6 @@ _ARCHIVES = {
     "application/x-ole-storage": "application/msword",
 }
 """Containers of office documents, each with an example of a type inside."""
-
-_UNMISTAKABLE = ("application/pdf", "application/rtf")
 
 _MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -223,4 +220,4 @@ _BRANDS = {
     b"qt ": "video/quicktime",
     b"3gp": "video/3gpp",
 }
-"""By the first three letters of a brand; any other is MP4."""
+"""By the first three letters of a brand; any other brand is MP4."""

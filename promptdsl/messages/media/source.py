@@ -1,11 +1,14 @@
 """The sources of attachments: base64 text, an address, a path or a file id."""
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
-from promptdsl.foundation.json import JsonDict
+MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
+"""The kind of an attachment, which is also the type of its block."""
+
+MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
 
 SourceKind: TypeAlias = Literal["base64", "url", "path", "file_id", "s3", "gcs"]
 """The form of a source: the bytes themselves, or the place to find them."""
@@ -29,7 +32,7 @@ class MediaSource:
     media_type: str | None = None
     from_data: bool = attrs.field(default=False, eq=False)
 
-    def to_dict(self) -> JsonDict:
+    def to_dict(self) -> dict[str, str]:
         """Return ``{"type": kind, ...}``, the value under the kind's own key."""
         data: dict[str, str] = {"type": self.kind, SOURCE_KEYS[self.kind]: self.value}
         return data if self.media_type is None else {**data, "media_type": self.media_type}
@@ -45,17 +48,14 @@ SOURCE_KEYS: Mapping[SourceKind, str] = {
 }
 """By kind of source, its key in dictionaries."""
 
-SHORTHANDS = ("type", "path", "url", "data", "file_id", "uri", "media_type")
-"""Keys that a media block may have itself instead of in a ``source``."""
-
-
-_SAME = {"image/jpg": "image/jpeg"}
+SHORTHANDS = ("type", *dict.fromkeys(SOURCE_KEYS.values()), "media_type")
+"""Keys of a source in dictionaries; a media block may have them itself, except for its type."""
 
 
 def plain_type(media_type: str | None) -> str | None:
     """Return a media type for comparison: in lower case, with one name, without parameters."""
     bare = (media_type or "").partition(";")[0].strip().lower()
-    return _SAME.get(bare, bare) or None
+    return "image/jpeg" if bare == "image/jpg" else bare or None
 
 
 def data_url(url: str) -> MediaSource | None:
