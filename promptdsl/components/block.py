@@ -21,15 +21,15 @@ from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import check_id, options_of, refuse_options
 from promptdsl.components.scope import (
     NOT_BARE,
-    OPENED,
     Component,
     enter,
     fail,
     getframe,
+    innermost,
     join,
     leave,
     misplaced,
-    place,
+    set_innermost,
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, ScopeError
 from promptdsl.foundation.json import ABSENT
@@ -109,11 +109,11 @@ class Container(Component):
             setattr(cls, name, with_own_code(getattr(cls, name)))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        top = OPENED.get()
+        top = innermost()
         if kind is not None or top is None or top[0] is not self:
             fail(self, leave(self, raised=kind is not None))
             return
-        OPENED.set(top[1])
+        set_innermost(top[1])
         # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
         own = self.mask & NOT_OPEN | (CLOSED if content else CLOSED | HOLLOW)
@@ -175,7 +175,7 @@ def begin(
         raise
     if args and not component.content:
         component.mask |= HOLLOW
-    top = OPENED.get()
+    top = innermost()
     if top is not None:
         join(component, top, component.mask)
 
@@ -196,7 +196,9 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         fields = [getattr(component, name, None) for name in type(component)._fields]
         retract(found_in(*unknown.values(), *fields))
         raise
-    place(component)
+    top = innermost()
+    if top is not None:
+        join(component, top, component.mask)
 
 
 def _checked_id(component: Component, id: object) -> str:

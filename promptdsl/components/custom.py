@@ -20,7 +20,7 @@ from promptdsl.components.overrides import (
     standing,
     unfit,
 )
-from promptdsl.components.scope import OPENED, enter, fail, getframe, is_list, leave, place, put
+from promptdsl.components.scope import enter, fail, getframe, innermost, is_list, leave, place, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree.group_nodes import ComponentNode
@@ -237,7 +237,7 @@ def _take(block: CustomComponent, returned: object) -> None:
     if not isinstance(returned, Node):
         block.content += gather(block, (returned,))
         return
-    opened = OPENED.get()
+    opened = innermost()
     if not returned.mask & PLACED and opened is not None:
         put(finish(returned), opened)
         return

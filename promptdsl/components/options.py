@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from math import inf, isnan
 from typing import Any, TypedDict, TypeGuard
 
-from promptdsl.components.fast_path import options_with_priority, remember_priority
+from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
@@ -154,13 +154,15 @@ def at_priority(component: Node, priority: object) -> Options:
     Nothing that is sent depends on it, so plain speech stays plain speech.
     Raises :class:`OptionError` for a priority that is no finite number.
     """
-    known = options_with_priority(priority)
+    memory = BY_PRIORITY.get(type(priority))
+    known = None if memory is None else memory.get(priority)
     if known is not None:
         return known
     if priority is None:
         return DEFAULTS
     options = Options(priority=check_priority(component, priority))
-    remember_priority(priority, options)
+    if memory is not None and len(memory) < MOST:
+        memory[priority] = options
     return options
 
 
@@ -194,8 +196,10 @@ def exact_number(value: object) -> float | None:
 
 def check_count(component: Node, name: str, value: object, least: int) -> int:
     """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
-    if isinstance(value, int) and not isinstance(value, bool) and int.__int__(value) >= least:
-        return int.__int__(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    number = int.__int__(value) if whole else -1
+    if number >= least:
+        return number
     raise OptionError(
         f"{label(component)}({name}={value!r})",
         fix=f"write a whole number, {least} or more",

@@ -19,10 +19,10 @@ from promptdsl.components.arguments import (
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import refuse_options
 from promptdsl.components.scope import (
-    OPENED,
     Component,
     freeze,
     getframe,
+    innermost,
     is_text,
     join,
     place,
@@ -79,7 +79,7 @@ class Text(Component, TextNode):
         self.options = DEFAULTS
         self.content = parts
         mask = TEXT_BITS if parts[0] else EMPTY_TEXT
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = mask
         else:
@@ -172,15 +172,19 @@ def begin_text(
     component.content = ()
     component.mask = TEXT_BITS
     try:
+        if unknown:
+            refuse_options(component, unknown)
         component._check_fields()
-        refuse_options(component, unknown)
         component.content = content = text_parts(component, parts)
     except PromptError:
         retract(parts)
         raise
-    if not any(content):
-        component.mask |= HOLLOW
-    place(component)
+    mask = TEXT_BITS if any(content) else EMPTY_TEXT
+    top = innermost()
+    if top is None:
+        component.mask = mask
+    else:
+        join(component, top, mask)
 
 
 def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
@@ -193,9 +197,11 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
     parts: list[Child] = []
     busy: list[Node] = []
     for arg in args:
-        if arg is None or arg is False:
+        if type(arg) is str:
+            parts.append(arg)
+        elif arg is None or arg is False:
             raise refused(arg, component)
-        if not isinstance(arg, Node):
+        elif not isinstance(arg, Node):
             parts.extend(inline(arg, component))
         elif isinstance(arg, ValueNode):
             if arg.mask & BUSY:
@@ -231,7 +237,9 @@ class Value(Component, ValueNode):
     def __init__(self, value: object, **unknown: Never) -> None:
         self.label = None
         _begin_value(self, value, unknown)
-        place(self)
+        top = innermost()
+        if top is not None:
+            _join(self, top, TEXT_BITS)
 
 
 class Volatile(Component, VolatileNode):
@@ -327,7 +335,7 @@ def _begin_value(
     try:
         if unknown:
             refuse_options(component, unknown)
-        if isinstance(value, Node):
+        if type(value) is not str and isinstance(value, Node):
             raise ContentError(
                 f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",

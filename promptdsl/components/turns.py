@@ -13,7 +13,7 @@ from promptdsl.components.block import (
 )
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import SpeechOptions, TurnOptions, at_priority
-from promptdsl.components.scope import OPENED, getframe, join
+from promptdsl.components.scope import getframe, innermost, join
 from promptdsl.messages.roles import Role
 from promptdsl.tree.masks import (
     BARE,
@@ -57,9 +57,9 @@ class TurnComponent(Container, TurnNode):
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
         self.role = self.spoken_by
         self.kind = "written"
-        first = content[0] if content else ""
-        several = len(content) > 1 or type(first) is not str
-        if several or (options and not (len(options) == 1 and "priority" in options)):
+        if (content and (len(content) > 1 or type(content[0]) is not str)) or (
+            options and not (len(options) == 1 and "priority" in options)
+        ):
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
@@ -67,13 +67,13 @@ class TurnComponent(Container, TurnNode):
         self.code = frame.f_code
         self.offset = frame.f_lasti
         self.content = content
-        self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
+        self.options = at_priority(self, options["priority"]) if options else DEFAULTS
         mask = self._own
         if not content:
             mask |= BARE
-        elif not first:
+        elif not content[0]:
             mask |= HOLLOW
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = mask
         else:

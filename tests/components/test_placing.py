@@ -215,9 +215,7 @@ def test_pictures_in_loose_sections(loose: Callable[[Any], Node]) -> None:
         return loose(Lazy(lambda _: Section("p", Image.from_url(PICTURE))))
 
     error = raised(PlacementError, lambda: render(Timeline(write())))
-    assert (
-        "an Image cannot be in a Section outside of a turn: it is system content" == error.what
-    )
+    assert "an Image cannot be in a Section outside of a turn: it is system content" == error.what
     assert lines_of(write, 1)[0] == error.at[0]
 
 

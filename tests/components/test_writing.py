@@ -166,8 +166,7 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
     assert lines_of(write, 3, 1) == error.at
     assert "a User cannot be in a System" == error.what
     assert (
-        "a turn is never inside a turn: write it beside it, directly in the Timeline"
-        == error.fix
+        "a turn is never inside a turn: write it beside it, directly in the Timeline" == error.fix
     )
 
 
