@@ -267,13 +267,13 @@ def check_finished(arg: Node, component: Node) -> None:
             fix="write it again",
             at=(component.source, arg.source),
         )
-    if arg.mask & OPEN and isinstance(arg, Component):
+    if arg.mask & OPEN:
         raise ScopeError(
-            f"this {label(arg)} is still open, it cannot be an argument yet",
+            f"this {label(arg)} is still open, it cannot be in another component yet",
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg.mask & BARE and isinstance(arg, Component):
+    if arg.mask & BARE:
         raise bare(arg)
 
 

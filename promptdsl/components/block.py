@@ -16,7 +16,7 @@ A component has the slots of its node. Its life, in order:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
-from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gather, retract
+from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, retract
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import check_id, options_of, refuse_options
 from promptdsl.components.scope import (
@@ -31,7 +31,7 @@ from promptdsl.components.scope import (
     misplaced,
     set_innermost,
 )
-from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, ScopeError
+from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
@@ -264,14 +264,7 @@ def _check_child(component: Container, child: Child) -> None:
                 at=(component.source,),
             )
         return
-    if child.mask & BARE:
-        raise bare(child)
-    if child.mask & OPEN:
-        raise ScopeError(
-            f"the {label(child)} in this {label(component)} is still open",
-            fix="close its block first",
-            at=(child.source, component.source),
-        )
+    check_finished(child, component)
     if child.mask & component._forbids:
         raise misplaced(culprit(child, component._forbids), component)
 

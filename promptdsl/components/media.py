@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
-from promptdsl.components.options import unknown_option
-from promptdsl.components.scope import Component, getframe, is_binary, place
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.components.options import bad_option, unknown_option
+from promptdsl.components.scope import Component, is_binary, place, start
+from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
@@ -14,7 +14,7 @@ from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id,
 from promptdsl.messages.media.media_type import MediaKind
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
-from promptdsl.tree.node import DEFAULTS, named_label
+from promptdsl.tree.node import named_label
 from promptdsl.tree.part_nodes import MediaNode
 
 
@@ -41,6 +41,7 @@ class MediaComponent(Component, MediaNode):
     """
 
     __slots__ = ()
+    _own = bits(MEDIA)
     accepts = frozenset({"media_type", "title"})
     block_class: ClassVar[type[ImageBlock | AudioBlock | DocumentBlock | VideoBlock]]
 
@@ -196,19 +197,13 @@ def _write_media(
 ) -> M:
     """Return a new attachment, put into the open block; ``source`` makes its source."""
     component = object.__new__(cls)
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.mask = bits(MEDIA)
-    component.options = DEFAULTS
+    start(component, 3)
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
         if name not in cls.accepts:
             raise unknown_option(component, name, cls.accepts)
         if value is not None and not isinstance(value, str) and name != "media_type":
-            problem = f"{cls.__name__}({name}={value!r})"
-            raise OptionError(problem, fix="write a string", at=(component.source,))
+            raise bad_option(component, name, value, "write a string")
         if value is not None:
             texts[name] = exact(value)
     media_type = texts.pop("media_type", None)

@@ -38,24 +38,22 @@ class EphemeralOptions(SharedOptions, total=False):
     id: str | None
 
 
-class TurnOptions(SharedOptions, total=False):
+class TurnOptions(EphemeralOptions, total=False):
     """The options of every turn."""
 
-    id: str | None
     cache: bool
-
-
-class SpeechOptions(TurnOptions, total=False):
-    """The options of a turn that somebody speaks."""
-
-    name: str | None
-    merge: bool
 
 
 class NamedTurnOptions(TurnOptions, total=False):
     """The options of a tool's turn."""
 
     name: str | None
+
+
+class SpeechOptions(NamedTurnOptions, total=False):
+    """The options of a turn that somebody speaks."""
+
+    merge: bool
 
 
 class SectionOptions(TypedDict, total=False):
@@ -68,11 +66,13 @@ class SectionOptions(TypedDict, total=False):
 
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
     """Return the error for a keyword that a component does not take."""
-    return OptionError(
-        f"{label(component)}() takes no {name!r}",
-        fix=nearest(name, known),
-        at=(component.source,),
-    )
+    problem = f"{label(component)}() takes no {name!r}"
+    return OptionError(problem, fix=nearest(name, known), at=(component.source,))
+
+
+def bad_option(component: Node, name: str, value: object, fix: str) -> OptionError:
+    """Return the error for an option that has a value it cannot have."""
+    return OptionError(f"{label(component)}({name}={value!r})", fix=fix, at=(component.source,))
 
 
 def refuse_options(component: Component, options: Iterable[str]) -> None:
@@ -108,9 +108,7 @@ def options_of(
         except DataError as error:  # metadata that contains itself, or is nested too deep
             raise error.located(component.source) from None
         if problem:
-            raise OptionError(
-                f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
-            )
+            raise bad_option(component, name, value, problem)
     if id is not None:
         kept["id"] = id
     checked = Options(**kept)
@@ -181,9 +179,7 @@ def is_real(value: object) -> bool:
 def check_priority(component: Node, priority: object) -> float | None:
     """Return a priority as an exact number, or raise :class:`OptionError`."""
     if not is_priority(priority):
-        raise OptionError(
-            f"{label(component)}(priority={priority!r})", fix=A_NUMBER, at=(component.source,)
-        )
+        raise bad_option(component, "priority", priority, A_NUMBER)
     return exact_number(priority)
 
 
@@ -200,32 +196,20 @@ def check_count(component: Node, name: str, value: object, least: int) -> int:
     number = int.__int__(value) if whole else -1
     if number >= least:
         return number
-    raise OptionError(
-        f"{label(component)}({name}={value!r})",
-        fix=f"write a whole number, {least} or more",
-        at=(component.source,),
-    )
+    raise bad_option(component, name, value, f"write a whole number, {least} or more")
 
 
 def check_choice(component: Node, name: str, value: object, choices: Iterable[str]) -> None:
     """Raise :class:`OptionError` for a value that is not one of some strings."""
     text = value if isinstance(value, str) else ""
     if not text or text not in choices:
-        raise OptionError(
-            f"{label(component)}({name}={value!r})",
-            fix=nearest(text, choices),
-            at=(component.source,),
-        )
+        raise bad_option(component, name, value, nearest(text, choices))
 
 
 def check_flag(component: Node, name: str, value: object) -> None:
     """Raise :class:`OptionError` for a value that is not ``True`` or ``False``."""
     if not isinstance(value, bool):
-        raise OptionError(
-            f"{label(component)}({name}={value!r})",
-            fix="write True or False",
-            at=(component.source,),
-        )
+        raise bad_option(component, name, value, "write True or False")
 
 
 def check_id(value: object) -> str:

@@ -90,9 +90,9 @@ def is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
     return isinstance(value, bytes | bytearray | memoryview)
 
 
-def start(component: Component) -> None:
-    """Note the line of the author, two calls up, in a new component that has no content yet."""
-    frame = getframe(2)
+def start(component: Component, calls: int = 2) -> None:
+    """Note the author's line, some calls up, in a new component that has no content yet."""
+    frame = getframe(calls)
     component.code = frame.f_code
     component.offset = frame.f_lasti
     component.content = ()

@@ -17,7 +17,7 @@ from promptdsl.components.arguments import (
     retract,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import refuse_options
+from promptdsl.components.options import bad_option, refuse_options
 from promptdsl.components.scope import (
     Component,
     freeze,
@@ -29,7 +29,7 @@ from promptdsl.components.scope import (
     start,
 )
 from promptdsl.foundation.dedent import dedent_parts
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
@@ -123,9 +123,7 @@ class Heading(Component, HeadingNode):
 
     def _check_fields(self) -> None:
         if type(self.level) is not int or not 1 <= self.level <= DEEPEST:
-            raise OptionError(
-                f"Heading(level={self.level!r})", fix="a number from 1 to 6", at=(self.source,)
-            )
+            raise bad_option(self, "level", self.level, "a number from 1 to 6")
 
 
 class Code(Component, CodeNode):
@@ -153,11 +151,8 @@ class Code(Component, CodeNode):
     def _check_fields(self) -> None:
         language = self.language
         if language is not None and not (is_text(language) and _LANGUAGE.match(language)):
-            raise OptionError(
-                f"Code(language={language!r})",
-                fix="write the name of a language: letters, digits, _ + # . -",
-                at=(self.source,),
-            )
+            fix = "write the name of a language: letters, digits, _ + # . -"
+            raise bad_option(self, "language", language, fix)
         self.language = exact(self.language)
 
 
@@ -262,9 +257,7 @@ class Volatile(Component, VolatileNode):
         start(self)
         if not is_text(label):
             retract(found_in(value, label))
-            raise OptionError(
-                f"Volatile(label={label!r})", fix="write its name, a string", at=(self.source,)
-            )
+            raise bad_option(self, "label", label, "write its name, a string")
         _begin_value(self, value, unknown)
         place(self)
 
