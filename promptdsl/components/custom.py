@@ -181,12 +181,12 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         _move_in(block, (*args, *kwargs.values()))
         function: Function = original
         inside = OVERRIDES.get()
-        stand_in = None if inside is None else inside.get(component_name)
-        if inside is not None and stand_in is not None:
-            function = stand_in.function
+        stand_ins = () if inside is None else inside.get(component_name, ())
+        if inside is not None and stand_ins:
+            function, line = stand_ins[0]
             problem = difference(original, function)
             if problem:
-                at = (block.source, stand_in.source)
+                at = (block.source, line)
                 raise unfit(component_name, original, (function, problem), at)
             block.by = getattr(function, "__name__", None)
             inside = inside.without(component_name)

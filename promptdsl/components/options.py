@@ -192,10 +192,10 @@ def exact_number(value: object) -> float | None:
 
 def check_count(component: Node, name: str, value: object, least: int) -> int:
     """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    number = int.__int__(value) if whole else -1
-    if number >= least:
-        return number
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = int.__int__(value)
+        if number >= least:
+            return number
     raise bad_option(component, name, value, f"write a whole number, {least} or more")
 
 

@@ -6,10 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from inspect import Parameter
 from types import FunctionType
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 from weakref import WeakKeyDictionary
-
-import attrs
 
 from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
@@ -20,36 +18,32 @@ KeptOverrides: TypeAlias = tuple[tuple[str, tuple[Function, ...]], ...]
 """Overrides as plain data: by name the functions that replace a component, the innermost first."""
 
 
-@attrs.frozen(eq=False)
-class StandIn:
-    """A function that replaces a component.
-
-    ``source`` is the line of its ``override()``, ``around`` the function that it replaces itself.
-    """
+class StandIn(NamedTuple):
+    """A function that replaces a component, and the line of its ``override()``."""
 
     function: Function
     source: Source | None
-    around: "StandIn | None"
 
 
-class StandIns(dict[str, StandIn]):
-    """The stand-ins at one place by name. ``around`` are those around the ``override`` block."""
+class StandIns(dict[str, tuple[StandIn, ...]]):
+    """The functions that replace components at one point: by name, the innermost first.
+
+    ``around`` are those around the ``override`` block that added some, which is ``opened_by``.
+    """
 
     def __init__(self, around: "StandIns | None", opened_by: object = None) -> None:
         super().__init__(around or {})
         self.around = around
         self.opened_by = opened_by
 
-    def add(self, name: str, function: Function, source: Source | None) -> None:
-        """Let a function replace a component, or the stand-in that replaces it so far."""
-        self[name] = StandIn(function, source, self.get(name))
+    def add(self, name: str, *stand_ins: StandIn) -> None:
+        """Put these stand-ins, the innermost first, before those that a component has so far."""
+        self[name] = (*stand_ins, *self.get(name, ()))
 
     def without(self, name: str) -> "StandIns":
-        """Return the stand-ins while the one of a name runs: it calls what it replaces itself."""
+        """Return the stand-ins while the innermost of a name runs: it calls the next one."""
         inside = StandIns(self)
-        stand_in = inside.pop(name)
-        if stand_in.around is not None:
-            inside[name] = stand_in.around
+        inside[name] = self[name][1:]
         return inside
 
 
@@ -71,38 +65,27 @@ def standing(stand_ins: StandIns | None) -> Generator[None]:
 def moved(inside: StandIns, own: StandIns | None, around: StandIns | None) -> StandIns:
     """Return the stand-ins of ``around`` and those that were added from ``own`` to ``inside``."""
     result = StandIns(around)
-    for name, stand_in in inside.items():
-        last = None if own is None else own.get(name)
-        added: list[StandIn] = []
-        entry: StandIn | None = stand_in
-        while entry is not None and entry is not last:
-            added.append(entry)
-            entry = entry.around
-        for new in reversed(added):
-            result.add(name, new.function, new.source)
+    for name, stand_ins in inside.items():
+        known = 0 if own is None else len(own.get(name, ()))
+        result.add(name, *stand_ins[: max(len(stand_ins) - known, 0)])
     return result
 
 
 def kept_overrides() -> KeptOverrides:
-    """Return the stand-ins at this place as data that can be compared, printed and pickled."""
-    kept: list[tuple[str, tuple[Function, ...]]] = []
-    stand_ins: dict[str, StandIn] = OVERRIDES.get() or {}
-    for name, stand_in in sorted(stand_ins.items(), key=lambda item: item[0]):
-        functions: list[Function] = []
-        entry: StandIn | None = stand_in
-        while entry is not None:
-            functions.append(entry.function)
-            entry = entry.around
-        kept.append((name, tuple(functions)))
-    return tuple(kept)
+    """Return the stand-ins at this point as data that can be compared, printed and pickled."""
+    current = OVERRIDES.get() or {}
+    return tuple(
+        (name, tuple(stand_in.function for stand_in in current[name]))
+        for name in sorted(current)
+        if current[name]
+    )
 
 
 def restored(kept: KeptOverrides) -> StandIns:
     """Return the stand-ins of :func:`kept_overrides`."""
     stand_ins = StandIns(None)
     for name, functions in kept:
-        for function in reversed(functions):
-            stand_ins.add(name, function, None)
+        stand_ins.add(name, *(StandIn(function, None) for function in functions))
     return stand_ins
 
 
@@ -182,7 +165,7 @@ class _Override(AbstractContextManager[None]):
     def __enter__(self) -> None:
         stand_ins = StandIns(OVERRIDES.get(), opened_by=self)
         for name, function in self.functions.items():
-            stand_ins.add(name, function, self.line)
+            stand_ins.add(name, StandIn(function, self.line))
         OVERRIDES.set(stand_ins)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

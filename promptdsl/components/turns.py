@@ -57,9 +57,8 @@ class TurnComponent(Container, TurnNode):
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
         self.role = self.spoken_by
         self.kind = "written"
-        if (content and (len(content) > 1 or type(content[0]) is not str)) or (
-            options and not (len(options) == 1 and "priority" in options)
-        ):
+        several = len(content) > 1 or (content and type(content[0]) is not str)
+        if several or (options and not (len(options) == 1 and "priority" in options)):
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
@@ -67,7 +66,7 @@ class TurnComponent(Container, TurnNode):
         self.code = frame.f_code
         self.offset = frame.f_lasti
         self.content = content
-        self.options = at_priority(self, options["priority"]) if options else DEFAULTS
+        self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._own
         if not content:
             mask |= BARE

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Set
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from promptdsl.foundation.errors import ContentError
@@ -61,7 +62,6 @@ _IGNORED: "set[JsonSchemaWarningKind]" = {"skipped-choice", "non-serializable-de
 def _generator() -> "type[GenerateJsonSchema]":
     """Return the class that makes schemas: it leaves out titles that no author wrote."""
     from pydantic.json_schema import GenerateJsonSchema
-    from pydantic_core import PydanticSerializationError
 
     class Generator(GenerateJsonSchema):
         """Pydantic's generator without its own titles, and with sets in one order.
@@ -102,25 +102,18 @@ def _generator() -> "type[GenerateJsonSchema]":
         def get_default_value(self, schema: "core_schema.WithDefaultSchema") -> object:
             return _with_sorted_sets(super().get_default_value(schema))
 
-        def encode_default(self, dft: object) -> object:
-            encoded: object = super().encode_default(dft)
-            try:
-                json.dumps(encoded, allow_nan=False)
-            except ValueError as error:  # infinity and NaN
-                raise PydanticSerializationError(str(error)) from None
-            return encoded
-
     return Generator
 
 
 def _untitled(schema: "JsonSchemaValue", cls: type | None) -> "JsonSchemaValue":
+    """Return the schema of a class without the title that repeats its name."""
     if cls is not None and schema.get("title") == cls.__name__:
         del schema["title"]
     return schema
 
 
 def _with_sorted_sets(value: object) -> object:
-    """Return a default with a list for each set, as the order of a set follows the hash seed."""
+    """Return a default with sorted lists for sets, whose order follows the hash seed."""
     from pydantic import TypeAdapter
 
     if isinstance(value, Set):
@@ -134,8 +127,11 @@ def _with_sorted_sets(value: object) -> object:
         return {key: _with_sorted_sets(entry) for key, entry in items}
     if isinstance(value, list | tuple):
         return [_with_sorted_sets(entry) for entry in cast("list[object]", value)]
+    if isinstance(value, float) and not isfinite(value):
+        return object()  # no JSON either, so pydantic leaves the default out
     # A model or a dataclass becomes a mapping, in which sets are sets still.
     plain: object = TypeAdapter(object).dump_python(value, by_alias=True)
-    inner = isinstance(plain, Set | Mapping | list | tuple)
-    ordered = _with_sorted_sets(plain) if inner else plain
+    if type(plain) not in (set, frozenset, dict, list, tuple):
+        return value
+    ordered = _with_sorted_sets(plain)
     return value if ordered == plain else ordered
