@@ -73,7 +73,7 @@ def moved(inside: StandIns, own: StandIns | None, around: StandIns | None) -> St
 
 def kept_overrides() -> KeptOverrides:
     """Return the stand-ins at this point as data that can be compared, printed and pickled."""
-    current = OVERRIDES.get() or {}
+    current = OVERRIDES.get() or StandIns(None)
     return tuple(
         (name, tuple(stand_in.function for stand_in in current[name]))
         for name in sorted(current)

@@ -15,24 +15,8 @@ from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import SpeechOptions, TurnOptions, at_priority
 from promptdsl.components.scope import getframe, innermost, join
 from promptdsl.messages.roles import Role
-from promptdsl.tree.masks import (
-    BARE,
-    CALL,
-    DEVELOPER,
-    EVENT,
-    EVENT_BLOCK,
-    HOLLOW,
-    ITEM,
-    MEDIA,
-    RESULT,
-    SECTION,
-    SHIFT,
-    SPOKEN,
-    SYSTEM,
-    TEXT,
-    TURN,
-    bits,
-)
+from promptdsl.tree import masks
+from promptdsl.tree.masks import BARE, HOLLOW, bits
 from promptdsl.tree.node import DEFAULTS, Node
 from promptdsl.tree.turn_nodes import TurnNode
 
@@ -88,7 +72,7 @@ class SpeechTurn(TurnComponent):
 
     __slots__ = ()
     accepts = SpeechOptions.__optional_keys__
-    _own = bits(TURN | SPOKEN)
+    _own = bits(masks.TURN | masks.SPOKEN)
 
     if TYPE_CHECKING:
         # At run time it is that of TurnComponent: a call between them makes a turn 10 % slower.
@@ -121,8 +105,8 @@ class System(TurnComponent):
 
     __slots__ = ()
     spoken_by = "system"
-    _own = bits(TURN | SYSTEM)
-    _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT
+    _own = bits(masks.TURN | masks.SYSTEM)
+    _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
     _elsewhere = "system content is text only: put it in a User turn"
 
 
@@ -140,7 +124,7 @@ class Developer(TurnComponent):
 
     __slots__ = ()
     spoken_by = "developer"
-    _own = bits(TURN | DEVELOPER)
+    _own = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
     _elsewhere = "put it in a User turn"
 
@@ -162,7 +146,7 @@ class User(SpeechTurn):
 
     __slots__ = ()
     spoken_by = "user"
-    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK
+    _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the User turn"
 
 
@@ -180,7 +164,7 @@ class Assistant(SpeechTurn):
 
     __slots__ = ()
     spoken_by = "assistant"
-    _forbids = ROOTED | ITEM | RESULT | EVENT_BLOCK
+    _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the Assistant turn"
 
 
@@ -198,8 +182,8 @@ class Event(TurnComponent):
 
     __slots__ = ()
     spoken_by = "event"
-    _own = bits(TURN | EVENT)
-    _forbids = ROOTED | ITEM | CALL | RESULT
+    _own = bits(masks.TURN | masks.EVENT)
+    _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
     _elsewhere = "write it outside of the Event"
 
 
@@ -208,8 +192,16 @@ class ToolResults(TurnComponent):
 
     __slots__ = ()
     spoken_by = "tool"
-    _own = bits(TURN)
-    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK | TEXT | MEDIA | SECTION
+    _own = bits(masks.TURN)
+    _forbids = (
+        ROOTED
+        | masks.ITEM
+        | masks.CALL
+        | masks.EVENT_BLOCK
+        | masks.TEXT
+        | masks.MEDIA
+        | masks.SECTION
+    )
 
     @classmethod
     def _advice(cls, node: Node) -> str:
