@@ -10,7 +10,7 @@ import attrs
 from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
 from promptdsl.components.block import begin_leaf, finish
 from promptdsl.components.options import bad_option, is_real
-from promptdsl.components.overrides import kept_overrides, restored, standing
+from promptdsl.components.overrides import kept_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
@@ -86,7 +86,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 
     Raises :class:`ContentError` when it has to be awaited.
     """
-    with detached(), standing(restored(lazy.overrides)):
+    with detached(), replacing(restored(lazy.overrides)):
         result = lazy.function(context)
         _refuse_open(lazy)
     if isawaitable(result):
@@ -103,7 +103,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return the result of the function of a lazy, awaited if it has to be."""
-    with detached(), standing(restored(lazy.overrides)):
+    with detached(), replacing(restored(lazy.overrides)):
         result: object | Awaitable[object] = lazy.function(context)
         if isawaitable(result):
             result = await result

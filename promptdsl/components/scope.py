@@ -248,7 +248,7 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
 
 
 def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
-    """Fail the blocks that are open inside a block (or a ``detached()``); return what is around it.
+    """Fail the blocks inside an open block (or a ``detached()``); return the block around it.
 
     Where the block is not open here at all, nothing changes.
     """
@@ -278,7 +278,7 @@ def fail(component: Component, around: OpenBlock | None) -> None:
 
 
 def detached() -> AbstractContextManager[None]:
-    """Return a ``with`` block in which no prompt is open: a component written in it stands alone.
+    """Return a ``with`` block in which no prompt is open: a component written in it is on its own.
 
     Use it for parts that are built in another task or thread, and in a function that builds one
     prompt while another is being written. Leaving blocks inside it open is a :class:`ScopeError`.

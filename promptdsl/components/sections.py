@@ -101,8 +101,8 @@ class Section(Container, SectionNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if node.mask & ROOTED:
-            advice = "a turn is never inside a Section: write it beside it"
-            return part_advice(node, f"{advice}, directly in the Timeline")
+            advice = "a turn is never inside a Section: write it directly in the Timeline"
+            return part_advice(node, advice)
         return f"put the {label(node)} directly in its turn"
 
 
@@ -196,11 +196,8 @@ def include(*parts: Node) -> None:
         )
     for part in parts:
         if not isinstance(part, Node):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ContentError(
-                f"include() takes components, not {type(part).__name__}",
-                fix="write Text(...) for text",
-                at=(line,),
-            )
+            problem = f"include() takes components, not {type(part).__name__}"
+            raise ContentError(problem, fix="write Text(...) for text", at=(line,))
     # Together: parts written in the argument list are the newest entries of the block together.
     adopt(make(FragmentNode, at=line), [part for part in parts if part.mask & BUSY])
     for part in parts:

@@ -354,9 +354,6 @@ def dedent(text: str) -> str:
     'Rules:\n  be kind'
     """
     if not is_text(text):
-        raise ContentError(
-            f"dedent() takes a string, not {type(text).__name__}",
-            fix="give it the text itself",
-            at=(author(),),
-        )
+        problem = f"dedent() takes a string, not {type(text).__name__}"
+        raise ContentError(problem, fix="give it the text itself", at=(author(),))
     return dedent_parts((text,))[0]

@@ -205,6 +205,5 @@ class ToolResults(TurnComponent):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return part_advice(
-            node, "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
-        )
+        advice = "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
+        return part_advice(node, advice)
