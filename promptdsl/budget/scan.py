@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import interchangeable, turns_in
-from promptdsl.budget.slots import Slot, group_priority, has_content, without_nested_choices
+from promptdsl.budget.slots import Slot, group_priority, sends_anything, without_nested_choices
 from promptdsl.budget.units import LAST, Alternatives, ConversationUnit, Entry, SendOrder, Unit
 from promptdsl.tree.group_nodes import (
     ConversationNode,
@@ -265,7 +265,7 @@ def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
     unit.sizes = []
     for index, size in enumerate(tokens):
         is_smaller = not unit.sizes or size < unit.sizes[-1][1]
-        if is_smaller and has_content(node.content[index]):
+        if is_smaller and sends_anything(node.content[index]):
             unit.sizes.append((index, size))
     is_paired = unit.slot.in_turn and node.mask & PAIRED
     if is_paired:

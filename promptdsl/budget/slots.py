@@ -89,7 +89,7 @@ def first_alternatives(root: N) -> N:
 
     def change(node: Node) -> Node | None:
         if isinstance(node, FirstFitNode):
-            return next(filter(has_content, node.content), None)
+            return next(filter(sends_anything, node.content), None)
         return None if isinstance(node, ReserveNode) else node
 
     return rewrite(root, change, within=HOLLOW)

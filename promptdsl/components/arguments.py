@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
-from promptdsl.components.scope import OPENED, Component, check_owner, freeze, is_list, is_owner
+from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_list, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
@@ -22,6 +22,7 @@ Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | 
 """An argument that is content. Of the booleans only ``False``, which is skipped."""
 
 TEXT_BITS = bits(TEXT)
+ITEM_BITS = bits(TEXT | ITEM)
 UNSETTLED = BUSY | BARE | TEXT
 
 
@@ -58,10 +59,15 @@ def bare(component: Node) -> ContentError:
 
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     """Return the content of arguments: neighbouring strings, numbers and values are one text."""
-    # Finished parts that are no text are the content already.
-    nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
-    if len(nodes) == len(args):
-        return nodes
+    first = args[0]
+    if type(first) is str:
+        if len(args) == 1:
+            return (first,)
+    else:
+        # Finished parts that are no text are the content already.
+        nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
+        if len(nodes) == len(args):
+            return nodes
     content: list[Child] = []
     run: list[Child] = []
     busy: list[Node] = []
@@ -99,7 +105,7 @@ def _end_run(component: Node, run: list[Child], content: list[Child]) -> None:
     elif len(run) == 1:
         content.append(run[0])
     else:
-        content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component.at))
+        content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component))
     run.clear()
 
 
@@ -107,7 +113,9 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     """Return the content of a list: each argument that is no component is an item."""
     content: list[Node] = []
     for arg in args:
-        if isinstance(arg, Node):
+        if type(arg) is str:
+            content.append(_item_of((arg,), component))
+        elif isinstance(arg, Node):
             content.append(arg)
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
@@ -117,11 +125,10 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
 
 def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
     """Return the node of an item of one text."""
-    mask = bits(TEXT | ITEM) if any(parts) else bits(TEXT | ITEM) | HOLLOW
-    content = (
-        parts if len(parts) == 1 else (make(TextNode, parts, mask=TEXT_BITS, at=component.at),)
-    )
-    return make(ItemNode, content, mask=mask, at=component.at, done=None)
+    mask = ITEM_BITS if any(parts) else ITEM_BITS | HOLLOW
+    if len(parts) != 1:
+        parts = (make(TextNode, parts, mask=TEXT_BITS, at=component),)
+    return make(ItemNode, parts, mask=mask, at=component, done=None)
 
 
 def joined(run: Iterable[Child]) -> tuple[Child, ...]:
@@ -138,7 +145,7 @@ def joined(run: Iterable[Child]) -> tuple[Child, ...]:
 def inline(arg: object, component: Node) -> list[Child]:
     """Return the parts of one text that an argument gives, or raise :class:`ContentError`."""
     if type(arg) is Trusted:
-        return [make(TrustedTextNode, mask=TEXT_BITS, at=component.at, text=str.__str__(arg))]
+        return [make(TrustedTextNode, mask=TEXT_BITS, at=component, text=str.__str__(arg))]
     if isinstance(arg, str) or is_number(arg):
         try:
             return [text_of(arg)]
@@ -222,7 +229,7 @@ def value_node(value: object, component: Node, label: str | None = None) -> Valu
         text = text_of(value)
     except ContentError as error:
         raise error.located(component.source) from None
-    return make(ValueNode, mask=TEXT_BITS, at=component.at, text=text, label=label)
+    return make(ValueNode, mask=TEXT_BITS, at=component, text=text, label=label)
 
 
 def adopt(component: Node, busy: list[Node]) -> None:
@@ -234,7 +241,7 @@ def adopt(component: Node, busy: list[Node]) -> None:
             moving[id(arg)] = arg
     if not moving:
         return
-    top = OPENED.get()
+    top = innermost()
     entries: list[Child] | tuple[Child, ...] = ()
     if top is not None and top[0] is not None:
         check_owner(component, top)
@@ -260,13 +267,13 @@ def check_finished(arg: Node, component: Node) -> None:
             fix="write it again",
             at=(component.source, arg.source),
         )
-    if arg.mask & OPEN and isinstance(arg, Component):
+    if arg.mask & OPEN:
         raise ScopeError(
-            f"this {label(arg)} is still open, it cannot be an argument yet",
+            f"this {label(arg)} is still open, it cannot be in another component yet",
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg.mask & BARE and isinstance(arg, Component):
+    if arg.mask & BARE:
         raise bare(arg)
 
 
@@ -279,7 +286,7 @@ def retract(args: Iterable[object]) -> None:
     for arg in args:
         flat += arg if is_list(arg) else (arg,)
     written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
-    top = OPENED.get()
+    top = innermost()
     if not written or top is None or top[0] is None or not is_owner(top):
         return
     entries: list[Child] | tuple[Child, ...] = top[0].content

@@ -16,62 +16,42 @@ A component has the slots of its node. Its life, in order:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
-from promptdsl.components.arguments import TEXT_BITS, bare, check_finished, gather, retract
+from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, retract
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import check_id, options_of, refuse_options
 from promptdsl.components.scope import (
     NOT_BARE,
-    OPENED,
     Component,
     enter,
     fail,
     getframe,
+    innermost,
     join,
     leave,
     misplaced,
-    place,
+    set_innermost,
 )
-from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, ScopeError
+from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.source import Source
+from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
-from promptdsl.tree.masks import (
-    BARE,
-    CACHE,
-    CALL,
-    CLOSED,
-    DEEP,
-    EVENT_BLOCK,
-    HOLLOW,
-    ITEM,
-    MEDIA,
-    NAMED,
-    OPEN,
-    RECORDED,
-    REQUEST,
-    RESULT,
-    ROOT,
-    SECTION,
-    SHIFT,
-    SURFACE,
-    TOOL,
-    TURN,
-)
+from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
 from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
-ROOTED = ROOT | TURN | REQUEST | RECORDED | TOOL
+ROOTED = masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED | masks.TOOL
 """Children of a timeline only: never inside a turn or a part of one."""
 
 BESIDE = "write it beside the turns, directly in the Timeline"
 """The advice for a tool or an output that is written inside a turn."""
 
-PART_FORBIDS = ROOTED | ITEM | CALL | RESULT | EVENT_BLOCK
+PART_FORBIDS = ROOTED | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
 """Never inside a part of a turn: children of one kind of turn, and items outside of lists."""
 
-TEXT_FORBIDS = PART_FORBIDS | SECTION | MEDIA | MEDIA << SHIFT | CACHE
+TEXT_FORBIDS = PART_FORBIDS | masks.SECTION | masks.MEDIA | masks.MEDIA << masks.SHIFT | masks.CACHE
 """Never inside a part that is one text."""
 
 NOT_OPEN = ~OPEN
@@ -84,7 +64,7 @@ class Container(Component):
     __slots__ = ()
     _forbids: ClassVar[int] = 0
     """The bits that are refused in a child: those of itself (surface) or inside it (deep)."""
-    _inspects: ClassVar[int] = NAMED
+    _inspects: ClassVar[int] = masks.NAMED
     """The bits of children that ``_inspect`` is called for; ids have to be unique."""
     _shows: ClassVar[int] = DEEP
     """The bits it takes over from its children: all but their states in a fragment."""
@@ -109,11 +89,11 @@ class Container(Component):
             setattr(cls, name, with_own_code(getattr(cls, name)))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        top = OPENED.get()
+        top = innermost()
         if kind is not None or top is None or top[0] is not self:
             fail(self, leave(self, raised=kind is not None))
             return
-        OPENED.set(top[1])
+        set_innermost(top[1])
         # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
         own = self.mask & NOT_OPEN | (CLOSED if content else CLOSED | HOLLOW)
@@ -175,7 +155,7 @@ def begin(
         raise
     if args and not component.content:
         component.mask |= HOLLOW
-    top = OPENED.get()
+    top = innermost()
     if top is not None:
         join(component, top, component.mask)
 
@@ -196,7 +176,9 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         fields = [getattr(component, name, None) for name in type(component)._fields]
         retract(found_in(*unknown.values(), *fields))
         raise
-    place(component)
+    top = innermost()
+    if top is not None:
+        join(component, top, component.mask)
 
 
 def _checked_id(component: Component, id: object) -> str:
@@ -262,14 +244,7 @@ def _check_child(component: Container, child: Child) -> None:
                 at=(component.source,),
             )
         return
-    if child.mask & BARE:
-        raise bare(child)
-    if child.mask & OPEN:
-        raise ScopeError(
-            f"the {label(child)} in this {label(component)} is still open",
-            fix="close its block first",
-            at=(child.source, component.source),
-        )
+    check_finished(child, component)
     if child.mask & component._forbids:
         raise misplaced(culprit(child, component._forbids), component)
 
@@ -301,17 +276,17 @@ def finish(component: Node) -> Node:
 
 def turn_advice(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not be in a turn."""
-    if node.mask & (ROOT | TURN | REQUEST | RECORDED):
+    if node.mask & (masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED):
         return "a turn is never inside a turn: write it beside it, directly in the Timeline"
-    if node.mask & TOOL:
+    if node.mask & masks.TOOL:
         return BESIDE
-    if node.mask & ITEM:
+    if node.mask & masks.ITEM:
         return "an Item belongs in a List or a Checklist"
-    if node.mask & CALL:
+    if node.mask & masks.CALL:
         return f"only an Assistant turn holds {named_label(node)}"
-    if node.mask & RESULT:
+    if node.mask & masks.RESULT:
         return "only a User or tool turn holds a ToolResult"
-    if node.mask & EVENT_BLOCK:
+    if node.mask & masks.EVENT_BLOCK:
         return f"only an Event holds {named_label(node)}"
     return otherwise
 

@@ -123,11 +123,8 @@ class Limit(Container, LimitNode):
         first: object = self.max_tokens
         if isinstance(first, str | Node):
             name = named_label(first) if isinstance(first, Node) else "its text"
-            raise OptionError(
-                f"the number of tokens of a Limit comes first, not {name}",
-                fix="Limit(500, ...)",
-                at=(self.source,),
-            )
+            problem = f"the number of tokens of a Limit comes first, not {name}"
+            raise OptionError(problem, fix="Limit(500, ...)", at=(self.source,))
         self.max_tokens = check_count(self, "max_tokens", first, 1)
         check_choice(self, "keep", self.keep, ENDS)
         self.keep = exact(self.keep)

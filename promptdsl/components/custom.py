@@ -13,14 +13,14 @@ from promptdsl.components.overrides import (
     COMPONENTS,
     OVERRIDES,
     Function,
-    StandIns,
+    Replacements,
     difference,
     is_plain,
     moved,
-    standing,
+    replacing,
     unfit,
 )
-from promptdsl.components.scope import OPENED, enter, fail, getframe, is_list, leave, place, put
+from promptdsl.components.scope import enter, fail, getframe, innermost, is_list, leave, place, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree.group_nodes import ComponentNode
@@ -92,14 +92,14 @@ def _yield_error(component: CustomComponent, problem: str) -> ScopeError:
 class _Running:
     """A generator, and the overrides that hold while its own code runs."""
 
-    def __init__(self, generator: Generator[object, None, None], own: StandIns | None) -> None:
+    def __init__(self, generator: Generator[object, None, None], own: Replacements | None) -> None:
         self.generator = generator
         self.own = self.inside = own
-        self.around: StandIns | None = None
+        self.around: Replacements | None = None
 
     def start(self) -> object:
         """Run to where the children go: overrides around its ``yield`` hold for them, too."""
-        with standing(self.own):
+        with replacing(self.own):
             yielded = next(self.generator)
             self.inside = OVERRIDES.get()
         if self.inside is not self.own and self.inside is not None:
@@ -114,7 +114,7 @@ class _Running:
         """
         if self.inside is not self.own:
             OVERRIDES.set(self.around)
-        with standing(self.inside):
+        with replacing(self.inside):
             try:
                 next(self.generator) if error is None else self.generator.throw(error)
             except StopIteration:
@@ -181,12 +181,12 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         _move_in(block, (*args, *kwargs.values()))
         function: Function = original
         inside = OVERRIDES.get()
-        stand_in = None if inside is None else inside.get(component_name)
-        if inside is not None and stand_in is not None:
-            function = stand_in.function
+        replacements = () if inside is None else inside.get(component_name, ())
+        if inside is not None and replacements:
+            function, line = replacements[0]
             problem = difference(original, function)
             if problem:
-                at = (block.source, stand_in.source)
+                at = (block.source, line)
                 raise unfit(component_name, original, (function, problem), at)
             block.by = getattr(function, "__name__", None)
             inside = inside.without(component_name)
@@ -204,7 +204,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             block.running = _Running(function(*args, **kwargs), inside)
             return block
         enter(block)
-        with _failing(block), standing(inside):
+        with _failing(block), replacing(inside):
             _take(block, function(*args, **kwargs))
         Container.__exit__(block, None, None, None)
         return block
@@ -229,15 +229,12 @@ def _take(block: CustomComponent, returned: object) -> None:
     """Put the result of a function into its component, unless it is there already."""
     kind = type_name(returned)
     if isinstance(returned, list | tuple):
-        raise ContentError(
-            f"{block.name} returned a {kind}",
-            fix="return Fragment(*parts)",
-            at=(block.source,),
-        )
+        problem = f"{block.name} returned a {kind}"
+        raise ContentError(problem, fix="return Fragment(*parts)", at=(block.source,))
     if not isinstance(returned, Node):
         block.content += gather(block, (returned,))
         return
-    opened = OPENED.get()
+    opened = innermost()
     if not returned.mask & PLACED and opened is not None:
         put(finish(returned), opened)
         return

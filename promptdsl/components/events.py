@@ -15,7 +15,6 @@ from promptdsl.tree.node import label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode
 
 _EVENT_BLOCK = bits(EVENT_BLOCK)
-_NO_FIELDS: frozenset[str] = frozenset()
 _BlockClass: TypeAlias = Callable[..., UserActionBlock | StateChangeBlock | SystemEventBlock]
 
 
@@ -42,9 +41,8 @@ class UserAction(Component, EventBlockNode):
     def __init__(
         self, action: str, /, *, target: object = None, actor: object = None, **details: object
     ) -> None:
-        start(self)
         fields = {"action": action, "target": target, "actor": actor}
-        _finish_event(self, UserActionBlock, fields, details)
+        _write_event(self, UserActionBlock, fields, details)
 
 
 class StateChange(Component, EventBlockNode):
@@ -76,9 +74,8 @@ class StateChange(Component, EventBlockNode):
         trigger: object = None,
         **details: object,
     ) -> None:
-        start(self)
         fields = {"key": key, "old": old, "new": new, "trigger": trigger}
-        _finish_event(self, StateChangeBlock, fields, details)
+        _write_event(self, StateChangeBlock, fields, details)
 
 
 class SystemEvent(Component, EventBlockNode):
@@ -102,37 +99,33 @@ class SystemEvent(Component, EventBlockNode):
     _own = _EVENT_BLOCK
 
     def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
-        start(self)
-        _finish_event(self, SystemEventBlock, {"event": event, "source": source}, data)
+        _write_event(self, SystemEventBlock, {"event": event, "source": source}, data)
 
 
-def _finish_event(
+def _write_event(
     component: UserAction | StateChange | SystemEvent,
     cls: _BlockClass,
     fields: dict[str, object],
     details: dict[str, object],
 ) -> None:
     """Fill a component with its block and place it; the names of its trusted fields are noted."""
+    start(component, 3)
     if next(iter(fields.values())) is None:
-        raise ContentError(
-            f"{named_label(component)} needs a text",
-            fix=f'{label(component)}("...")',
-            at=(component.source,),
-        )
+        problem = f"{named_label(component)} needs a text"
+        raise ContentError(problem, fix=f'{label(component)}("...")', at=(component.source,))
     # Every field needs a text.
     for name, value in (*fields.items(), *details.items()):
         try:
             if value is not ABSENT:
                 data_text(value)
         except ContentError as error:
-            raise ContentError(
-                f"{name}: {error.what}", fix=error.fix, at=(component.source,)
-            ) from None
+            problem = f"{name}: {error.what}"
+            raise ContentError(problem, fix=error.fix, at=(component.source,)) from None
     # Author text in a field is noted by name, as the block holds plain strings.
     inner = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
-    component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
+    component.trusted = frozenset(trusted)
     values: list[object] = [*fields.values()]
     if trusted:
         values = [exact(value) for value in values]

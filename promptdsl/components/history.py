@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import retract, type_name
-from promptdsl.components.options import check_count, check_priority, unknown_option
-from promptdsl.components.scope import Component, getframe, is_list, is_mapping, place
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.components.options import bad_option, check_count, check_priority, unknown_option
+from promptdsl.components.scope import Component, is_list, is_mapping, place, start
+from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import DEFAULTS, Node, found_in, named_label
+from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.turn_nodes import RecordedNode
 
 
@@ -48,6 +48,7 @@ class History(Component, RecordedNode):
     """
 
     __slots__ = ()
+    _own = RECORDED
     accepts = HistoryOptions.__optional_keys__
 
     def __init__(
@@ -94,12 +95,7 @@ H = TypeVar("H", bound=History)
 
 def _begin_history(component: H, messages: object, form: str, options: HistoryOptions) -> H:
     """Fill a new history with its messages, put it into the open block, and return it."""
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.mask = RECORDED
-    component.options = DEFAULTS
+    start(component, 3)
     try:
         for name in options:
             if name not in component.accepts:
@@ -109,11 +105,8 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
         component.step = None if step is None else check_count(component, "step", step, 0)
         priority = check_priority(component, options.get("priority", 0))
         if priority is None:
-            raise OptionError(
-                "History(priority=None)",
-                fix="write a number; keep= is the number of its last exchanges that stay",
-                at=(component.source,),
-            )
+            fix = "write a number; keep= is the number of its last exchanges that stay"
+            raise bad_option(component, "priority", priority, fix)
         component.priority = priority
     except PromptError:
         retract(found_in(messages, *options.values()))

@@ -9,10 +9,10 @@ import attrs
 
 from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
 from promptdsl.components.block import begin_leaf, finish
-from promptdsl.components.options import is_real
-from promptdsl.components.overrides import kept_overrides, restored, standing
+from promptdsl.components.options import bad_option, is_real
+from promptdsl.components.overrides import kept_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block
-from promptdsl.foundation.errors import ContentError, OptionError, ScopeError
+from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.tree.group_nodes import LazyNode
@@ -78,9 +78,7 @@ class Lazy(Component, LazyNode):
                 at=(self.source,),
             )
         if not is_real(self.weight) or not 0 < self.weight < inf:
-            raise OptionError(
-                f"Lazy(weight={self.weight!r})", fix="write a number above 0", at=(self.source,)
-            )
+            raise bad_option(self, "weight", self.weight, "write a number above 0")
 
 
 def call(lazy: LazyNode, context: LazyContext) -> object:
@@ -88,7 +86,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 
     Raises :class:`ContentError` when it has to be awaited.
     """
-    with detached(), standing(restored(lazy.overrides)):
+    with detached(), replacing(restored(lazy.overrides)):
         result = lazy.function(context)
         _refuse_open(lazy)
     if isawaitable(result):
@@ -105,7 +103,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return the result of the function of a lazy, awaited if it has to be."""
-    with detached(), standing(restored(lazy.overrides)):
+    with detached(), replacing(restored(lazy.overrides)):
         result: object | Awaitable[object] = lazy.function(context)
         if isawaitable(result):
             result = await result

@@ -13,36 +13,18 @@ from promptdsl.components.sections import Note, Section
 from promptdsl.components.timeline import Timeline, refuse_loose_media
 from promptdsl.components.tool_calls import ToolMessage, ToolResult
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.tree.group_nodes import LazyNode, LimitNode, NoteNode
+from promptdsl.tree.group_nodes import LazyNode, NoteNode
 from promptdsl.tree.masks import DEEP
 from promptdsl.tree.node import Node, named_label
-from promptdsl.tree.part_nodes import (
-    ChecklistNode,
-    ExampleNode,
-    ExampleSideNode,
-    ItemNode,
-    ListNode,
-    QuoteNode,
-    SectionNode,
-    ToolResultNode,
-)
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode, ToolTurnNode, TurnNode
+from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode, TurnNode
 
 _CONTAINERS: Mapping[type[Node], type[Container]] = {
-    RootNode: Timeline,
-    ToolTurnNode: ToolMessage,
-    RequestOnlyNode: RequestComponent,
-    SectionNode: Section,
-    NoteNode: Note,
-    ToolResultNode: ToolResult,
-    ListNode: List,
-    ChecklistNode: Checklist,
-    ItemNode: Item,
-    QuoteNode: Quote,
-    ExampleNode: Example,
-    ExampleSideNode: ExampleSide,
-    LimitNode: Limit,
+    component._node: component
+    for component in (
+        *(Timeline, ToolMessage, RequestComponent, Section, Note, ToolResult, Limit),
+        *(List, Checklist, Item, Quote, Example, ExampleSide),
+    )
 }
 
 

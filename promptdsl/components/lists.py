@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Never
 
 from promptdsl.components.arguments import (
+    ITEM_BITS,
     TEXT_BITS,
     Content,
     adopt,
@@ -15,7 +16,7 @@ from promptdsl.components.arguments import (
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
 from promptdsl.components.options import check_flag
 from promptdsl.components.scope import freeze
-from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION, TEXT, bits
+from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
@@ -108,7 +109,7 @@ class Item(TextContainer, ItemNode):
     """
 
     __slots__ = ()
-    _own = bits(TEXT | ITEM)
+    _own = ITEM_BITS
 
     def __init__(self, *parts: Content, done: bool | None = None, **unknown: Never) -> None:
         self.done = done

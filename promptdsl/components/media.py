@@ -4,16 +4,16 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
-from promptdsl.components.options import unknown_option
-from promptdsl.components.scope import Component, getframe, is_binary, place
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.components.options import bad_option, unknown_option
+from promptdsl.components.scope import Component, is_binary, place, start
+from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
-from promptdsl.messages.media.source import MediaKind, MediaSource
+from promptdsl.messages.media.source import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
-from promptdsl.tree.node import DEFAULTS, named_label
+from promptdsl.tree.node import named_label
 from promptdsl.tree.part_nodes import MediaNode
 
 
@@ -40,6 +40,7 @@ class MediaComponent(Component, MediaNode):
     """
 
     __slots__ = ()
+    _own = bits(MEDIA)
     accepts = frozenset({"media_type", "title"})
     block_class: ClassVar[type[ImageBlock | AudioBlock | DocumentBlock | VideoBlock]]
 
@@ -53,12 +54,8 @@ class MediaComponent(Component, MediaNode):
     @classmethod
     def from_path(cls, path: str | os.PathLike[str], **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment in a file, which is read when the prompt is rendered."""
-        text: object = os.fspath(path) if isinstance(path, os.PathLike) else path
-
-        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
-            return of_path(_text(cls, text, "a path, a Path or"), media_type, kind=kind)
-
-        return _write_media(cls, source, options)
+        text = os.fspath(path) if isinstance(path, os.PathLike) else path
+        return _write_media(cls, of_path, text, options)
 
     @classmethod
     def from_url(cls, url: str, **options: Unpack[MediaOptions]) -> Self:
@@ -66,11 +63,7 @@ class MediaComponent(Component, MediaNode):
 
         The provider fetches it; a ``data:`` address holds the bytes.
         """
-
-        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
-            return of_url(_text(cls, url, "an address"), media_type, kind=kind)
-
-        return _write_media(cls, source, options)
+        return _write_media(cls, of_url, url, options)
 
     @classmethod
     def from_bytes(
@@ -80,34 +73,19 @@ class MediaComponent(Component, MediaNode):
         **options: Unpack[ShownOptions],
     ) -> Self:
         """Return an attachment given as bytes, at most 32 MB."""
-
-        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
-            if not is_binary(data):
-                raise _wrong(cls, "bytes", data)
-            return of_bytes(bytes(data), media_type, kind=kind)
-
-        return _write_media(cls, source, {"media_type": media_type, **options})
+        return _write_media(cls, of_bytes, data, {"media_type": media_type, **options})
 
     @classmethod
     def from_base64(
         cls, data: str | bytes, media_type: str | None = None, **options: Unpack[ShownOptions]
     ) -> Self:
         """Return an attachment given as base64, at most 32 MB decoded; white space is skipped."""
-
-        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
-            text = bytes(data) if is_binary(data) else _text(cls, data, "base64 text")
-            return of_base64(text, media_type, kind=kind)
-
-        return _write_media(cls, source, {"media_type": media_type, **options})
+        return _write_media(cls, of_base64, data, {"media_type": media_type, **options})
 
     @classmethod
     def from_file_id(cls, id: str, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment uploaded before, by the id that its provider gave it."""
-
-        def source(media_type: str | None, kind: MediaKind) -> MediaSource:
-            return of_file_id(_text(cls, id, "a file id"), media_type, kind=kind)
-
-        return _write_media(cls, source, options)
+        return _write_media(cls, of_file_id, id, options)
 
 
 class Image(MediaComponent):
@@ -116,8 +94,7 @@ class Image(MediaComponent):
     ``title`` describes it to people, ``detail`` is the resolution that OpenAI looks at: ``"low"``,
     ``"high"`` or ``"auto"``; by default the provider chooses.
 
-    Raises :class:`MediaError` for data that is no image, :class:`OptionError` for an unknown
-    option.
+    Raises :class:`MediaError` for data that is no image.
 
     >>> from promptdsl import Image, User, render
     >>> user = User("What is it?", Image.from_url("https://example.com/cat.png", detail="low"))
@@ -135,8 +112,7 @@ class Audio(MediaComponent):
 
     OpenAI Chat takes WAV and MP3 given as bytes, Anthropic none: there it is a loss of content.
 
-    Raises :class:`MediaError` for data that is no audio, :class:`OptionError` for an unknown
-    option.
+    Raises :class:`MediaError` for data that is no audio.
 
     >>> from promptdsl import Audio, User
     >>> turn = User(Audio.from_path("call.wav", title="The call"))
@@ -154,8 +130,7 @@ class Document(MediaComponent):
     ``title`` is its name for the model. UTF-8 text is ``text/plain`` unless ``media_type`` says
     otherwise; the type of an office document has to be given.
 
-    Raises :class:`MediaError` for data that is no document, :class:`OptionError` for an unknown
-    option.
+    Raises :class:`MediaError` for data that is no document.
 
     >>> from promptdsl import Document, User
     >>> turn = User("Sum it up.", Document.from_bytes(b"Dear Ann", title="letter"))
@@ -172,8 +147,7 @@ class Video(MediaComponent):
 
     Neither OpenAI Chat nor Anthropic takes one: there it is a loss of content.
 
-    Raises :class:`MediaError` for data that is no video, :class:`OptionError` for an unknown
-    option.
+    Raises :class:`MediaError` for data that is no video.
 
     >>> from promptdsl import User, Video
     >>> turn = User("Cut it.", Video.from_url("https://example.com/tour.mp4", title="The tour"))
@@ -187,49 +161,51 @@ class Video(MediaComponent):
 
 M = TypeVar("M", bound=MediaComponent)
 
+_DATA: Mapping[Callable[..., MediaSource], str] = {
+    of_path: "a path, a Path or a string",
+    of_url: "an address, a string",
+    of_bytes: "bytes",
+    of_base64: "base64 text, a string",
+    of_file_id: "a file id, a string",
+}
+"""The data that the source of an attachment is made of."""
+
 
 def _write_media(
-    cls: type[M],
-    source: Callable[[str | None, MediaKind], MediaSource],
-    options: Mapping[str, object],
+    cls: type[M], read: Callable[..., MediaSource], data: object, options: Mapping[str, object]
 ) -> M:
-    """Return a new attachment, put into the open block; ``source`` makes its source."""
+    """Return a new attachment, put into the open block; ``read`` makes its source of the data."""
     component = object.__new__(cls)
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.mask = bits(MEDIA)
-    component.options = DEFAULTS
+    start(component, 3)
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
         if name not in cls.accepts:
             raise unknown_option(component, name, cls.accepts)
         if value is not None and not isinstance(value, str) and name != "media_type":
-            problem = f"{cls.__name__}({name}={value!r})"
-            raise OptionError(problem, fix="write a string", at=(component.source,))
+            raise bad_option(component, name, value, "write a string")
         if value is not None:
             texts[name] = exact(value)
     media_type = texts.pop("media_type", None)
     try:
-        component.block = cls.block_class(source(media_type, cls.block_class.type), **texts)
+        source = read(_checked_data(cls, read, data), media_type, kind=cls.block_class.type)
+        component.block = cls.block_class(source, **texts)
     except PromptError as error:
         raise error.located(component.source) from None
     place(component)
     return component
 
 
-def _text(cls: type[MediaComponent], value: object, needed: str) -> str:
-    """Return a string that an attachment is made of, or raise :class:`ContentError`."""
-    if not isinstance(value, str):
-        raise _wrong(cls, f"{needed}, a string", value)
-    return exact(value)
-
-
-def _wrong(cls: type[MediaComponent], needed: str, value: object) -> ContentError:
+def _checked_data(
+    cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
+) -> str | bytes:
+    """Return the data of an attachment as plain data, or raise :class:`ContentError`."""
+    if isinstance(data, str) and read is not of_bytes:
+        return exact(data)
+    if is_binary(data) and read in (of_bytes, of_base64):
+        return bytes(data)
     article = "an" if cls.__name__[0] in "AEIO" else "a"
-    return ContentError(
-        f"{article} {cls.__name__} is made of {needed}, not {type(value).__name__}",
+    raise ContentError(
+        f"{article} {cls.__name__} is made of {_DATA[read]}, not {type(data).__name__}",
         fix=_methods(cls.__name__),
     )
 

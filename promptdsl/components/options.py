@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from math import inf, isnan
 from typing import Any, TypedDict, TypeGuard
 
-from promptdsl.components.fast_path import options_with_priority, remember_priority
+from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
@@ -38,24 +38,22 @@ class EphemeralOptions(SharedOptions, total=False):
     id: str | None
 
 
-class TurnOptions(SharedOptions, total=False):
+class TurnOptions(EphemeralOptions, total=False):
     """The options of every turn."""
 
-    id: str | None
     cache: bool
-
-
-class SpeechOptions(TurnOptions, total=False):
-    """The options of a turn that somebody speaks."""
-
-    name: str | None
-    merge: bool
 
 
 class NamedTurnOptions(TurnOptions, total=False):
     """The options of a tool's turn."""
 
     name: str | None
+
+
+class SpeechOptions(NamedTurnOptions, total=False):
+    """The options of a turn that somebody speaks."""
+
+    merge: bool
 
 
 class SectionOptions(TypedDict, total=False):
@@ -68,11 +66,13 @@ class SectionOptions(TypedDict, total=False):
 
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
     """Return the error for a keyword that a component does not take."""
-    return OptionError(
-        f"{label(component)}() takes no {name!r}",
-        fix=nearest(name, known),
-        at=(component.source,),
-    )
+    problem = f"{label(component)}() takes no {name!r}"
+    return OptionError(problem, fix=nearest(name, known), at=(component.source,))
+
+
+def bad_option(component: Node, name: str, value: object, fix: str) -> OptionError:
+    """Return the error for an option that has a value it cannot have."""
+    return OptionError(f"{label(component)}({name}={value!r})", fix=fix, at=(component.source,))
 
 
 def refuse_options(component: Component, options: Iterable[str]) -> None:
@@ -108,9 +108,7 @@ def options_of(
         except DataError as error:  # metadata that contains itself, or is nested too deep
             raise error.located(component.source) from None
         if problem:
-            raise OptionError(
-                f"{label(component)}({name}={value!r})", fix=problem, at=(component.source,)
-            )
+            raise bad_option(component, name, value, problem)
     if id is not None:
         kept["id"] = id
     checked = Options(**kept)
@@ -154,13 +152,15 @@ def at_priority(component: Node, priority: object) -> Options:
     Nothing that is sent depends on it, so plain speech stays plain speech.
     Raises :class:`OptionError` for a priority that is no finite number.
     """
-    known = options_with_priority(priority)
+    memory = BY_PRIORITY.get(type(priority))
+    known = None if memory is None else memory.get(priority)
     if known is not None:
         return known
     if priority is None:
         return DEFAULTS
     options = Options(priority=check_priority(component, priority))
-    remember_priority(priority, options)
+    if memory is not None and len(memory) < MOST:
+        memory[priority] = options
     return options
 
 
@@ -179,9 +179,7 @@ def is_real(value: object) -> bool:
 def check_priority(component: Node, priority: object) -> float | None:
     """Return a priority as an exact number, or raise :class:`OptionError`."""
     if not is_priority(priority):
-        raise OptionError(
-            f"{label(component)}(priority={priority!r})", fix=A_NUMBER, at=(component.source,)
-        )
+        raise bad_option(component, "priority", priority, A_NUMBER)
     return exact_number(priority)
 
 
@@ -194,34 +192,24 @@ def exact_number(value: object) -> float | None:
 
 def check_count(component: Node, name: str, value: object, least: int) -> int:
     """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
-    if isinstance(value, int) and not isinstance(value, bool) and int.__int__(value) >= least:
-        return int.__int__(value)
-    raise OptionError(
-        f"{label(component)}({name}={value!r})",
-        fix=f"write a whole number, {least} or more",
-        at=(component.source,),
-    )
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = int.__int__(value)
+        if number >= least:
+            return number
+    raise bad_option(component, name, value, f"write a whole number, {least} or more")
 
 
 def check_choice(component: Node, name: str, value: object, choices: Iterable[str]) -> None:
     """Raise :class:`OptionError` for a value that is not one of some strings."""
     text = value if isinstance(value, str) else ""
     if not text or text not in choices:
-        raise OptionError(
-            f"{label(component)}({name}={value!r})",
-            fix=nearest(text, choices),
-            at=(component.source,),
-        )
+        raise bad_option(component, name, value, nearest(text, choices))
 
 
 def check_flag(component: Node, name: str, value: object) -> None:
     """Raise :class:`OptionError` for a value that is not ``True`` or ``False``."""
     if not isinstance(value, bool):
-        raise OptionError(
-            f"{label(component)}({name}={value!r})",
-            fix="write True or False",
-            at=(component.source,),
-        )
+        raise bad_option(component, name, value, "write True or False")
 
 
 def check_id(value: object) -> str:

@@ -6,10 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from inspect import Parameter
 from types import FunctionType
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 from weakref import WeakKeyDictionary
-
-import attrs
 
 from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
@@ -20,90 +18,77 @@ KeptOverrides: TypeAlias = tuple[tuple[str, tuple[Function, ...]], ...]
 """Overrides as plain data: by name the functions that replace a component, the innermost first."""
 
 
-@attrs.frozen(eq=False)
-class StandIn:
-    """A function that replaces a component.
-
-    ``source`` is the line of its ``override()``, ``around`` the function that it replaces itself.
-    """
+class Replacement(NamedTuple):
+    """A function that replaces a component, and the line of its ``override()``."""
 
     function: Function
     source: Source | None
-    around: "StandIn | None"
 
 
-class StandIns(dict[str, StandIn]):
-    """The stand-ins at one place by name. ``around`` are those around the ``override`` block."""
+class Replacements(dict[str, tuple[Replacement, ...]]):
+    """The functions that replace components at one point: by name, the innermost first.
 
-    def __init__(self, around: "StandIns | None", opened_by: object = None) -> None:
+    ``around`` are those around the ``override`` block that added some, which is ``opened_by``.
+    """
+
+    def __init__(self, around: "Replacements | None", opened_by: object = None) -> None:
         super().__init__(around or {})
         self.around = around
         self.opened_by = opened_by
 
-    def add(self, name: str, function: Function, source: Source | None) -> None:
-        """Let a function replace a component, or the stand-in that replaces it so far."""
-        self[name] = StandIn(function, source, self.get(name))
+    def add(self, name: str, *replacements: Replacement) -> None:
+        """Put these replacements, the innermost first, before those that a component has so far."""
+        self[name] = (*replacements, *self.get(name, ()))
 
-    def without(self, name: str) -> "StandIns":
-        """Return the stand-ins while the one of a name runs: it calls what it replaces itself."""
-        inside = StandIns(self)
-        stand_in = inside.pop(name)
-        if stand_in.around is not None:
-            inside[name] = stand_in.around
+    def without(self, name: str) -> "Replacements":
+        """Return the replacements while the innermost of a name runs, which calls the next."""
+        inside = Replacements(self)
+        inside[name] = self[name][1:]
         return inside
 
 
-OVERRIDES: ContextVar[StandIns | None] = ContextVar("promptdsl_overrides", default=None)
+OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", default=None)
 COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 """All components that functions were made into, and their names: several may have the same."""
 
 
 @contextmanager
-def standing(stand_ins: StandIns | None) -> Generator[None]:
-    """Let these stand-ins replace components while a block runs."""
-    token = OVERRIDES.set(stand_ins)
+def replacing(replacements: Replacements | None) -> Generator[None]:
+    """Let these replacements replace components while a block runs."""
+    token = OVERRIDES.set(replacements)
     try:
         yield
     finally:
         OVERRIDES.reset(token)
 
 
-def moved(inside: StandIns, own: StandIns | None, around: StandIns | None) -> StandIns:
-    """Return the stand-ins of ``around`` and those that were added from ``own`` to ``inside``."""
-    result = StandIns(around)
-    for name, stand_in in inside.items():
-        last = None if own is None else own.get(name)
-        added: list[StandIn] = []
-        entry: StandIn | None = stand_in
-        while entry is not None and entry is not last:
-            added.append(entry)
-            entry = entry.around
-        for new in reversed(added):
-            result.add(name, new.function, new.source)
+def moved(
+    inside: Replacements, own: Replacements | None, around: Replacements | None
+) -> Replacements:
+    """Return the replacements of ``around`` and those that ``inside`` adds to ``own``."""
+    result = Replacements(around)
+    for name, replacements in inside.items():
+        known = 0 if own is None else len(own.get(name, ()))
+        result.add(name, *replacements[: max(len(replacements) - known, 0)])
     return result
 
 
 def kept_overrides() -> KeptOverrides:
-    """Return the stand-ins at this place as data that can be compared, printed and pickled."""
-    kept: list[tuple[str, tuple[Function, ...]]] = []
-    stand_ins: dict[str, StandIn] = OVERRIDES.get() or {}
-    for name, stand_in in sorted(stand_ins.items(), key=lambda item: item[0]):
-        functions: list[Function] = []
-        entry: StandIn | None = stand_in
-        while entry is not None:
-            functions.append(entry.function)
-            entry = entry.around
-        kept.append((name, tuple(functions)))
-    return tuple(kept)
+    """Return the replacements at this point as data that can be compared, printed and pickled."""
+    current = OVERRIDES.get() or Replacements(None)
+    return tuple(
+        (name, tuple(replacement.function for replacement in current[name]))
+        for name in sorted(current)
+        if current[name]
+    )
 
 
-def restored(kept: KeptOverrides) -> StandIns:
-    """Return the stand-ins of :func:`kept_overrides`."""
-    stand_ins = StandIns(None)
+def restored(kept: KeptOverrides) -> Replacements:
+    """Return the replacements of :func:`kept_overrides`."""
+    replacements = Replacements(None)
     for name, functions in kept:
-        for function in reversed(functions):
-            stand_ins.add(name, function, None)
-    return stand_ins
+        replacements.add(name, *(Replacement(function, None) for function in functions))
+    return replacements
 
 
 def is_plain(function: object) -> TypeGuard[FunctionType]:
@@ -180,10 +165,10 @@ class _Override(AbstractContextManager[None]):
         self.line = line
 
     def __enter__(self) -> None:
-        stand_ins = StandIns(OVERRIDES.get(), opened_by=self)
+        replacements = Replacements(OVERRIDES.get(), opened_by=self)
         for name, function in self.functions.items():
-            stand_ins.add(name, function, self.line)
-        OVERRIDES.set(stand_ins)
+            replacements.add(name, Replacement(function, self.line))
+        OVERRIDES.set(replacements)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         top = opened = OVERRIDES.get()

@@ -4,11 +4,17 @@ from typing import Unpack
 
 from promptdsl.components.arguments import Content, adopt
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, part_advice
-from promptdsl.components.options import EphemeralOptions, SharedOptions, check_choice, is_real
-from promptdsl.foundation.errors import ContentError, OptionError
+from promptdsl.components.options import (
+    EphemeralOptions,
+    SharedOptions,
+    bad_option,
+    check_choice,
+    is_real,
+)
+from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import text_of
 from promptdsl.tree.masks import BUSY, CACHE, REQUEST, bits
-from promptdsl.tree.node import Node, label
+from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, RequestOnlyNode
 
@@ -41,9 +47,7 @@ class RequestComponent(Container, RequestOnlyNode):
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)
         if not is_real(self.order):
-            raise OptionError(
-                f"{label(self)}(order={self.order!r})", fix="write a number", at=(self.source,)
-            )
+            raise bad_option(self, "order", self.order, "write a number")
 
     @classmethod
     def _advice(cls, node: Node) -> str:

@@ -5,13 +5,13 @@ from typing import Never, Unpack
 from promptdsl.components.arguments import Content, adopt
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.fast_path import (
-    SECTION_OPTIONS,
+    known_section,
     remember_section,
     section_options,
     with_own_code,
 )
 from promptdsl.components.options import SectionOptions, check_choice
-from promptdsl.components.scope import OPENED, getframe, join, put
+from promptdsl.components.scope import getframe, innermost, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
@@ -67,10 +67,10 @@ class Section(Container, SectionNode):
         **options: Unpack[SectionOptions],
     ) -> None:
         self.title = title
-        first = content[0] if content else "-"
         known = None
-        if type(id) is str and len(content) < 2 and type(first) is str and first:
-            known = section_options(id, options) if options else SECTION_OPTIONS.get(id)
+        plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
+        if plain and type(id) is str:
+            known = section_options(id, options) if options else known_section(id)
         if known is None or not (title is None or type(title) is str):
             begin(self, content, options, id=id)
             remember_section(self.options)
@@ -82,7 +82,7 @@ class Section(Container, SectionNode):
         self.content = content
         self.options = known
         mask = _SECTION_TEXT if content else _SECTION_BARE
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = mask
         else:
@@ -101,8 +101,8 @@ class Section(Container, SectionNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if node.mask & ROOTED:
-            advice = "a turn is never inside a Section: write it beside it"
-            return part_advice(node, f"{advice}, directly in the Timeline")
+            advice = "a turn is never inside a Section: write it directly in the Timeline"
+            return part_advice(node, advice)
         return f"put the {label(node)} directly in its turn"
 
 
@@ -187,7 +187,7 @@ def include(*parts: Node) -> None:
     True
     """
     line = author()
-    top = OPENED.get()
+    top = innermost()
     if top is None or top[0] is None:
         raise ScopeError(
             "include() needs an open block",
@@ -196,11 +196,8 @@ def include(*parts: Node) -> None:
         )
     for part in parts:
         if not isinstance(part, Node):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ContentError(
-                f"include() takes components, not {type(part).__name__}",
-                fix="write Text(...) for text",
-                at=(line,),
-            )
+            problem = f"include() takes components, not {type(part).__name__}"
+            raise ContentError(problem, fix="write Text(...) for text", at=(line,))
     # Together: parts written in the argument list are the newest entries of the block together.
     adopt(make(FragmentNode, at=line), [part for part in parts if part.mask & BUSY])
     for part in parts:

@@ -158,8 +158,8 @@ def _read_frame(data: object, chosen: Names | None) -> tuple[Names, Rows] | None
         for name in chosen:
             if name not in names:
                 raise ContentError(f"the frame has no column {name!r}", fix=nearest(name, names))
-        places = [names.index(name) for name in chosen]
-        return chosen, [tuple(row[place] for place in places) for row in rows]
+        indexes = [names.index(name) for name in chosen]
+        return chosen, [tuple(row[index] for index in indexes) for row in rows]
     return None
 
 

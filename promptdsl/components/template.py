@@ -6,11 +6,11 @@ from os import PathLike
 from typing import Self
 
 from promptdsl.components.arguments import retract
-from promptdsl.components.scope import Component, getframe, place
+from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.templates import TemplateSource, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
-from promptdsl.tree.node import DEFAULTS, found_in
+from promptdsl.tree.node import found_in
 from promptdsl.tree.part_nodes import TemplateNode
 
 
@@ -32,6 +32,7 @@ class Template(Component, TemplateNode):
     """
 
     __slots__ = ()
+    _own = bits(TEXT) | HOLLOW
 
     def __init__(
         self,
@@ -63,12 +64,7 @@ def _begin_template(
     inputs: dict[str, object],
 ) -> None:
     """Fill a template from its source and its variables, and put it into the open block."""
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.mask = bits(TEXT) | HOLLOW
-    component.options = DEFAULTS
+    start(component, 3)
     try:
         component.template = source()
         variables = check_variables({} if mapping is None else mapping)

@@ -17,19 +17,19 @@ from promptdsl.components.arguments import (
     retract,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import refuse_options
+from promptdsl.components.options import bad_option, refuse_options
 from promptdsl.components.scope import (
-    OPENED,
     Component,
     freeze,
     getframe,
+    innermost,
     is_text,
     join,
     place,
     start,
 )
 from promptdsl.foundation.dedent import dedent_parts
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
@@ -79,7 +79,7 @@ class Text(Component, TextNode):
         self.options = DEFAULTS
         self.content = parts
         mask = TEXT_BITS if parts[0] else EMPTY_TEXT
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = mask
         else:
@@ -123,9 +123,7 @@ class Heading(Component, HeadingNode):
 
     def _check_fields(self) -> None:
         if type(self.level) is not int or not 1 <= self.level <= DEEPEST:
-            raise OptionError(
-                f"Heading(level={self.level!r})", fix="a number from 1 to 6", at=(self.source,)
-            )
+            raise bad_option(self, "level", self.level, "a number from 1 to 6")
 
 
 class Code(Component, CodeNode):
@@ -153,11 +151,8 @@ class Code(Component, CodeNode):
     def _check_fields(self) -> None:
         language = self.language
         if language is not None and not (is_text(language) and _LANGUAGE.match(language)):
-            raise OptionError(
-                f"Code(language={language!r})",
-                fix="write the name of a language: letters, digits, _ + # . -",
-                at=(self.source,),
-            )
+            fix = "write the name of a language: letters, digits, _ + # . -"
+            raise bad_option(self, "language", language, fix)
         self.language = exact(self.language)
 
 
@@ -172,15 +167,19 @@ def begin_text(
     component.content = ()
     component.mask = TEXT_BITS
     try:
+        if unknown:
+            refuse_options(component, unknown)
         component._check_fields()
-        refuse_options(component, unknown)
         component.content = content = text_parts(component, parts)
     except PromptError:
         retract(parts)
         raise
-    if not any(content):
-        component.mask |= HOLLOW
-    place(component)
+    mask = TEXT_BITS if any(content) else EMPTY_TEXT
+    top = innermost()
+    if top is None:
+        component.mask = mask
+    else:
+        join(component, top, mask)
 
 
 def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
@@ -193,9 +192,11 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
     parts: list[Child] = []
     busy: list[Node] = []
     for arg in args:
-        if arg is None or arg is False:
+        if type(arg) is str:
+            parts.append(arg)
+        elif arg is None or arg is False:
             raise refused(arg, component)
-        if not isinstance(arg, Node):
+        elif not isinstance(arg, Node):
             parts.extend(inline(arg, component))
         elif isinstance(arg, ValueNode):
             if arg.mask & BUSY:
@@ -231,7 +232,9 @@ class Value(Component, ValueNode):
     def __init__(self, value: object, **unknown: Never) -> None:
         self.label = None
         _begin_value(self, value, unknown)
-        place(self)
+        top = innermost()
+        if top is not None:
+            _join(self, top, TEXT_BITS)
 
 
 class Volatile(Component, VolatileNode):
@@ -254,9 +257,7 @@ class Volatile(Component, VolatileNode):
         start(self)
         if not is_text(label):
             retract(found_in(value, label))
-            raise OptionError(
-                f"Volatile(label={label!r})", fix="write its name, a string", at=(self.source,)
-            )
+            raise bad_option(self, "label", label, "write its name, a string")
         _begin_value(self, value, unknown)
         place(self)
 
@@ -327,7 +328,7 @@ def _begin_value(
     try:
         if unknown:
             refuse_options(component, unknown)
-        if isinstance(value, Node):
+        if type(value) is not str and isinstance(value, Node):
             raise ContentError(
                 f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",
@@ -353,9 +354,6 @@ def dedent(text: str) -> str:
     'Rules:\n  be kind'
     """
     if not is_text(text):
-        raise ContentError(
-            f"dedent() takes a string, not {type(text).__name__}",
-            fix="give it the text itself",
-            at=(author(),),
-        )
+        problem = f"dedent() takes a string, not {type(text).__name__}"
+        raise ContentError(problem, fix="give it the text itself", at=(author(),))
     return dedent_parts((text,))[0]

@@ -73,9 +73,7 @@ class Timeline(Container, RootNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if isinstance(node, RootNode):
-            return (
-                "a prompt is never inside another: write its turns, or include a Fragment of them"
-            )
+            return "a prompt is never inside another: include a Fragment of its turns"
         name = label(node)
         if node.mask & CALL:
             return f"put it in an Assistant: Assistant({name}(...))"

@@ -20,9 +20,9 @@ from promptdsl.components.options import (
     refuse_options,
 )
 from promptdsl.components.scope import (
-    OPENED,
     Component,
     getframe,
+    innermost,
     is_mapping,
     is_text,
     join,
@@ -78,7 +78,7 @@ class ToolUse(Component, ToolUseNode):
             input = _input_text(self, name, input, id)
             name, id = exact(name), exact(id)
         self.block = tool_use_block(id, name, input)
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = _CALL
         else:
@@ -219,9 +219,8 @@ class ToolMessage(Container, ToolTurnNode):
         self.tool_use_id = tool_use_id
         self.is_error = is_error
         self.error_type = error_type
-        first = content[0] if content else "-"
-        text = len(content) < 2 and type(first) is str and first
-        if not text or type(tool_use_id) is not str or options or is_error or error_type:
+        plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
+        if not plain or type(tool_use_id) is not str or options or is_error or error_type:
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one text or nothing, which needs no checks.
@@ -230,7 +229,7 @@ class ToolMessage(Container, ToolTurnNode):
         self.offset = frame.f_lasti
         self.content = content
         self.options = DEFAULTS
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = _TOOL
         else:

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import NoneType
 from typing import Never, cast
 
 from promptdsl.components.arguments import retract, type_name
@@ -20,6 +21,7 @@ from promptdsl.tree.node import found_in
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
+_NO_TYPES = (NoneType, partial, str, int, float, list, tuple)
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -173,15 +175,9 @@ def _output_schema(
     if is_mapping(schema):
         data = _plain_schema(schema, "schema")
         check_shape(data, "schema")
-    elif (
-        schema is None
-        or inspect.isroutine(schema)
-        or isinstance(schema, partial | str | int | float | list | tuple)
-    ):
-        raise ContentError(
-            f"an Output takes a type or a JSON schema, not {kind}",
-            fix="Output(Answer), or Output({...})",
-        )
+    elif inspect.isroutine(schema) or isinstance(schema, _NO_TYPES):
+        problem = f"an Output takes a type or a JSON schema, not {kind}"
+        raise ContentError(problem, fix="Output(Answer), or Output({...})")
     else:
         from promptdsl.components.type_schemas import type_schema
 
@@ -218,7 +214,6 @@ def _plain_schema(schema: object, name: str) -> JsonObject:
             fix='{"type": "object", "properties": {...}}',
         )
     try:
-        data = cast("JsonObject", plain(schema, name))
+        return cast("JsonObject", plain(schema, name))
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
-    return data

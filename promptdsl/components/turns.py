@@ -13,26 +13,10 @@ from promptdsl.components.block import (
 )
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import SpeechOptions, TurnOptions, at_priority
-from promptdsl.components.scope import OPENED, getframe, join
+from promptdsl.components.scope import getframe, innermost, join
 from promptdsl.messages.roles import Role
-from promptdsl.tree.masks import (
-    BARE,
-    CALL,
-    DEVELOPER,
-    EVENT,
-    EVENT_BLOCK,
-    HOLLOW,
-    ITEM,
-    MEDIA,
-    RESULT,
-    SECTION,
-    SHIFT,
-    SPOKEN,
-    SYSTEM,
-    TEXT,
-    TURN,
-    bits,
-)
+from promptdsl.tree import masks
+from promptdsl.tree.masks import BARE, HOLLOW, bits
 from promptdsl.tree.node import DEFAULTS, Node
 from promptdsl.tree.turn_nodes import TurnNode
 
@@ -57,8 +41,7 @@ class TurnComponent(Container, TurnNode):
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
         self.role = self.spoken_by
         self.kind = "written"
-        first = content[0] if content else ""
-        several = len(content) > 1 or type(first) is not str
+        several = len(content) > 1 or (content and type(content[0]) is not str)
         if several or (options and not (len(options) == 1 and "priority" in options)):
             begin(self, content, options)
             return
@@ -71,9 +54,9 @@ class TurnComponent(Container, TurnNode):
         mask = self._own
         if not content:
             mask |= BARE
-        elif not first:
+        elif not content[0]:
             mask |= HOLLOW
-        top = OPENED.get()
+        top = innermost()
         if top is None:
             self.mask = mask
         else:
@@ -89,7 +72,7 @@ class SpeechTurn(TurnComponent):
 
     __slots__ = ()
     accepts = SpeechOptions.__optional_keys__
-    _own = bits(TURN | SPOKEN)
+    _own = bits(masks.TURN | masks.SPOKEN)
 
     if TYPE_CHECKING:
         # At run time it is that of TurnComponent: a call between them makes a turn 10 % slower.
@@ -122,8 +105,8 @@ class System(TurnComponent):
 
     __slots__ = ()
     spoken_by = "system"
-    _own = bits(TURN | SYSTEM)
-    _forbids = PART_FORBIDS | MEDIA | MEDIA << SHIFT
+    _own = bits(masks.TURN | masks.SYSTEM)
+    _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
     _elsewhere = "system content is text only: put it in a User turn"
 
 
@@ -141,7 +124,7 @@ class Developer(TurnComponent):
 
     __slots__ = ()
     spoken_by = "developer"
-    _own = bits(TURN | DEVELOPER)
+    _own = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
     _elsewhere = "put it in a User turn"
 
@@ -163,7 +146,7 @@ class User(SpeechTurn):
 
     __slots__ = ()
     spoken_by = "user"
-    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK
+    _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the User turn"
 
 
@@ -181,7 +164,7 @@ class Assistant(SpeechTurn):
 
     __slots__ = ()
     spoken_by = "assistant"
-    _forbids = ROOTED | ITEM | RESULT | EVENT_BLOCK
+    _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the Assistant turn"
 
 
@@ -199,8 +182,8 @@ class Event(TurnComponent):
 
     __slots__ = ()
     spoken_by = "event"
-    _own = bits(TURN | EVENT)
-    _forbids = ROOTED | ITEM | CALL | RESULT
+    _own = bits(masks.TURN | masks.EVENT)
+    _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
     _elsewhere = "write it outside of the Event"
 
 
@@ -209,11 +192,18 @@ class ToolResults(TurnComponent):
 
     __slots__ = ()
     spoken_by = "tool"
-    _own = bits(TURN)
-    _forbids = ROOTED | ITEM | CALL | EVENT_BLOCK | TEXT | MEDIA | SECTION
+    _own = bits(masks.TURN)
+    _forbids = (
+        ROOTED
+        | masks.ITEM
+        | masks.CALL
+        | masks.EVENT_BLOCK
+        | masks.TEXT
+        | masks.MEDIA
+        | masks.SECTION
+    )
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return part_advice(
-            node, "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
-        )
+        advice = "a tool turn holds tool results only: ToolResult(tool_use_id, ...)"
+        return part_advice(node, advice)

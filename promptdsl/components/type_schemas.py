@@ -1,13 +1,15 @@
 """The JSON schema of a Python type, made by pydantic."""
 
-from collections.abc import Collection, Iterable, Mapping, Set
+import json
+from collections.abc import Mapping, Set
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.json import JsonValue, canonical
+from promptdsl.foundation.json import JsonValue
 
 if TYPE_CHECKING:
     from pydantic.json_schema import (
@@ -60,7 +62,6 @@ _IGNORED: "set[JsonSchemaWarningKind]" = {"skipped-choice", "non-serializable-de
 def _generator() -> "type[GenerateJsonSchema]":
     """Return the class that makes schemas: it leaves out titles that no author wrote."""
     from pydantic.json_schema import GenerateJsonSchema
-    from pydantic_core import PydanticSerializationError
 
     class Generator(GenerateJsonSchema):
         """Pydantic's generator without its own titles, and with sets in one order.
@@ -99,74 +100,38 @@ def _generator() -> "type[GenerateJsonSchema]":
             return made
 
         def get_default_value(self, schema: "core_schema.WithDefaultSchema") -> object:
-            default: object = super().get_default_value(schema)
-            if not issubclass(type(default), Set):
-                return default
-            try:
-                # Pydantic sorts a set by itself, but not sets of sets, which have no order.
-                return self.encode_default(default)
-            except PydanticSerializationError:
-                # It is encoded once more, and then left out.
-                return default
-
-        def encode_default(self, dft: object) -> object:
-            encoded: object = super().encode_default(dft)
-            _sort_sets(dft, encoded)
-            return encoded
+            return _with_sorted_sets(super().get_default_value(schema))
 
     return Generator
 
 
 def _untitled(schema: "JsonSchemaValue", cls: type | None) -> "JsonSchemaValue":
+    """Return the schema of a class without the title that repeats its name."""
     if cls is not None and schema.get("title") == cls.__name__:
         del schema["title"]
     return schema
 
 
-def _sort_sets(default: object, encoded: object) -> None:
-    """Put the lists that sets became, however deep, in one order: theirs follows the hash seed.
+def _with_sorted_sets(value: object) -> object:
+    """Return a default with sorted lists for sets, whose order follows the hash seed."""
+    from pydantic import TypeAdapter
 
-    A float without a JSON value is an error of pydantic's, which then leaves the default out.
-    """
-    from pydantic_core import PydanticSerializationError
-
-    waiting: list[tuple[object, object]] = [(default, encoded)]
-    unordered: list[list[Any]] = []  # Any: JSON values, which `sorted` compares if it can
-    while waiting:
-        value, data = waiting.pop()
-        if isinstance(value, float) and not isfinite(value):
-            raise PydanticSerializationError(f"{value} is no JSON value")
-        if isinstance(value, Set) and _is_list(data):
-            unordered.append(data)
-        waiting += _inside(value, data)
-    # The inner sets come first: a set is ordered by its entries.
-    for entries in reversed(unordered):
-        entries.sort(key=canonical)
-        try:
-            entries[:] = sorted(entries)
-        except TypeError:
-            continue  # of types that cannot be compared
-
-
-def _is_list(value: object) -> TypeGuard[list[Any]]:  # Any: JSON values
-    return isinstance(value, list)
-
-
-def _inside(value: Any, encoded: object) -> Iterable[tuple[object, object]]:  # Any: any default
-    """Return the parts of a value, each with its encoded form."""
-    if getattr(cast("object", type(value)), "__pydantic_root_model__", False):
-        return [(value.root, encoded)]
-    if _is_list(encoded) and isinstance(value, Collection):
-        return zip(cast("Collection[object]", value), encoded, strict=False)
-    if not isinstance(encoded, dict):
-        return ()
-    entries = cast("dict[str, object]", encoded)
+    if isinstance(value, Set):
+        entries = [_with_sorted_sets(entry) for entry in cast("Set[object]", value)]
+        entries.sort(key=lambda entry: json.dumps(entry, sort_keys=True, default=str))
+        with suppress(TypeError):  # of types that cannot be compared
+            return sorted(cast("list[Any]", entries))  # Any: JSON values
+        return entries
     if isinstance(value, Mapping):
-        parts = cast("Mapping[object, object]", value).values()
-        return zip(parts, entries.values(), strict=False)
-    # The fields of a model, by their names in JSON.
-    fields: Mapping[str, Any] = getattr(
-        cast("object", type(value)), "__pydantic_fields__", {}
-    )  # Any: `FieldInfo`
-    names = {field.serialization_alias or name: name for name, field in fields.items()}
-    return [(getattr(value, names.get(key, key), None), part) for key, part in entries.items()]
+        items = cast("Mapping[object, object]", value).items()
+        return {key: _with_sorted_sets(entry) for key, entry in items}
+    if isinstance(value, list | tuple):
+        return [_with_sorted_sets(entry) for entry in cast("list[object]", value)]
+    if isinstance(value, float) and not isfinite(value):
+        return object()  # no JSON either, so pydantic leaves the default out
+    # A model or a dataclass becomes a mapping, in which sets are sets still.
+    plain: object = TypeAdapter(object).dump_python(value, by_alias=True)
+    if type(plain) not in (set, frozenset, dict, list, tuple):
+        return value
+    ordered = _with_sorted_sets(plain)
+    return value if ordered == plain else ordered

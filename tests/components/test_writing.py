@@ -262,7 +262,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: System(ToolResult("1", "x")), "only a User or tool turn holds a ToolResult"),
         (
             lambda: Section("s", User("x")),
-            "a turn is never inside a Section: write it beside it, directly in the Timeline",
+            "a turn is never inside a Section: write it directly in the Timeline",
         ),
         (lambda: Section("s", ToolUse("t", {}, id="1")), "put the ToolUse directly in its turn"),
         (lambda: Note(UserAction("x")), "a Note holds text and parts"),
