@@ -8,8 +8,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.json import is_mapping
+from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, TypeVar, overload
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.json import is_mapping
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.providers.shared.request import Param
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeGuard
 
-from promptdsl.foundation.json import is_mapping
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import takewhile
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import is_mapping
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
