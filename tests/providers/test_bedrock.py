@@ -1543,7 +1543,8 @@ def test_citations_are_text_elsewhere() -> None:
                     "content": [{"toolResult": {"toolUseId": "a", "content": [result("b")]}}],
                 }
             ],
-            "messages[0]: content[0]: content[0]: a 'toolResult' block contains no 'toolResult' block",
+            "messages[0]: content[0]: content[0]: "
+            "a 'toolResult' block contains no 'toolResult' block",
         ),
         (
             [{"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}],
