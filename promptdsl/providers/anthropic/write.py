@@ -152,7 +152,7 @@ _MEDIA = frozenset({"image", "document", "unknown"})
 _USER = _TEXT | _MEDIA | {"tool_result"}
 _RULES = BlockRules(
     "anthropic",
-    read=lambda block: read_block(block.data),
+    read=read_block,
     types={
         "system": _TEXT,
         "developer": _TEXT,

@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import JsonValue, read_json
+from promptdsl.foundation.json import JsonObject, JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import base64_bytes, media_param
@@ -241,6 +241,11 @@ def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Pa
     return param
 
 
+def _read_unknown(data: JsonObject) -> b.Block:
+    # An unknown block with a cache mark has a second key.
+    return read_block(data) if len(data) == 1 else b.UnknownBlock(data, "bedrock")
+
+
 _ANY_JSON = ("input", "json")
 """The keys whose value is any JSON data, in which ``bytes`` is a key like others."""
 
@@ -264,7 +269,7 @@ _MEDIA = frozenset({"image", "document", "video"})
 _USER = _TEXT | _MEDIA | {"audio", "tool_result", "unknown"}
 _RULES = BlockRules(
     "bedrock",
-    read=lambda block: read_block(block.data) if len(block.data) == 1 else block,
+    read=_read_unknown,
     types={
         "leading": _TEXT | {"unknown"},
         "system": _TEXT,

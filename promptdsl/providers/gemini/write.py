@@ -278,7 +278,7 @@ def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param 
 
 _RULES = BlockRules(
     "gemini",
-    read=lambda block: read_part(block.data),
+    read=read_part,
     types=_KEYS,
     writers={
         "text": _text_part,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, MediaBlock, UnknownBlock
 from promptdsl.messages.loss import LossKind
 from promptdsl.providers.shared.clean import json_copy
@@ -16,13 +17,13 @@ ITEM = "item"
 class BlockRules(NamedTuple):
     """The rules by which a provider takes blocks.
 
-    ``origin`` is the provider. ``read`` returns the block of this provider that an unknown block
+    ``origin`` is the provider. ``read`` returns the block that the data of an unknown block
     describes. ``types`` are the types of blocks that a content may have, by the role of its place.
     ``writers`` are the functions that write a block, by its type.
     """
 
     origin: str
-    read: Callable[[UnknownBlock], Block]
+    read: Callable[[JsonObject], Block]
     types: Mapping[str, Container[str]]
     writers: Mapping[str, Callable[..., Param | None]]
 
@@ -44,7 +45,7 @@ def block_params(
                 reason = f"only {block.origin} knows it"
             else:
                 try:
-                    block = rules.read(block)
+                    block = rules.read(block.data)
                 except DataError as error:
                     reason = error.what
         if not reason and block.type not in types:
