@@ -9,6 +9,7 @@ from promptdsl.config.delimiters import Delimiter
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
@@ -85,7 +86,7 @@ def _field_text(value: object) -> str:
     """Return the text of a field; nested data is JSON."""
     if isinstance(value, str):
         return value
-    return json_text(value) if isinstance(value, Mapping | list) else data_text(value)
+    return json_text(value) if is_mapping(value) or is_list(value) else data_text(value)
 
 
 def _event_fields(

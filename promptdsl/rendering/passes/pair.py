@@ -89,19 +89,20 @@ def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
     end = start + len(node.items)
     faults: list[PairingError] = []
 
-    def scan(_: object, before: _Scanned | None) -> _Scanned | None:
-        first, count, last_calls = before or (start, start, ())
+    def scan(_: object, before: _Scanned | None) -> _Scanned:
+        known = before or (start, start, ())
+        first, count, last_calls = known
         # No call is open before a user message: that would have been a fault.
         clean = start == first or (start > first and node.items[0].role == "user")
         if clean and count > end and whole[end].plain and whole[end].role == "user":
-            return before
+            return known
         if not clean or not start <= count <= end:
             first, count, last_calls = start, start, ()
         open_calls.update(dict.fromkeys(last_calls, node))
         fault = _scan_from(node, count - start, open_calls)
         if fault is not None:
             faults.append(fault)
-        return before if fault is not None or count == end else (first, end, tuple(open_calls))
+        return known if fault is not None or count == end else (first, end, tuple(open_calls))
 
     remember(node, _scan, scan)
     return faults[0] if faults else None
