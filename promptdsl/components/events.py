@@ -15,6 +15,7 @@ from promptdsl.tree.node import label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode
 
 _EVENT_BLOCK = bits(EVENT_BLOCK)
+_NO_FIELDS: frozenset[str] = frozenset()
 _BlockClass: TypeAlias = Callable[..., UserActionBlock | StateChangeBlock | SystemEventBlock]
 
 
@@ -125,7 +126,7 @@ def _write_event(
     inner = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
-    component.trusted = frozenset(trusted)
+    component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
     values: list[object] = [*fields.values()]
     if trusted:
         values = [exact(value) for value in values]
