@@ -43,9 +43,10 @@ def _with_extra(
     request: Turns, place: Place, param: Param, block: Carrier, *, cache: str | None = None
 ) -> Param:
     """Return a param with the further keys that its type may have, and note its cache mark."""
-    kind = param["type"]
-    cited = kind == "text" and place.message.role != "assistant"
-    param |= further_keys(request, place, block, () if cited else EXTRA[kind])
+    if block.extra:
+        kind = param["type"]
+        cited = kind == "text" and place.message.role != "assistant"
+        param |= further_keys(request, place, block, () if cited else EXTRA[kind])
     if mark := cache or block.cache:
         request.mark(place, param, mark)
     return param

@@ -140,9 +140,11 @@ def _with_extra(
 
     ``used`` are the further keys that are part of the param already.
     """
-    ((kind, value),) = param.items()
-    if keys := further_keys(request, place, block, _EXTRA_KEYS.get(kind, ()), used=used):
-        value |= keys
+    if block.extra:
+        ((kind, value),) = param.items()
+        known = _EXTRA_KEYS.get(kind, ())
+        if keys := further_keys(request, place, block, known, used=used):
+            value |= keys
     if mark := cache or block.cache:
         request.mark(place, param, mark)
     return param

@@ -150,10 +150,11 @@ def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None
 
 def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
     """Return a part with the further keys of its block that it may have; a mark is lost."""
-    known = _KEYS[place.role][block.type]
-    if SIGNATURE in block.extra and not _kept_signature(block.extra[SIGNATURE]):
-        known = tuple(key for key in known if key != SIGNATURE)
-    param |= further_keys(request, place, block, known)
+    if block.extra:
+        known = _KEYS[place.role][block.type]
+        if SIGNATURE in block.extra and not _kept_signature(block.extra[SIGNATURE]):
+            known = tuple(key for key in known if key != SIGNATURE)
+        param |= further_keys(request, place, block, known)
     if block.cache:
         request.lose(place, "hint", "cache mark", NO_MARKS)
     return param

@@ -38,20 +38,10 @@ def block_params(
     params: list[Param] = []
     types = rules.types[place.role]
     for written in blocks:
-        block = written
-        reason = ""
-        if isinstance(block, UnknownBlock):
-            if block.origin not in (None, rules.origin):
-                reason = f"only {block.origin} knows it"
-            else:
-                try:
-                    block = rules.read(block.data)
-                except DataError as error:
-                    reason = error.what
-        if not reason and block.type not in types:
-            reason = f"there is none in {place.role} content"
-        if reason:
-            lose_block(request, place, block, reason)
+        block: Block | None = written
+        if written.type == "unknown" or written.type not in types:
+            block = _known_block(request, place, written, rules)
+        if block is None:
             continue
         param = rules.writers[block.type](request, place, block)
         if param:
@@ -59,6 +49,25 @@ def block_params(
         else:
             lose_mark(request, place, block)
     return params
+
+
+def _known_block(request: Request, place: Place, block: Block, rules: BlockRules) -> Block | None:
+    """Return an unknown block as one of the provider, ``None`` (a loss) for any other block."""
+    reason = ""
+    if isinstance(block, UnknownBlock):
+        if block.origin not in (None, rules.origin):
+            reason = f"only {block.origin} knows it"
+        else:
+            try:
+                block = rules.read(block.data)
+            except DataError as error:
+                reason = error.what
+    if not reason and block.type not in rules.types[place.role]:
+        reason = f"there is none in {place.role} content"
+    if not reason:
+        return block
+    lose_block(request, place, block, reason)
+    return None
 
 
 def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
