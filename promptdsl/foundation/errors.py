@@ -74,7 +74,7 @@ class PlacementError(PromptError):
     ...     System(User("Hi."))
     ... except PlacementError as error:
     ...     print(error.what)
-    a User cannot stand in a System
+    a User cannot be in a System
     """
 
 
