@@ -1,4 +1,25 @@
-"""The errors of promptdsl: each message has the problem, the author's line, and advice."""
+"""The errors of promptdsl: one family, each with the problem, the line and the advice.
+
+```
+PromptError (ValueError)
+├── OptionError (TypeError)  an unknown keyword, or a wrong value for a keyword
+├── ContentError (TypeError) something that is not content: True, a list, a component in an f-string
+├── PlacementError           a component where it is not allowed
+├── ScopeError               a block entered twice, left out of order, written to from another task
+├── DataError                data, such as a message in dictionary form, that cannot be read
+├── ConfigError              an unknown key or value in a configuration
+├── MediaError               an attachment that cannot be read, or has another type than declared
+├── TemplateError            a template that is missing, or lacks a variable
+├── TokenizerError           an encoding that is not installed, so nothing can be counted with it
+├── PairingError             a tool call without its result, or a result without its call
+│   └── PendingToolCalls     the last calls have no results yet: the payload cannot be sent
+├── BudgetError              the required parts of a prompt are larger than its budget
+├── TargetError              a payload for another target than the rendered one
+└── LossError                ``strict=True`` and content that the target cannot express
+```
+
+Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Self
