@@ -136,7 +136,7 @@ def test_errors_come_back_from_being_saved(kind: type[PromptError]) -> None:
     [
         ("titel", ["title", "cache"], "did you mean 'title'?"),
         ("xyz", ["title", "cache"], "known: cache, title"),
-        ("xyz", [], "it takes none"),
+        ("xyz", [], "it takes no options"),
     ],
 )
 def test_the_nearest_name_is_suggested(name: str, known: list[str], expected: str) -> None:

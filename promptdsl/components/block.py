@@ -89,6 +89,7 @@ class Container(Component):
             setattr(cls, name, with_own_code(getattr(cls, name)))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Close the block: its children become nodes. An error in it takes the block out again."""
         top = innermost()
         if kind is not None or top is None or top[0] is not self:
             fail(self, leave(self, raised=kind is not None))
@@ -150,7 +151,7 @@ def begin(
             content = tuple(component._gather(component, args))
             seal(component, content, component.mask & NOT_BARE)
     except PromptError:
-        fields = [getattr(component, name, None) for name in type(component)._fields]
+        fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract((*args, *found_in(id, *options.values(), *fields)))
         raise
     if args and not component.content:
@@ -173,7 +174,7 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
             refuse_options(component, unknown)
         component._check_fields()
     except PromptError:
-        fields = [getattr(component, name, None) for name in type(component)._fields]
+        fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract(found_in(*unknown.values(), *fields))
         raise
     top = innermost()

@@ -134,7 +134,9 @@ def _checked(name: str, given: object, line: Source) -> Function:
     if not originals:
         names = {COMPONENTS[made] for made in alive}
         raise OptionError(
-            f"no component is called {name!r}", fix=nearest(str(name), names), at=(line,)
+            f"no component is called {name!r}",
+            fix=nearest(str(name), names) if names else "write @component before its function",
+            at=(line,),
         )
     # A component replaces another one by the function it was made of.
     function = _original(given) if is_plain(given) else given

@@ -270,4 +270,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(names)}" if names else "it takes none"
+    return f"known: {', '.join(names)}" if names else "it takes no options"

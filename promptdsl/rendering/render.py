@@ -80,7 +80,8 @@ def render(
 
     - ``model``, ``provider``: the target. Providers are ``openai``, ``openai_responses``,
       ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``; the name
-      of a known model tells its provider. Without both there is no payload.
+      of a known model tells its provider. Without both, ``payload()`` is an error, but
+      ``to_anthropic()`` and the others work.
     - ``budget``: the most tokens of the request, ``"window"`` for the context window of the model;
       by default there is no limit. ``reserve`` of them stay free for the answer (0).
     - ``counter``: a token counter instead of the one for the model.
@@ -300,7 +301,8 @@ def _prompt(
     if choice is not None and choice not in CHOICES:
         names = [tool.name for tool in tools]
         if choice not in names:
-            fix = "did you mean 'required'?" if choice == "any" else nearest(choice, names)
+            advice = nearest(choice, names) if names else "the prompt has no tools"
+            fix = "did you mean 'required'?" if choice == "any" else advice
             known = f"{', '.join(CHOICES)} or a tool's name: {fix}"
             raise OptionError(f"tool_choice={choice!r}", fix=known, at=(request.chosen_at,))
     if choice == "required" and not tools:

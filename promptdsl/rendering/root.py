@@ -19,10 +19,19 @@ def root_around(tree: object) -> RootNode:
     if isinstance(tree, Prompt):
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
+        fix = "give it the prompt, for example a Timeline"
+        if tree is None:
+            fix = "return the prompt from the function that builds it"
+        elif callable(tree):
+            fix = "call the function that builds the prompt"
+        elif isinstance(tree, list | tuple):
+            fix = "write Timeline(*turns)"
+        elif isinstance(tree, str):
+            fix = "write User(text)"
         raise ContentError(
             "render() takes a Timeline, a turn, a Section or a Fragment, "
             f"not {type(tree).__name__}",
-            fix="call the function that builds the prompt",
+            fix=fix,
             at=(author(),),
         )
     node = finish(tree)

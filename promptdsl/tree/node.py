@@ -75,7 +75,7 @@ class Node:
     __slots__ = ("code", "content", "mask", "offset", "options")
     _beside: ClassVar[tuple[str, ...]] = ()
     """The slots that are not fields: notes about a node that are not compared or saved."""
-    _fields: ClassVar[tuple[str, ...]] = ()
+    _field_names: ClassVar[tuple[str, ...]] = ()
     """The names of the fields, those of the base class first."""
     _defaults: ClassVar[Mapping[str, object]] = EMPTY
     """The optional fields and their defaults."""
@@ -181,7 +181,7 @@ def node_class(cls: type[N]) -> type[N]:
         if name not in ("content", *cls._beside) and "ClassVar" not in kind
     ]
     own_defaults = {name: body.pop(name) for name in fields if name in body}
-    body["_fields"] = (*cls._fields, *fields)
+    body["_field_names"] = (*cls._field_names, *fields)
     body["_defaults"] = {**cls._defaults, **own_defaults}
     body["__slots__"] = (*fields, *(body.get("_beside", ())))
     return cast("type[N]", type(cls.__name__, cls.__bases__, body))
@@ -219,7 +219,7 @@ def make(
         _set(node, "code", code)
         _set(node, "offset", offset)
     _set(node, "options", options)
-    for name in cls._fields:
+    for name in cls._field_names:
         _set(node, name, fields[name] if name in fields else cls._defaults[name])
     return node
 
@@ -285,7 +285,9 @@ def _are_equal(left: Node, right: Node) -> bool:
             first._node is not second._node
             or len(first.content) != len(second.content)
             or first.options != second.options
-            or any(getattr(first, name) != getattr(second, name) for name in first._node._fields)
+            or any(
+                getattr(first, name) != getattr(second, name) for name in first._node._field_names
+            )
         ):
             return False
         pairs.extend(zip(first.content, second.content, strict=True))
@@ -315,7 +317,7 @@ def _printed(root: Node) -> Iterator[str]:
             if value != option.default:
                 keywords.append(f"{option.name}={value!r}")
         defaults = item._node._defaults
-        for name in item._node._fields:
+        for name in item._node._field_names:
             value = getattr(item, name, None)
             # An open component has no value of some fields yet.
             is_default = value is None or (name in defaults and value == defaults[name])
@@ -344,7 +346,7 @@ def _records(root: Node) -> Iterator[_Record]:
             key = (id(at), node.offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         children = tuple([child if isinstance(child, str) else None for child in node.content])
-        fields = {name: getattr(node, name) for name in node._node._fields}
+        fields = {name: getattr(node, name) for name in node._node._field_names}
         yield node._node, children, node.mask, at, node.options, fields
         waiting += [child for child in reversed(node.content) if not isinstance(child, str)]
 

@@ -48,7 +48,7 @@ _set = object.__setattr__
 def replace(node: N, **changes: Any) -> N:  # Any: the fields of any class
     """Return a copy of a node with some fields changed."""
     cls = node._node
-    names = ("mask", "at", "options", *cls._fields)
+    names = ("mask", "at", "options", *cls._field_names)
     fields = {name: getattr(node, name) for name in names}
     content = changes.pop("content", node.content)
     return cast("N", make(cls, content, **{**fields, **changes}))
@@ -63,7 +63,7 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     _set(copy, "code", node.code)
     _set(copy, "offset", node.offset)
     _set(copy, "options", node.options)
-    for name in cls._fields:
+    for name in cls._field_names:
         _set(copy, name, getattr(node, name))
     return copy
 

@@ -290,13 +290,13 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
         pytest.param(
             "nothing",
             "support.py:nothing: render() takes a Timeline, a turn, a Section or a Fragment, "
-            "not NoneType\n  call the function that builds the prompt\n",
+            "not NoneType\n  return the prompt from the function that builds it\n",
             id="nothing returned",
         ),
         pytest.param(
             "LIMIT",
             "support.py:LIMIT: render() takes a Timeline, a turn, a Section or a Fragment, "
-            "not int\n  call the function that builds the prompt\n",
+            "not int\n  give it the prompt, for example a Timeline\n",
             id="no prompt",
         ),
     ],

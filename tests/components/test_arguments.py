@@ -191,7 +191,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "bytes": (
         b"x",
         "a bytes",
-        "write str(...) of the bytes, or Value(str(...)) when it comes from elsewhere",
+        "decode it: Value(data.decode())",
     ),
     "object": (
         object(),

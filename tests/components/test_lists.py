@@ -479,7 +479,7 @@ every_list = pytest.mark.parametrize("holder", LISTS.values(), ids=LISTS)
         (iter("a"), "unpack it: *items"),
         ({"a": 1}, "write Json(value) to show it as JSON, or pass its items one by one"),
         (str, "call it"),
-        (b"a", "write str(...) of the bytes, or Value(str(...)) when it comes from elsewhere"),
+        (b"a", "decode it: Value(data.decode())"),
     ],
 )
 def test_what_is_no_content(holder: Callable[..., Node], given: Any, fix: str) -> None:
@@ -532,8 +532,8 @@ URL = "https://example.org/a.png"
         (PlacementError, ITEM, lambda: Example("a", Item("b"))),
         (OptionError, "did you mean 'ordered'?", lambda: List(Text("a"), order=True)),  # type: ignore[call-arg]
         (OptionError, "did you mean 'done'?", lambda: Item(Text("a"), don=True)),  # type: ignore[call-arg]
-        (OptionError, "it takes none", lambda: Quote(Text("a"), by="b")),  # type: ignore[call-arg]
-        (OptionError, "it takes none", lambda: Checklist(Text("a"), ordered=True)),  # type: ignore[call-arg]
+        (OptionError, "it takes no options", lambda: Quote(Text("a"), by="b")),  # type: ignore[call-arg]
+        (OptionError, "it takes no options", lambda: Checklist(Text("a"), ordered=True)),  # type: ignore[call-arg]
         (OptionError, "known: input, output", lambda: Example("a", Text("b"), x=1)),  # type: ignore[call-arg]
         (OptionError, "write True or False", lambda: List(Text("a"), ordered=1)),  # type: ignore[arg-type]
         (OptionError, "write True or False", lambda: Item(Text("a"), done="x")),  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ def test_an_unknown_keyword_is_an_error(write: Callable[..., Any], name: str, ne
     assert isinstance(error, OptionError)
     assert lines_of(write, 0) == error.at
     assert f"takes no {name!r}" in error.what
-    assert (f"did you mean {near}?" if near else "it takes none") == error.fix
+    assert (f"did you mean {near}?" if near else "it takes no options") == error.fix
 
 
 @pytest.mark.parametrize("name", ["keep", "step", "weight", "ttl", "cach"])

@@ -426,7 +426,7 @@ PLAIN = "give plain data: dict, list, str, int, float"
         (ContentError, FLAG, lambda: Heading(True)),
         (ContentError, "unpack it: *items", lambda: Paragraph(Value("a"), ["b"])),  # type: ignore[arg-type]
         (ContentError, FLAG, lambda: Paragraph(Value("a"), False)),
-        (OptionError, "it takes none", lambda: Paragraph(Value("a"), id="b")),  # type: ignore[arg-type]
+        (OptionError, "it takes no options", lambda: Paragraph(Value("a"), id="b")),  # type: ignore[arg-type]
         (OptionError, LANGUAGE, lambda: Code(Value("a"), "py\n")),
         (OptionError, LANGUAGE, lambda: Code("a", "")),
         (OptionError, LANGUAGE, lambda: Code("a", "a b")),
