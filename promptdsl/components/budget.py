@@ -91,7 +91,8 @@ class Limit(Container, LimitNode):
     """Text of at most ``max_tokens`` tokens, with a budget or without one; the rest is cut.
 
     ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The cut
-    is after a paragraph if possible, else after a sentence or a word, and it is marked.
+    is after a paragraph if possible, else after a sentence or a word, and ``[...]``
+    is written there.
 
     Raises :class:`OptionError` for another ``keep`` or a ``max_tokens`` below 1,
     :class:`PlacementError` for a part that is no text.

@@ -50,7 +50,7 @@ def _read_signature(function: Callable[..., object]) -> Signature:
         description, descriptions = _read_docstring(inner, name)
         check_installed("a function")
         if hasattr(inner, "__pydantic_fields__"):
-            # A model knows more of its fields than the signature of its class.
+            # A pydantic model has more information on its fields than the signature of its class.
             schema = type_schema(inner, name)
             schema.pop("description", None)
             names = {key: key for key in _properties(schema)}
@@ -155,7 +155,7 @@ def _arguments_schema(
 
 
 def _stub() -> None:
-    """Have the parameters of another function."""
+    """A stub for pydantic: it gets the parameters of another function."""
 
 
 def _read_docstring(

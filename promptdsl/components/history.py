@@ -26,12 +26,12 @@ class HistoryOptions(TypedDict, total=False):
 class History(Component, RecordedNode):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
-    It is sent to the byte. A budget that is too small drops its oldest exchanges, an exchange being
-    a user's turn and all up to the next one. Options:
+    It is sent unchanged, byte for byte. A budget that is too small drops its oldest exchanges: an
+    exchange is a user turn and all messages before the next one. Options:
 
     - ``keep``: the number of last exchanges that always stay, 0 by default;
-    - ``step``: the tokens of one step in which a budget drops, so that a prompt cache stays warm;
-      by default an eighth of the budget, 0 for an exact fit;
+    - ``step``: the size of a cut in tokens; the cut moves in whole steps, so that a prompt cache
+      stays warm; by default an eighth of the budget, 0 for an exact fit;
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings. It is

@@ -43,15 +43,16 @@ class Lazy(Component, LazyNode):
 
     The function is called with a :class:`LazyContext`, with no block open. It returns text (which
     is a value), a part, or ``None`` for nothing; under ``arender()`` it may be asynchronous.
-    ``weight``, a number above 0 (default 1), is its share of the tokens that several lazies divide.
+    ``weight``, a number above 0 (default 1), is its share when several lazies divide the tokens
+    that a budget has left.
 
     Raises :class:`ContentError` for anything but a function, :class:`OptionError` for another
     weight.
 
     >>> from promptdsl import Lazy, System, render
-    >>> system = System("You run on ", Lazy(lambda context: context.model))
+    >>> system = System(Lazy(lambda context: f"You run on {context.model}."))
     >>> render(system, model="gpt-5").messages[0].text
-    'You run on \n\ngpt-5'
+    'You run on gpt-5.'
     """
 
     __slots__ = ()

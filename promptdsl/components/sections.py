@@ -36,7 +36,7 @@ class Section(Container, SectionNode):
     have different ids. Options:
 
     - ``title``: shown as a heading, or as an attribute in XML; by default only the content is sent;
-    - ``priority``: a number; a budget drops the lowest first, and never ``None`` (default);
+    - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``.
 

@@ -20,7 +20,7 @@ class Template(Component, TemplateNode):
     ``name`` is that of a template in a registered folder, or the path of a file;
     ``Template.from_string`` takes the template itself. Its text is author text. ``vars``, a
     mapping, and all keywords are its variables: plain data, which is encoded as a :class:`Value`
-    is; :func:`trusted` makes author text of one.
+    is; ``trusted(text)`` marks a string as author text.
 
     Raises :class:`ContentError` for variables that are no plain data. A mistake in the template is
     a :class:`TemplateError` when it is rendered.

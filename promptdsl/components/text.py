@@ -214,7 +214,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
 
 
 class Value(Component, ValueNode):
-    """Text from elsewhere, such as from a user: encoded, so that it opens and closes nothing.
+    """Text from elsewhere, such as from a user; encoded, so it cannot close a tag or a fence.
 
     ``value`` is a string or a number. In the conversation it is sent as it is, in instructions and
     fences ``<``, ``>`` and ``&`` become references (:func:`decode` reverts this).
@@ -263,7 +263,7 @@ class Volatile(Component, VolatileNode):
 
 
 class Untrusted(Component, UntrustedNode):
-    """Text of a stranger, in a fence that says it is a quotation and no instruction.
+    """Text that you do not trust, in a fence that marks it as a quotation, not an instruction.
 
     ``source`` is its origin, a text that is written in the fence. The fence is the same everywhere,
     in the conversation too; :data:`UNTRUSTED_NOTICE` explains it to a model.

@@ -88,7 +88,7 @@ class System(TurnComponent):
     - ``metadata``: a mapping of your own data, which is not sent;
     - ``tags``: strings to select or filter by, ``()`` by default;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
-    - ``priority``: a number; a budget drops the lowest first, and never ``None`` (default);
+    - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a

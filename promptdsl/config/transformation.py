@@ -170,9 +170,9 @@ def _delimiter(path: str, given: object) -> Delimiter:
 
 @attrs.frozen(init=False)
 class MessageTransformationConfig:
-    """An author's settings for the way from tree to messages.
+    """An author's settings for how a prompt becomes messages.
 
-    An option that is left out is unset, so that the layers below show through; nested mappings may
+    An option that is left out is unset: the value of the layer below applies. Nested mappings may
     be partial. ``settings`` has the options that are set, under flat keys.
 
     - ``role_mapping``: the roles of ``event`` and ``ephemeral`` turns: ``"user"``, ``"developer"``

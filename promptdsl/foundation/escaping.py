@@ -192,7 +192,7 @@ def inline_line(value: str) -> str:
 
 
 def one_line(value: str) -> str:
-    """Return a value in the middle of a line, which it cannot leave."""
+    """Return a value for the middle of a line: its line ends are encoded."""
     return _MIDDLE.sub(reference, str.__str__(value))
 
 

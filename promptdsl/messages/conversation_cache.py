@@ -14,7 +14,7 @@ from promptdsl.foundation.frozen import is_list
 from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 64
-"""The least number of messages of a recording that is cached."""
+"""The smallest number of messages of a recording that is cached."""
 NEWEST = 64
 """The largest number of messages after the recording: in front of more, it is not searched."""
 

@@ -17,11 +17,11 @@ def split_text(
 ) -> list[str]:
     """Return the parts of a text: between its delimiters, then of at most ``max_tokens`` each.
 
-    ``on`` is the delimiter: joined with it, the parts give the text back. A part that is larger
-    than ``max_tokens`` is cut after a paragraph, else a sentence, else a word; these parts give it
-    back joined with nothing. Only a single character is ever larger. An empty text has no parts;
-    between two delimiters there may be an empty part. ``counter`` counts the tokens, by default in
-    o200k_base.
+    ``on`` is the delimiter: ``on.join(parts)`` is the text. A part with more than ``max_tokens``
+    tokens is cut again, after a paragraph, else a sentence, else a word; without ``on``,
+    ``"".join(parts)`` is the text. Only a part of one character may exceed ``max_tokens``. An empty
+    text has no parts; between two delimiters there may be an empty part. ``counter`` counts the
+    tokens, by default in o200k_base.
 
     >>> from promptdsl import split_text
     >>> split_text("one two---three", on="---")

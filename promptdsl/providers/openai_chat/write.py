@@ -147,7 +147,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     fields: dict[str, str] = part[kind]
     for key, value in fields.items():
         fields[key] = request.clean(place, value, key)
-    reason = f"Chat has no word for it on a part of type {kind!r}"
+    reason = f"Chat has no field for it on a part of type {kind!r}"
     if block.title is not None and "filename" not in fields:
         request.lose(place, "hint", f"the title {block.title!r}", reason)
     if block.detail is not None and "detail" not in fields:

@@ -16,11 +16,11 @@ CACHED = 0.1
 
 @attrs.frozen(eq=False)
 class PrefixReport:
-    """How many tokens two requests share at their beginning, which a provider's cache can give.
+    """The number of tokens at the beginning that two requests share, which a cache can serve.
 
     ``before`` and ``after`` are all their tokens, in the counter of the second, and ``label`` says
-    how sure that is. ``first`` is the first difference, ``None`` for equal requests. ``extends`` is
-    whether the second only continues the first: nothing before its end changed.
+    how exact that is. ``first`` is the first difference, ``None`` for equal requests. ``extends``
+    is whether the second only continues the first: nothing before its end changed.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
