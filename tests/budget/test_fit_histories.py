@@ -108,6 +108,11 @@ def test_system_text_of_a_history_stays() -> None:
     assert ["S E F Q", "S Q"] == [left(words, exact(chat), Q) for words in (4, 2)]
 
 
+def test_a_history_of_one_event() -> None:
+    """A history in which nothing but an event was recorded goes like any other."""
+    assert ["A Q", "Q"] == [left(words, exact(talk("event A")), Q) for words in (2, 1)]
+
+
 def test_a_history_without_a_question() -> None:
     """A history in which nobody asks goes whole, or stays whole if it keeps an exchange."""
     rounds = loop(4)

@@ -238,6 +238,7 @@ SPARE: dict[str, tuple[list[Any], int]] = {
         [User(Section("s", "B", FirstFit("C C", "D"), a(7), priority=1), "x")],
         113,
     ),
+    "forms that say nothing": ([FirstFit(User(""), User(""))], 117),
     "a group": ([Group(User("A"), User("B"), priority=1)], 116),
     "a call and its result": (
         [Assistant(PAIR, priority=1), ToolMessage("c", "B", priority=2)],
