@@ -9,22 +9,11 @@ import attrs
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tree.masks import TEXT, bits
 from promptdsl.tree.node import Child, Node, make
-from promptdsl.tree.part_nodes import (
-    CodeNode,
-    HeadingNode,
-    JsonNode,
-    ParagraphNode,
-    TableNode,
-    TextNode,
-    VerbatimNode,
-)
+from promptdsl.tree.part_nodes import JsonNode, TableNode, TextNode, VerbatimNode
 from promptdsl.tree.rewrite import replace, with_content
 
 MARK = "[...]"
 """The mark in the place of missing text."""
-
-INLINE = (TextNode, ParagraphNode, HeadingNode, CodeNode)
-"""The nodes in which text follows text on the same line."""
 
 
 @attrs.define(eq=False)
@@ -50,7 +39,7 @@ class Leaves:
             elif isinstance(part, Node):
                 waiting += reversed(part.content)
         starts = [0, *accumulate(map(len, texts))]
-        return cls(node, texts or [""], starts[:-1] or [0], starts[-1])
+        return cls(node, texts, starts[:-1], starts[-1])
 
     def ends_before(self, position: int) -> Iterator[int]:
         """Yield where a head may end: after a paragraph, sentence or word, then anywhere."""
@@ -114,9 +103,7 @@ class Leaves:
             if text in (first, last):
                 children.append(part)
                 continue
-            children += _cut_leaf(
-                part, first, last, mark=not is_marked, inline=isinstance(node, INLINE)
-            )
+            children += _cut_leaf(part, first, last, mark=not is_marked)
             is_marked = True
 
 
@@ -134,7 +121,7 @@ def _leaf_text(part: Child) -> str | None:
     return getattr(part, "text", None) or "\x00"
 
 
-def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool, inline: bool) -> list[Child]:
+def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool) -> list[Child]:
     """Return a leaf with the beginning and the end of its text, and with the mark between."""
     if isinstance(part, TableNode):
         rows = (*part.rows[: len(head)], *part.rows[len(part.rows) - len(tail) :])
@@ -156,4 +143,4 @@ def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool, inline: bool) ->
         return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text)]
     if hasattr(part, "text"):
         return [replace(part, text=text)]
-    return [text] if inline else [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]
+    return [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]

@@ -30,10 +30,8 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
-    OutputNode,
     RecordedNode,
     RootNode,
-    ToolNode,
     ToolTurnNode,
 )
 
@@ -55,8 +53,6 @@ CHOICES = (*WHOLE, ConversationNode)
 """The fragments of a timeline that are an entry; other fragments hold entries."""
 TEXTLESS = (ReserveNode, CacheBreakpointNode)
 """The nodes without any text."""
-NOT_TURNS = (ToolNode, OutputNode, *TEXTLESS)
-"""The nodes among turns that are no turns."""
 PAIRED = (CALL | RESULT) << SHIFT
 """The mask bits of a node with calls or results in it."""
 
@@ -146,8 +142,7 @@ class Scan:
         if unit is not None:
             self.units.append(unit)
         slot.in_turn, slot.fixed = True, isinstance(node, ToolTurnNode)
-        is_plain = len(node.content) == 1 and type(node.content[0]) is str
-        if is_plain or isinstance(node, NOT_TURNS):
+        if len(node.content) == 1 and type(node.content[0]) is str:
             slot.fixed = True
             tokens = self._measure.turn(node)[0]
         else:

@@ -172,6 +172,12 @@ def test_forms_of_a_result(kind: str) -> None:
     assert ["A A Q", "B Q", "Q"] == [left(3, *prompt), left(2, *prompt), left(1, *empty)]
 
 
+def test_a_form_without_the_result() -> None:
+    """A form that leaves out the result is passed over, even if it would fit."""
+    forms = FirstFit(ToolMessage("1", "L L L"), User("S S"), ToolMessage("1", "M"))
+    assert "M Q" == left(3, Assistant(asks()), forms, User("Q"))
+
+
 def test_a_form_may_be_a_history() -> None:
     """A recorded conversation is a form, and goes whole for the next one."""
     forms = FirstFit(History(talk("user A", "assistant B")), User("S"))

@@ -41,6 +41,11 @@ def section(text: str, priority: float | None = None) -> Section:
     return Section(text.lower().replace(" ", "_"), text, priority=priority)
 
 
+def a_low() -> Developer:
+    """Return a turn that goes first."""
+    return Developer("LOW", priority=-1)
+
+
 # Bigger number, kept longer.
 
 
@@ -171,6 +176,18 @@ def test_a_breakpoint_protects() -> None:
     assert "A C" == left(2, turn)
 
 
+@pytest.mark.parametrize(
+    "group",
+    [
+        Group(Section("s", "A", cache=True), priority=1),
+        Group(User("A"), CacheBreakpoint(), priority=1),
+    ],
+)
+def test_a_mark_in_a_group_protects(group: Group) -> None:
+    """So does a mark or a breakpoint inside a group."""
+    assert "A Q" == left(2, group, Assistant("B", priority=1), Q)
+
+
 def test_a_mark_protects_among_equals_only() -> None:
     """A lower number goes first, covered or not."""
     parts = [Developer("A", priority=1, cache=True), Developer("B", priority=2), Q]
@@ -279,6 +296,14 @@ def test_the_last_question_with_a_number() -> None:
     assert "A B" == left(2, *parts, Group(User("C"), priority=1))
 
 
+def test_the_last_question_in_a_group_without_a_number() -> None:
+    """It stays when only a part of its group has a number."""
+    group = Group(User("C"), Assistant("D", priority=1))
+    assert "C D" == left(2, User("A", priority=2), Assistant("B", priority=2), group)
+    with pytest.raises(BudgetError):
+        left(1, User("A", priority=2), Assistant("B", priority=2), group)
+
+
 def test_after_the_last_question() -> None:
     """What is said after it stays, but for what has a number."""
     parts = [Q, Assistant("A"), Developer("B", priority=1), Event(UserAction("left"), "C")]
@@ -298,6 +323,20 @@ def test_forms_step_down() -> None:
     forms = FirstFit("A A A A", "B B", "C", priority=1)
     kept = [left(words, User(forms, "X")) for words in (5, 4, 3, 2, 1)]
     assert ["A A A A X", "B B X", "B B X", "C X", "X"] == kept
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        FirstFit(User(""), User("B")),
+        FirstFit(User(Section("s", "")), User("B")),
+        FirstFit(History([]), User("B")),
+    ],
+)
+def test_a_form_that_says_nothing(forms: FirstFit) -> None:
+    """The first form is sent that says anything, with a budget or without one."""
+    whole = render(timeline_of(forms, Q))
+    assert ["B Q"] * 3 == [capitals(whole.messages), left(9, forms, Q), left(2, forms, a_low(), Q)]
 
 
 def test_forms_without_a_number() -> None:

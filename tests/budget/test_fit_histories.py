@@ -12,6 +12,7 @@ from promptdsl import (
     Grounding,
     Group,
     History,
+    Limit,
     Message,
     Reasoning,
     Rendered,
@@ -105,6 +106,19 @@ def test_system_text_of_a_history_stays() -> None:
     """What it begins with in the system's voice is system content, which is required."""
     chat = [*talk("system S"), *CHAT]
     assert ["S E F Q", "S Q"] == [left(words, exact(chat), Q) for words in (4, 2)]
+
+
+def test_a_history_of_one_event() -> None:
+    """A history in which nothing but an event was recorded goes like any other."""
+    assert ["A Q", "Q"] == [left(words, exact(talk("event A")), Q) for words in (2, 1)]
+
+
+def test_a_history_without_a_question() -> None:
+    """A history in which nobody asks goes whole, or stays whole if it keeps an exchange."""
+    rounds = loop(4)
+    assert ["LOOK FOUND " * 4 + "Q", "Q"] == [left(n, exact(rounds), Q) for n in (9, 8)]
+    with pytest.raises(BudgetError):
+        left(8, exact(rounds, keep=1), Q)
 
 
 def test_instructions_go_with_their_exchange() -> None:
@@ -286,6 +300,17 @@ def test_bound_reasoning_goes_when_something_is_missing() -> None:
     history = History.from_anthropic(turns, step=0)
     whole, trimmed = [fit(words, history, model="claude-opus-5-5") for words in (5, 3)]
     assert (0, 1) == (reasoning_lost(whole), reasoning_lost(trimmed))
+
+
+def test_bound_reasoning_goes_when_a_limit_cuts() -> None:
+    """So it goes when nothing but a limit took something away, with room for much more."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    answer = {"role": "assistant", "content": [thought, {"type": "text", "text": "D"}]}
+    history = History.from_anthropic([*talk("user C"), answer], step=0)
+    limits = [Developer(Limit(tokens, "X X X")) for tokens in (300, 200)]
+    whole, cut = [fit(20, limit, history, Q, model="claude-opus-5-5") for limit in limits]
+    assert ("X X X C D Q", "X X C D Q") == (capitals(whole.messages), capitals(cut.messages))
+    assert (0, 1) == (reasoning_lost(whole), reasoning_lost(cut))
 
 
 def test_reasoning_of_the_open_loop() -> None:

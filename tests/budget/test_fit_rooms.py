@@ -32,6 +32,7 @@ from promptdsl import (
     render,
 )
 from tests.budget.cases import capitals, fit, hundreds, left, talk
+from tests.errors import raised, this_line
 from tests.renders import timeline_of
 
 Q = User("Q")
@@ -94,6 +95,40 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
     with pytest.raises(PromptError) as caught:
         render(timeline_of(Q), **options)
     assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "what", "fix"),
+    [
+        (
+            {"budget": "windows"},
+            "budget='windows'",
+            "write a whole number of tokens, or 'window'",
+        ),
+        (
+            {"budget": 100, "reserve": -1},
+            "reserve=-1",
+            "write a whole number of tokens, from 0 on",
+        ),
+        (
+            {"budget": 100, "reserve": 101},
+            "reserve=101",
+            "it is a part of the budget, which is 100",
+        ),
+    ],
+)
+def test_what_is_told_of_a_wrong_argument(options: dict[str, Any], what: str, fix: str) -> None:
+    """The error repeats the argument, and says what to write."""
+    error = raised(OptionError, lambda: render(timeline_of(Q), counter=hundreds, **options))
+    assert (what, fix) == (error.what, error.fix)
+
+
+def test_a_reserve_of_the_whole_budget() -> None:
+    """A reserve may be as large as the budget: then there is no room for the prompt."""
+    error = raised(
+        BudgetError, lambda: render(timeline_of(Q), budget=100, reserve=100, counter=hundreds)
+    )
+    assert (0, 106) == (error.limit, error.required)
 
 
 def test_reserves_larger_than_the_budget() -> None:
@@ -203,6 +238,7 @@ SPARE: dict[str, tuple[list[Any], int]] = {
         [User(Section("s", "B", FirstFit("C C", "D"), a(7), priority=1), "x")],
         113,
     ),
+    "forms that say nothing": ([FirstFit(User(""), User(""))], 117),
     "a group": ([Group(User("A"), User("B"), priority=1)], 116),
     "a call and its result": (
         [Assistant(PAIR, priority=1), ToolMessage("c", "B", priority=2)],
@@ -270,6 +306,14 @@ def test_a_small_budget() -> None:
     """A budget of less than 64 tokens is shared to the token, and never less than nothing."""
     [few] = told(60, User("q"), 1.0)
     assert 0 <= few <= 60  # type: ignore[operator]
+
+
+def test_the_share_of_a_lazy_beside_a_text() -> None:
+    """In a small budget a lazy is told all that the rest leaves, to the token."""
+    heard: list[int | None] = []
+    lazy = Lazy(lambda context: heard.append(context.tokens))  # type: ignore[func-returns-value]
+    render(timeline_of(User("x", lazy), Q), budget=60, counter=len)
+    assert [40] == heard
 
 
 def test_required_parts_that_are_too_much() -> None:
@@ -461,11 +505,11 @@ def test_a_pass_called_fit() -> None:
 
 def test_reserves_in_the_prompt_name_their_line() -> None:
     """More room for the answer than there is budget is told with the line that asks for it."""
-    with pytest.raises(
-        BudgetError, match="the reserves are 500 tokens, the budget is 400"
-    ) as caught:
-        render(timeline_of(Reserve(500), User("hello")), budget=400)
-    assert caught.value.at[0].startswith(__file__)
+    prompt, line = timeline_of(Reserve(500), User("hello")), this_line()
+    error = raised(BudgetError, lambda: render(prompt, budget=400))
+    assert "the reserves are 500 tokens, the budget is 400" == error.what
+    assert "give it a larger budget, or leave less free" == error.fix
+    assert ((f"{__file__}:{line}",), -100) == (error.at, error.limit)
 
 
 def test_what_tools_cost_is_named() -> None:

@@ -569,6 +569,30 @@ def test_kinds_of_what_stays() -> None:
     ) == told_of(too_big(*parts))
 
 
+def test_results_are_no_question() -> None:
+    """A user turn of results is a turn; the question is the one before the call."""
+    parts = [User("A A"), Assistant(call("c", "B")), User(ToolResult("c", "C"))]
+    assert (
+        100,
+        412,
+        [
+            ("user turn", 203, "question", True),
+            ("assistant turn", 103, "turn", True),
+            ("user turn", 103, "turn", True),
+        ],
+    ) == told_of(too_big(*parts))
+
+
+def test_the_error_names_the_five_largest() -> None:
+    """The text of the error names five parts, whatever else there is."""
+    parts = [Developer("A " * words) for words in (1, 2, 3, 4, 5, 6)]
+    line = f"{__file__}:{this_line() - 1}"
+    assert [
+        "the prompt needs 2,106 tokens, the budget has room for 100",
+        *(f"  developer turn, {tokens} tokens: {line}" for tokens in (603, 503, 403, 303, 203)),
+    ] == too_big(*parts).what.splitlines()
+
+
 def test_what_fits_can_be_saved() -> None:
     """What was rendered within a budget can be pickled, whether it fits whole or not."""
     prompt = timeline_of(Section("s", "A", priority=1), User("Q"))
