@@ -155,7 +155,7 @@ def _arguments_schema(
 
 
 def _stub() -> None:
-    """A stub for pydantic: it gets the parameters of another function."""
+    """Stand for a function while pydantic reads its parameters."""
 
 
 def _read_docstring(

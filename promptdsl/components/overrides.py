@@ -102,9 +102,9 @@ def override(functions: Mapping[str, Callable[..., object]], /) -> AbstractConte
     """Return a ``with`` block in which functions replace the components of these names.
 
     Each function takes the arguments of its component; the innermost override wins. When the
-    function calls the component of that name, it gets the original, or the next override around
-    it. Parts that were written before, or are included, stay as they are; a :class:`Lazy` written in the block is called with
-    the same overrides.
+    function calls the component of that name, it gets the original, or the next override around it.
+    Parts that were written before, or are included, stay as they are; a :class:`Lazy` written in
+    the block is called with the same overrides.
 
     Raises :class:`OptionError` for an unknown name, or a function that takes other arguments.
 

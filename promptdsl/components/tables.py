@@ -26,8 +26,8 @@ class Table(Component, TableNode):
     ``rows_or_frame`` are rows (sequences of cells, or mappings by column), or a data frame of
     pandas, polars or pyarrow. ``columns`` names the columns, or chooses those of mappings and
     frames. ``format`` is ``"markdown"``, ``"csv"``, ``"json"``, ``"xml"`` or ``"html"``; by default
-    the format of the surrounding text. Cells are values: ``None`` and missing cells of a frame are empty;
-    ``trusted(text)`` marks a string as author text.
+    the format of the surrounding text. Cells are values: ``None`` and missing cells of a frame are
+    empty; ``trusted(text)`` marks a string as author text.
 
     Raises :class:`ContentError` for cells without a text, rows of different lengths, and columns
     that a frame does not have; :class:`OptionError` for an unknown format.
