@@ -76,18 +76,19 @@ def read_json(text: str) -> JsonValue | Absent:
     return ABSENT if _may_be_deep(text) and _is_deep(value) else value
 
 
-def write_json(value: object) -> str:
+def write_json(value: object, *, wrapped: int = 0) -> str:
     """Return the strict JSON text of a value, keys in their order.
 
-    Raises :class:`DataError` for a value that JSON cannot express.
+    ``wrapped`` is the number of levels around an author's data, which do not count. Raises
+    :class:`DataError` for a value that JSON cannot express.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except RecursionError:
-        raise (too_deep() if _is_deep(value) else stack_is_full()) from None
+        raise (too_deep() if _is_deep(value, wrapped) else stack_is_full()) from None
     except (TypeError, ValueError) as error:
         raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
-    if _may_be_deep(text) and _is_deep(value):
+    if _may_be_deep(text) and _is_deep(value, wrapped):
         raise too_deep()
     return text if is_whole(text) else json.dumps(value)
 
@@ -105,10 +106,10 @@ def _may_be_deep(text: str) -> bool:
     return text.count("[") + text.count("{") > LEVELS
 
 
-def _is_deep(value: object) -> bool:
-    """Whether data is nested deeper than 200 levels; without recursion."""
+def _is_deep(value: object, wrapped: int = 0) -> bool:
+    """Return whether data is nested deeper than 200 levels; without recursion."""
     level: list[_Container] = [value] if isinstance(value, (dict, list, tuple)) else []
-    for _ in range(LEVELS):
+    for _ in range(LEVELS + wrapped):
         level = [
             inner
             for container in level

@@ -105,7 +105,7 @@ class Measuring:
         if missing:
             # Parts whose text was joined with that of their neighbours are counted alone.
             for below, _ in walk(node):
-                if id(below) in missing:
+                if id(below) in missing and below is not node:
                     alone = self._lowered(with_content(node, (below,)))
                     counts[id(below)] = max(alone - self.frame("user"), 0)
         return self._total(node, messages), dict.fromkeys(missing, 0) | counts

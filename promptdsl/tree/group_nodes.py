@@ -94,7 +94,7 @@ class LazyNode(Node):
 
     function: Callable[..., object]
     weight: float
-    overrides: Any  # Any: of ``components``, a floor above this room
+    overrides: Any = ()  # Any: of ``components``, a floor above this room
 
 
 @node_class

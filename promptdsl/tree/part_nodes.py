@@ -93,6 +93,9 @@ class ExampleSideNode(Node):
 
     name: str
 
+    def _name(self) -> str:
+        return "Side"
+
 
 @node_class
 class TableNode(Node):

@@ -624,3 +624,10 @@ def test_recorded_messages_that_change_on_their_way_are_counted_as_sent() -> Non
         ),
     )
     assert error.required == 595
+
+
+def test_an_event_with_an_empty_group() -> None:
+    """An event with a group that can be dropped is measured, and named when it is too long."""
+    prompt = Timeline(Event(UserAction("x"), Group("", priority=1)), User("q"))
+    error = raised(BudgetError, lambda: render(prompt, budget=50, counter=len))
+    assert "event turn" in error.what

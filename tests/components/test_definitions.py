@@ -383,3 +383,16 @@ def test_deep_schemas() -> None:
     deeper = {"type": "object", "properties": {"a": schema}}
     error = raised(ContentError, lambda: Tool(name="deep", input_schema=deeper))
     assert (True, 1) == (error.what.endswith("is nested deeper than 200 levels"), len(error.at))
+
+
+@pytest.mark.parametrize(
+    "provider",
+    ["openai", "openai_responses", "openai_compatible", "anthropic", "gemini", "bedrock"],
+)
+def test_a_schema_of_the_deepest_level_is_sent(provider: str) -> None:
+    """The levels that a payload adds around the schema of a tool do not count."""
+    data: Any = 1
+    for _ in range(199):
+        data = [data]
+    tool = Tool(name="deep", input_schema={"type": "object", "x": data})
+    assert render(Timeline(tool, User("a")), provider=provider).payload()

@@ -30,6 +30,8 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
+    read_payload,
+    render,
 )
 from tests.folding import failures, unequal
 from tests.internals import EMPTY, facts_for
@@ -1758,3 +1760,15 @@ def test_check_reads_the_model() -> None:
     spec = {"toolSpec": {"name": "x" * 65, "inputSchema": {"json": {}}}}
     with pytest.raises(AssertionError, match=r"\.toolConfig\.tools\[0\]\.toolSpec\.name: "):
         check_model({"modelId": "x", "toolConfig": {"tools": [spec]}})
+
+
+def test_an_unknown_key_beside_a_tool() -> None:
+    """A tool with a key that is not a mapping is read, and sent as it was."""
+    own = {"systemTool": {"name": "s"}, "new": 1}
+    known = {"toolSpec": {"name": "t", "inputSchema": {"json": {}}}}
+    payload = {
+        "messages": [{"role": "user", "content": [{"text": "a"}]}],
+        "toolConfig": {"tools": [known, own]},
+    }
+    again = render(read_payload(payload, "bedrock"), provider="bedrock").to_bedrock()
+    assert own == again["toolConfig"]["tools"][1]

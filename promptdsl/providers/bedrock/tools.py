@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonObject, read_json, write_json
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import Loss
@@ -68,7 +69,8 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     settings: Param = {}
     # The choice of a tool; there is no word for none, so that the model may still call one.
     choice, name = chosen(request)
-    names = {value.get("name") for tool in tools for value in tool.values()}
+    specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
+    names = {spec.get("name") for spec in specs}
     sent_choice: Param = {}
     if choice in _CHOICES and tools and (name is None or name in names):
         sent_choice = {"toolChoice": {_CHOICES[choice]: {} if name is None else {"name": name}}}

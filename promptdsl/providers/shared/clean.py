@@ -49,8 +49,9 @@ def json_copy(value: V) -> V:
 
     Raises :class:`DataError` for a value that JSON cannot express.
     """
-    write_json(value)
-    return cast("V", read_json(utf8(json.dumps(value, ensure_ascii=False))))
+    # Data has at most 200 levels where an author gives it; a payload wraps it in a few more.
+    write_json(value, wrapped=10)
+    return cast("V", json.loads(utf8(json.dumps(value, ensure_ascii=False))))
 
 
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:

@@ -23,7 +23,8 @@ def read_turns(
 
     Raises :class:`DataError` for an unknown role, and for a key that another provider would read.
     """
-    system = located("system", read_content, payload.get("system") or ())
+    given = payload.get("system")
+    system = located("system", read_content, () if given is None else given)
     messages = [message("system", system, kind="recorded")] if system else []
 
     def read_turn(data: object) -> list[Message]:
