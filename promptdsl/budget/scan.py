@@ -280,7 +280,6 @@ def _close_holder(holder: _Holder) -> None:
         return  # a unit of its own, which is counted already
     if slot.fixed:
         parent.slot.fixed = True
-        parent.droppable += holder.droppable
     else:
         parent.slot.live += 1
         parent.droppable.append(holder)
