@@ -280,7 +280,6 @@ def _close_holder(holder: _Holder) -> None:
         return  # a unit of its own, which is counted already
     if slot.fixed:
         parent.slot.fixed = True
-        parent.droppable += holder.droppable
     else:
         parent.slot.live += 1
         parent.droppable.append(holder)
@@ -298,7 +297,7 @@ def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> i
     # All alternatives were measured: those that are not sent are not counted.
     for holder in closed:
         for first_fit in holder.alternatives:
-            sizes = [tokens.get(id(alternative), 0) for alternative in first_fit.node.content]
+            sizes = [tokens[id(alternative)] for alternative in first_fit.node.content]
             _with_sizes(first_fit, sizes)
             holder.unsent += sum(sizes[1:])
         if holder.parent is not None:
@@ -306,18 +305,18 @@ def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> i
     # A holder is closed after the holders in it, so these are weighed before it.
     for holder in closed:
         slot = holder.slot
-        all_tokens = tokens.get(id(slot.node), 0) - holder.unsent
+        all_tokens = tokens[id(slot.node)] - holder.unsent
         if holder.unit is not None and holder.unit.slot is slot:
             holder.unit.tokens = all_tokens
         inside = 0
         for part in holder.droppable:
-            count = tokens.get(id(part.slot.node), 0)
+            count = tokens[id(part.slot.node)]
             inside += (part.tokens or count) if isinstance(part, Unit) else count - part.unsent
         # A node that is in several places was measured in the last of them.
         slot.shell = 0 if slot.fixed else max(all_tokens - inside, 0)
     for unit in units:
         if not unit.tokens and not isinstance(unit, Alternatives):
-            unit.tokens = tokens.get(id(unit.slot.node), 0)
+            unit.tokens = tokens[id(unit.slot.node)]
     return total - turn.unsent
 
 

@@ -174,6 +174,24 @@ WHOLE: dict[str, tuple[list[Any], Any, dict[tuple[str, int], str]]] = {
             ("ends", 12): PARAGRAPHS,
         },
     ),
+    "a short paragraph before sentences": (
+        ["One.\n\nTwo three four five. Six seven eight nine."],
+        words,
+        {
+            ("head", 4): "One.\n\nTwo three [...]",
+            ("head", 8): "One.\n\nTwo three four five. [...]",
+            ("ends", 7): "One.\n\n[...] Six seven eight nine.",
+        },
+    ),
+    "a short paragraph behind sentences": (
+        ["One two three four. Five six seven eight.\n\nNine."],
+        words,
+        {
+            ("tail", 5): "[...] six seven eight.\n\nNine.",
+            ("tail", 8): "[...] Five six seven eight.\n\nNine.",
+            ("ends", 8): "One two three [...] six seven eight.\n\nNine.",
+        },
+    ),
     "words": (
         ["alpha beta gamma"],
         len,

@@ -208,6 +208,10 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
         lambda: [User(a(), CacheBreakpoint(), Reserve(0))],
         [("user turn", "user[0]", 3, None, EMPTY), ("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
     ),
+    "turn with a word before a mark": (
+        lambda: [User("x", a(), CacheBreakpoint())],
+        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+    ),
     "turn with a part without words": (
         lambda: [User(a(), Code("x"))],
         [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
@@ -581,6 +585,30 @@ def test_results_are_no_question() -> None:
             ("user turn", 103, "turn", True),
         ],
     ) == told_of(too_big(*parts))
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (
+            [User("A A"), Assistant("B"), User("Q")],
+            "put the turns of the conversation in a History: it is cut at its oldest exchanges",
+        ),
+        ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
+        (
+            [History(talk("user A", "assistant B B"), keep=1), User("Q")],
+            "keep fewer of its last exchanges, or record shorter results",
+        ),
+        (
+            [Developer("A A"), User("Q")],
+            "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
+        ),
+    ],
+    ids=["turns", "the question", "a history", "another part"],
+)
+def test_advice(parts: list[Node], expected: str) -> None:
+    """The advice is for turns if they are half of what is needed, else for the largest part."""
+    assert expected == too_big(*parts).fix
 
 
 def test_the_error_names_the_five_largest() -> None:
