@@ -19,6 +19,7 @@ def root_around(tree: object) -> RootNode:
     if isinstance(tree, Prompt):
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
+        kind = type(tree).__name__
         fix = "give it the prompt, for example a Timeline"
         if tree is None:
             fix = "return the prompt from the function that builds it"
@@ -29,8 +30,7 @@ def root_around(tree: object) -> RootNode:
         elif isinstance(tree, str):
             fix = "write User(text)"
         raise ContentError(
-            "render() takes a Timeline, a turn, a Section or a Fragment, "
-            f"not {type(tree).__name__}",
+            f"render() takes a Timeline, a turn, a Section or a Fragment, not {kind}",
             fix=fix,
             at=(author(),),
         )
