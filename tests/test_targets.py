@@ -441,3 +441,43 @@ def test_every_target_has_a_history(target: str) -> None:
     read = getattr(History, f"from_{target}")
     again = render(Timeline(read(payload.payload())), provider=target)
     assert payload.payload() == again.payload()
+
+
+@pytest.mark.parametrize(
+    ("other", "provider"),
+    [
+        ("Google", "gemini"),
+        ("google-genai", "gemini"),
+        ("vertex", "gemini"),
+        ("vertexai", "gemini"),
+        ("vertex_ai", "gemini"),
+        ("aws", "bedrock"),
+        ("amazon", "bedrock"),
+        ("bedrock_converse", "bedrock"),
+        ("converse", "bedrock"),
+        ("OpenAI", "openai"),
+        ("Anthropic", "anthropic"),
+        ("azure", "openai"),
+        ("azure_openai", "openai"),
+        ("openai_chat", "openai"),
+        ("chat", "openai"),
+        ("responses", "openai_responses"),
+        ("openai_response", "openai_responses"),
+        ("claude", "anthropic"),
+        ("huggingface", "chat_template"),
+        ("hf", "chat_template"),
+        ("transformers", "chat_template"),
+        ("mistral", "openai_compatible"),
+        ("cohere", "openai_compatible"),
+        ("litellm", "openai_compatible"),
+        ("vllm", "openai_compatible"),
+        ("ollama", "openai_compatible"),
+        ("deepseek", "openai_compatible"),
+        ("groq", "openai_compatible"),
+        ("openrouter", "openai_compatible"),
+    ],
+)
+def test_another_name_of_a_provider(other: str, provider: str) -> None:
+    """The name of a service or of its library suggests the provider that has its API."""
+    with pytest.raises(TargetError, match=f"did you mean '{provider}'"):
+        render(User("a"), provider=other)

@@ -29,8 +29,8 @@ ROOMS: Mapping[str, Room] = {
     "anthropic": Room("providers/anthropic/*.py", ADAPTERS),
     "config": Room(
         "config/*.py",
-        "tests/test_config.py tests/test_models.py tests/test_targets.py tests/test_chat_templates.py"
-        " tests/test_rendering.py tests/passes",
+        "tests/test_config.py tests/test_models.py tests/test_targets.py"
+        " tests/test_chat_templates.py tests/test_rendering.py tests/passes",
     ),
     "escaping": Room("foundation/escaping.py", "tests/test_encoding.py", wanted=0.95),
 }
