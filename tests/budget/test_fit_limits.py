@@ -301,6 +301,21 @@ WHOLE: dict[str, tuple[list[Any], Any, dict[tuple[str, int], str]]] = {
             ("tail", 22): "[...]\n\n" + "e\u0301" * 7,
         },
     ),
+    "longer words in several texts": (
+        [Text("aa bb cc"), Text("dddd eeee ffff")],
+        len,
+        {("head", 22): "aa bb cc\n\ndddd [...]", ("tail", 22): "[...]\n\neeee ffff"},
+    ),
+    "a long word behind two short ones": (
+        [Text("aaa bbb"), Text("d" * 30)],
+        len,
+        {("head", 26): f"aaa bbb\n\n{'d' * 11} [...]"},
+    ),
+    "a part without a word before the cut": (
+        ["zero", List(None), "one two three four"],
+        words,
+        {("head", 2): "zero\n\n[...]"},
+    ),
     "many blank lines": (
         ["aaaa" + "\n" * 30 + "bbbb"],
         len,
