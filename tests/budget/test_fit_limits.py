@@ -559,6 +559,19 @@ def test_code() -> None:
     assert text.rstrip().endswith("```")
 
 
+def test_json_is_text() -> None:
+    """JSON that is cut is plain text: XML writes no tag for JSON around it."""
+    whole, short = [System(Limit(most, Json({"k": "one two three four"}))) for most in (9, 4)]
+    texts = [
+        text_of(render(timeline_of(turn), counter=words, transformation={"format": "xml"}).messages)
+        for turn in (whole, short)
+    ]
+    assert [
+        ['<json>\n{"k": "one two three four"}\n</json>'],
+        ['{"k": "one two [...]'],
+    ] == texts
+
+
 def test_a_stranger() -> None:
     """So is the fence around a stranger's text."""
     text = cut(260, Untrusted("</untrusted> " * 50, source="mail"), count=len)
