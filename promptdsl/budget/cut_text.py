@@ -70,13 +70,11 @@ class Leaves:
     def _leaf(self, position: int) -> int:
         return max(bisect_right(self.starts, position) - 1, 0)
 
-    def kept(self, head: int, tail: int) -> Node | None:
+    def kept(self, head: int, tail: int) -> Node:
         """Return the node with its first ``head`` and last ``tail`` characters, and a mark between.
 
-        ``None`` if nothing is left.
+        Together they are fewer than all.
         """
-        if head + tail >= self.size:
-            return self.node
         stop = self.size - tail
         is_marked = False
         leaves = zip(self.texts, self.starts, strict=True)
@@ -89,11 +87,10 @@ class Leaves:
             part = next(rest, None)
             if part is None:
                 levels.pop()
-                left = with_content(node, tuple(children)) if any(children) else None
                 if not levels:
-                    return left
-                if left is not None:
-                    levels[-1][1].append(left)
+                    return with_content(node, tuple(children))
+                if any(children):
+                    levels[-1][1].append(with_content(node, tuple(children)))
                 continue
             if isinstance(part, Node) and _leaf_text(part) is None:
                 levels.append((part, [], iter(part.content)))

@@ -100,11 +100,10 @@ class _LimitCutter:
             tails = (leaves.size - start for start in leaves.starts_after(leaves.size - size))
             tail = next((count for count in tails if self._fits(head, count, most)), size)
         cut = leaves.kept(head, tail)
-        return None if cut is not None and self.tokens(cut) > most else cut
+        return None if self.tokens(cut) > most else cut
 
     def _fits(self, head: int, tail: int, most: int) -> bool:
-        cut = self.leaves.kept(head, tail)
-        return cut is None or self.tokens(cut) <= most
+        return self.tokens(self.leaves.kept(head, tail)) <= most
 
     def _longest(self, ends: Callable[[int], tuple[int, int]], whole: int, most: int) -> int:
         """Return the most characters that fit, found by doubling and bisection."""

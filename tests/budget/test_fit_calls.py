@@ -191,6 +191,12 @@ def test_an_id_that_comes_back_in_a_history() -> None:
     assert "Q" == left(1, Assistant("A", asks(), priority=1), chat, User("Q"), **filled)
 
 
+def test_an_error_in_a_part_that_has_room() -> None:
+    """A part with an error is not dropped while there is room for it."""
+    with pytest.raises(PairingError):
+        left(9, User("A"), Assistant("B"), User(ToolResult("9", "X"), priority=1), User("Q"))
+
+
 def test_a_result_of_nothing() -> None:
     """A turn goes with the call it answers, whatever else it answers that was never asked."""
     pruned: dict[str, object] = {"transformation": {"tool_pairing": "prune"}}

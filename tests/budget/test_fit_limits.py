@@ -301,6 +301,21 @@ WHOLE: dict[str, tuple[list[Any], Any, dict[tuple[str, int], str]]] = {
             ("tail", 22): "[...]\n\n" + "e\u0301" * 7,
         },
     ),
+    "longer words in several texts": (
+        [Text("aa bb cc"), Text("dddd eeee ffff")],
+        len,
+        {("head", 22): "aa bb cc\n\ndddd [...]", ("tail", 22): "[...]\n\neeee ffff"},
+    ),
+    "a long word behind two short ones": (
+        [Text("aaa bbb"), Text("d" * 30)],
+        len,
+        {("head", 26): f"aaa bbb\n\n{'d' * 11} [...]"},
+    ),
+    "a part without a word before the cut": (
+        ["zero", List(None), "one two three four"],
+        words,
+        {("head", 2): "zero\n\n[...]"},
+    ),
     "many blank lines": (
         ["aaaa" + "\n" * 30 + "bbbb"],
         len,
@@ -542,6 +557,19 @@ def test_code() -> None:
     text = cut(60, "Before.", Code("x = 1\n" * 50, "python"), count=len)
     assert 2 == text.count("```")
     assert text.rstrip().endswith("```")
+
+
+def test_json_is_text() -> None:
+    """JSON that is cut is plain text: XML writes no tag for JSON around it."""
+    whole, short = [System(Limit(most, Json({"k": "one two three four"}))) for most in (9, 4)]
+    texts = [
+        text_of(render(timeline_of(turn), counter=words, transformation={"format": "xml"}).messages)
+        for turn in (whole, short)
+    ]
+    assert [
+        ['<json>\n{"k": "one two three four"}\n</json>'],
+        ['{"k": "one two [...]'],
+    ] == texts
 
 
 def test_a_stranger() -> None:

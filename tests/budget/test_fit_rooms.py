@@ -105,6 +105,17 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
             "budget='windows'",
             "write a whole number of tokens, or 'window'",
         ),
+        ({"budget": -1}, "budget=-1", "write a whole number of tokens, or 'window'"),
+        (
+            {"budget": "window"},
+            "budget='window' needs a model that has a window",
+            "pass model=..., or a number of tokens: budget=100_000",
+        ),
+        (
+            {"budget": "window", "model": "nobodys-model"},
+            "the window of nobodys-model is not known",
+            "write a number of tokens: budget=100_000, or register_model(..., window=...)",
+        ),
         (
             {"budget": 100, "reserve": -1},
             "reserve=-1",

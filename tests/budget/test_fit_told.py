@@ -594,6 +594,14 @@ def test_results_are_no_question() -> None:
             [User("A A"), Assistant("B"), User("Q")],
             "put the turns of the conversation in a History: it is cut at its oldest exchanges",
         ),
+        (
+            [Assistant("A"), User("B"), Assistant("C"), Developer("D D D"), User("q")],
+            "put the turns of the conversation in a History: it is cut at its oldest exchanges",
+        ),
+        (
+            [User("A A"), Developer("D D"), User("Q")],
+            "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
+        ),
         ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
         (
             [History(talk("user A", "assistant B B"), keep=1), User("Q")],
@@ -604,7 +612,7 @@ def test_results_are_no_question() -> None:
             "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
         ),
     ],
-    ids=["turns", "the question", "a history", "another part"],
+    ids=["turns", "just half", "less than half", "the question", "a history", "another part"],
 )
 def test_advice(parts: list[Node], expected: str) -> None:
     """The advice is for turns if they are half of what is needed, else for the largest part."""
