@@ -365,6 +365,14 @@ def test_what_a_loose_lazy_writes_is_cut(
 
 
 @pytest.mark.parametrize(
+    "write", [lambda _: Assistant("W W W"), lambda _: Fragment(Assistant("W W W"))]
+)
+def test_a_turn_that_a_lazy_writes_is_not_cut(write: Callable[[LazyContext], Any]) -> None:
+    """A turn that a lazy writes is sent whole, also where it is longer than its share."""
+    assert "Q W W W" == left(4, Q, Developer("A", priority=1), Lazy(write))
+
+
+@pytest.mark.parametrize(
     "write",
     [
         lambda _: "WORD " * 200,
