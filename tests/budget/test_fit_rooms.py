@@ -388,6 +388,13 @@ def test_what_a_lazy_writes_is_cut(write: Callable[[LazyContext], Any]) -> None:
     assert "[...]" in rendered.messages[0].content[0].text  # type: ignore[union-attr]
 
 
+def test_what_is_cut_of_a_lazy_is_told() -> None:
+    """The cut is told with the line of the lazy."""
+    lazy, line = Lazy(lambda _: "WORD " * 200), this_line()
+    [gone] = fit(64, Q, System(lazy)).dropped
+    assert ("text", f"{__file__}:{line}") == (gone.what, str(gone.source))
+
+
 def test_what_a_lazy_writes_counts_as_encoded() -> None:
     """A character that is sent as a reference counts as that."""
     tree = timeline_of(System("s", Lazy(lambda _: "<" * 1_000)))
