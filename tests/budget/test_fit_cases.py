@@ -188,6 +188,13 @@ def test_a_mark_in_a_group_protects(group: Group) -> None:
     assert "A Q" == left(2, group, Assistant("B", priority=1), Q)
 
 
+def test_a_mark_protects_parts_of_a_part() -> None:
+    """It covers a part inside a part that may go itself, too."""
+    marked = Section("a", "A", priority=1, cache=True)
+    outer = Section("r", "R", marked, section("B", 1), priority=9)
+    assert ["R A Q", "R Q"] == [left(words, System("x", outer), Q) for words in (3, 2)]
+
+
 def test_a_mark_protects_among_equals_only() -> None:
     """A lower number goes first, covered or not."""
     parts = [Developer("A", priority=1, cache=True), Developer("B", priority=2), Q]

@@ -365,6 +365,14 @@ def test_what_a_loose_lazy_writes_is_cut(
 
 
 @pytest.mark.parametrize(
+    "write", [lambda _: Assistant("W W W"), lambda _: Fragment(Assistant("W W W"))]
+)
+def test_a_turn_that_a_lazy_writes_is_not_cut(write: Callable[[LazyContext], Any]) -> None:
+    """A turn that a lazy writes is sent whole, also where it is longer than its share."""
+    assert "Q W W W" == left(4, Q, Developer("A", priority=1), Lazy(write))
+
+
+@pytest.mark.parametrize(
     "write",
     [
         lambda _: "WORD " * 200,
@@ -378,6 +386,13 @@ def test_what_a_lazy_writes_is_cut(write: Callable[[LazyContext], Any]) -> None:
     words = capitals(rendered.messages).split().count("WORD")
     assert 50 <= words <= 62
     assert "[...]" in rendered.messages[0].content[0].text  # type: ignore[union-attr]
+
+
+def test_what_is_cut_of_a_lazy_is_told() -> None:
+    """The cut is told with the line of the lazy."""
+    lazy, line = Lazy(lambda _: "WORD " * 200), this_line()
+    [gone] = fit(64, Q, System(lazy)).dropped
+    assert ("text", f"{__file__}:{line}") == (gone.what, str(gone.source))
 
 
 def test_what_a_lazy_writes_counts_as_encoded() -> None:
