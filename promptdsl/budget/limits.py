@@ -8,7 +8,7 @@ from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
-from promptdsl.tree.node import Node, make
+from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
@@ -45,11 +45,22 @@ def _limited_entry(
     entry: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
 ) -> list[Node]:
     """Return the nodes in the place of an entry of the timeline after its limits are applied."""
+    # The turn of each limit, by the place where the limit was written.
+    turns: dict[tuple[int, int], Node] = {}
+    waiting = [entry]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
+            waiting += [child for child in part.content if not isinstance(child, str)]
+            continue
+        for inner, _ in walk(part):
+            if isinstance(inner, LimitNode):
+                turns[id(inner.code), inner.offset] = part
 
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
             return node
-        cutter = _LimitCutter(node, entry, measure)
+        cutter = _LimitCutter(node, turns[id(node.code), node.offset], measure)
         tokens = cutter.tokens(node)
         is_cut = tokens > node.max_tokens
         kept = cutter.cut() if is_cut else node
@@ -70,13 +81,10 @@ def _limited_entry(
 class _LimitCutter:
     """Cuts the text of a limit, measured inside the turn that the limit is in."""
 
-    def __init__(self, limit: LimitNode, entry: Node, measure: Measure) -> None:
+    def __init__(self, limit: LimitNode, turn: Node, measure: Measure) -> None:
         self.limit = limit
         self.measure = measure
         self.leaves = Leaves.of(limit)
-        turn = entry
-        while isinstance(turn, FragmentNode) and turn is not limit and turn.content:
-            turn = next((part for part in turn.content if not isinstance(part, str)), limit)
         if isinstance(turn, FragmentNode):  # loose text is system text
             turn = make(TurnNode, mask=bits(TURN | SYSTEM), role="system", kind="written")
         self.turn = turn

@@ -1,6 +1,7 @@
 """Limits: a cap that always holds, cut where something ends, and whatever is cut stays whole."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
     Code,
     Developer,
     Event,
@@ -20,13 +22,16 @@ from promptdsl import (
     Json,
     Limit,
     List,
+    Node,
     Paragraph,
     Quote,
+    Reserve,
     Section,
     System,
     Table,
     Text,
     Timeline,
+    Tool,
     ToolMessage,
     ToolUse,
     Untrusted,
@@ -690,3 +695,14 @@ def test_everything_that_holds_text() -> None:
     text = cut(6, *parts)
     assert text.startswith("- a b c")
     assert words(text) <= 6 + 2
+
+
+@pytest.mark.parametrize(
+    "before", [Tool(name="t"), CacheBreakpoint(), Reserve(3), System("Be kind.")], ids=repr
+)
+@pytest.mark.parametrize("holder", [Fragment, Group])
+def test_a_limit_after_another_kind_of_part(holder: Callable[..., Node], before: Node) -> None:
+    """A limit is measured in its own turn, whatever the fragment around it begins with."""
+    limited = User(Limit(20, "one two three four five six"))
+    messages = render(Timeline(holder(before, limited)), counter=len).messages
+    assert "one two three [...]" == messages[-1].text
