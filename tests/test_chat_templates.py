@@ -89,10 +89,28 @@ def test_wrong(options: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"bos_token": None}, 'leave it out where there is none, or write ""'),
+        ({"variables": 5}, 'write variables={"enable_thinking": False}'),
+        ({"now": "noon"}, "write now=datetime(2026, 11, 21)"),
+    ],
+)
+def test_the_advice_for_wrong_options(options: dict[str, Any], fix: str) -> None:
+    """The advice says what to write instead."""
+    with pytest.raises(ContentError) as caught:
+        ChatTemplate.of("x", **options)
+    assert fix == caught.value.fix
+
+
+@pytest.mark.parametrize(
     ("name", "fix"),
     [
         ("messages", "the prompt sets it: choose another name"),
+        ("tools", "the prompt sets it: choose another name"),
+        ("add_generation_prompt", "the prompt sets it: choose another name"),
         ("bos_token", "write bos_token= instead"),
+        ("eos_token", "write eos_token= instead"),
         ("strftime_now", "write now= instead"),
     ],
 )
