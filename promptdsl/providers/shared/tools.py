@@ -44,10 +44,7 @@ def write_tools(
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
-            try:
-                param = write(request, tool)
-            except DataError as error:  # a schema at the limit is too deep inside its tool
-                raise error.located(tool.source) from None
+            param = write(request, tool)
             texts = (tool.description, thawed(tool.input_schema))
             _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
             # Further keys go out where they were read, and where the provider has them, too.
