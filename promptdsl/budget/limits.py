@@ -8,7 +8,7 @@ from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
-from promptdsl.tree.node import Node, make, walk
+from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
@@ -45,22 +45,34 @@ def _limited_entry(
     entry: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
 ) -> list[Node]:
     """Return the nodes in the place of an entry of the timeline after its limits are applied."""
-    # The turn of each limit, by the place where the limit was written.
-    turns: dict[tuple[int, int], Node] = {}
-    waiting = [entry]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
-            waiting += [child for child in part.content if not isinstance(child, str)]
-            continue
-        for inner, _ in walk(part):
-            if isinstance(inner, LimitNode):
-                turns[id(inner.code), inner.offset] = part
+    if isinstance(entry, FragmentNode) and not isinstance(entry, LimitNode):
+        turns: set[int] = set()
+        waiting: list[Node] = [entry]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
+                waiting += [child for child in part.content if not isinstance(child, str)]
+            else:
+                turns.add(id(part))
+
+        def limit_turn(node: Node) -> Node | None:
+            if id(node) not in turns:
+                return node
+            return next(iter(_limited_turn(node, measure, cuts)), None)
+
+        return [rewrite(entry, limit_turn, within=HOLLOW)]
+    return _limited_turn(entry, measure, cuts)
+
+
+def _limited_turn(
+    turn: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
+) -> list[Node]:
+    """Return the node in the place of a turn, or of loose text, after its limits are applied."""
 
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
             return node
-        cutter = _LimitCutter(node, turns[id(node.code), node.offset], measure)
+        cutter = _LimitCutter(node, turn, measure)
         tokens = cutter.tokens(node)
         is_cut = tokens > node.max_tokens
         kept = cutter.cut() if is_cut else node
@@ -72,8 +84,8 @@ def _limited_entry(
             cuts.append((fragment, Dropped("text", "", saved, None, reason, node.source)))
         return fragment
 
-    # In a fragment, so that the entry itself may be replaced, too.
-    outer = with_content(make(FragmentNode, mask=HOLLOW), (entry,))
+    # In a fragment, so that loose text itself may be replaced, too.
+    outer = with_content(make(FragmentNode, mask=HOLLOW), (turn,))
     content = rewrite(outer, change, within=HOLLOW).content
     return [child for child in content if not isinstance(child, str)]
 

@@ -706,3 +706,12 @@ def test_a_limit_after_another_kind_of_part(holder: Callable[..., Node], before:
     limited = User(Limit(20, "one two three four five six"))
     messages = render(Timeline(holder(before, limited)), counter=len).messages
     assert "one two three [...]" == messages[-1].text
+
+
+def test_limits_of_one_line_in_turns_of_two_roles() -> None:
+    """Limits written by one line in one fragment are each measured in their own turn."""
+    turns = [turn(Limit(20, Value("<a> <a> <a> <a>"))) for turn in (System, User)]
+    expected = [render(Timeline(turn), counter=len).messages[0].text for turn in turns]
+    messages = render(Timeline(Fragment(*turns)), counter=len).messages
+    assert expected == [message.text for message in messages]
+    assert expected[0] != expected[1]
